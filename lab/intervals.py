@@ -106,7 +106,7 @@ def paired(
     """Return the mean of the paired differences `these` minus `those`, over several parts (loads).
 
     Every part maps a seed to a value. Both values of a seed come from the same customers, whose
-    random differences cancel out. Return None if the two sides have no seed in common.
+    random differences cancel out. The result is None if the two sides share no seed.
     """
     parts = [differences(one, other) for one, other in zip(these, those, strict=True)]
     return over_parts(parts) if any(parts) else None

@@ -50,7 +50,6 @@ def chosen(table: pa.Table, kind: str, page: str, session: str) -> pa.Table:
 
 
 def _where(table: pa.Table, wanted: Mapping[str, object]) -> pa.Table:
-    """Return the rows that have the given value in each of these columns."""
     for column, value in wanted.items():
         table = table.filter(pc.equal(table.column(column), value))
     return table

@@ -1,22 +1,22 @@
 """The capacity bound: the maximum number of confirms that a policy can reach without knowing which
 customers will buy.
 
-It depends on the customers and the server of a run. docs/bound.md explains the proof.
+docs/bound.md explains the proof.
 
-The bound is the solution of a linear program. Its variable x_p is the number of sessions served at
+The bound is the solution of a linear program. The variable x_p is the number of sessions served at
 page p, per session that arrives. The constant w_p is the server time for page p, and the constant r
-is the server time available. Both times are multiples of the server time for serving all planned
-requests of all sessions:
+is the server time available. Both are multiples of the server time for all planned requests of all
+sessions:
 
     maximise    x_confirm
     subject to  x_first ≤ 1,  x_q ≤ Σ_p x_p P(p → q),  Σ_p x_p w_p ≤ r,  x ≥ 0
 
 Without the constraint on r, the program is a Markov decision problem. Each of its corners is a set
 of pages: these pages serve all sessions that come to them, and the other pages serve none. With the
-constraint, the optimum is a mixture of at most two corners. As a function of the server time, it is
-therefore the upper concave hull of the points (time, confirms) of all sets of pages. A shop has 2⁷
-such sets. `Chain.visits` solves the linear system of each set in fractions, which is exact and
-needs no solver.
+constraint, the optimum is a mixture of at most two corners. As a function of the server time, the
+optimum is therefore the upper concave hull of the points (time, confirms) of all sets of pages. A
+shop has 2⁷ such sets. `Chain.visits` solves the linear system of each set in fractions, which is
+exact and needs no solver.
 
 The r of a run is the work that the server can do from the first arrival to the last answer, divided
 by the work of all planned requests.
@@ -55,8 +55,8 @@ class Optimum:
     omitted.
     """
     worth_per_time: float
-    """The additional confirms (as a share of the planned confirms) per additional unit of `room`.
-    It is the dual value of the constraint on r, and 0 if capacity is sufficient."""
+    """The additional confirms (as a share of the planned confirms) per additional unit of `room`:
+    the dual value of the constraint on r, which is 0 if capacity is sufficient."""
 
 
 class _Corner(NamedTuple):
@@ -106,9 +106,9 @@ class CapacityBound:
         """Return the bound as numbers, for programs that do not have this module.
 
         Each pair of a `room` and a `confirm_ratio` is a corner of `reachable_ratio`. Straight lines
-        connect the corners, and the ratio is 1 if the room is 1 or more. The room is `work_per_s`
-        times the working time, divided by `slower_ratio` times the sum of `cost_s` of all planned
-        requests.
+        connect the corners. The room is `work_per_s` times the working time, divided by
+        `slower_ratio` times the sum of `cost_s` of all planned requests; for a room above 1, the
+        ratio is 1.
         """
         corners = [(0.0, 0.0), (1.0, 1.0)]
         if self.model.lengths is None:
@@ -144,9 +144,6 @@ def optimum(
 
 
 def _mixed(lower: _Corner, upper: _Corner, share: float, worth: float) -> Optimum:
-    """Return a mixture of two corners: a share `share` of the upper corner, and the remaining share
-    of the lower corner."""
-
     def mix(low: float, high: float) -> float:
         return low + share * (high - low)
 
@@ -207,7 +204,6 @@ _NOTHING = 1e-12
 
 
 def _is_below(middle: _Corner, left: _Corner, right: _Corner) -> bool:
-    """Return whether `middle` is on or below the line from `left` to `right`."""
     rise = (middle.confirms - left.confirms) * (right.time - left.time)
     return rise <= (right.confirms - left.confirms) * (middle.time - left.time) + _NOTHING
 

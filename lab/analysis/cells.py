@@ -119,8 +119,6 @@ def wasted_percent(waste: Mapping[str, Any]) -> float | None:
 
 
 class _Repetition(NamedTuple):
-    """The numbers of one run that a cell keeps."""
-
     outcomes: Outcomes
     summary: RunSummary
     quick_share: float

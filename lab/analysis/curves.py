@@ -130,8 +130,6 @@ def band(curves: Sequence[npt.NDArray[np.float64]]) -> Band:
 
 
 def _interval(values: Sequence[float], most: float = np.inf) -> dict[str, float | None]:
-    """Return the mean of a metric and its interval, which is limited to the range from 0 to
-    `most`."""
     known = estimate(values)
     half = known.half_width
     return {

@@ -125,7 +125,6 @@ class Watched(Recorded):
         )
 
     def _place(self) -> dict[str, Any]:
-        """Return the request's position, by age, in its queue."""
         one_for_all = self._wanted.page not in self._knew.get("queues", {})
         line = [
             one.id for one in self._beside.values() if one_for_all or one.page == self._wanted.page

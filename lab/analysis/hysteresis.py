@@ -66,9 +66,9 @@ CONDUCTS = (
         "stubborn",
         "Stubborn customers",
         "Nine in ten customers who have waited in vain try again, up to ten times. A session "
-        "whose first page never comes requests it nearly seven times on average. This is more "
-        "work than all its planned pages, so ρ = 0.9 is an overload as long as the shop does not "
-        "answer.",
+        "whose first page never comes requests it nearly seven times on average. These requests "
+        "are more work than all planned pages, so ρ = 0.9 is an overload as long as the shop does "
+        "not answer.",
         {"retry_probability": 0.9, "max_retries": 10},
     ),
 )
@@ -206,7 +206,6 @@ def _answered(
 def _at(
     time_s: Sequence[float], values: Sequence[float], grid: npt.NDArray[np.float64]
 ) -> list[int]:
-    """Return the most recent value at each grid point."""
     place = np.searchsorted(np.asarray(time_s, dtype=float), grid, side="right") - 1
     found = np.asarray(values)[np.maximum(place, 0)]
     return [int(value) for value in np.where(place >= 0, found, 0)]

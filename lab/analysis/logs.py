@@ -177,8 +177,7 @@ def around(asked: Asked) -> dict[str, Any]:
 def frames(asked: Asked) -> dict[str, Any]:
     """Return about MOST_FRAMES samples of a `run` as columns.
 
-    Times are paper seconds since the first customer. Totals are counted from the start of the run.
-    `marks` are the changes during the run.
+    Times are paper seconds since the first customer; `marks` are the changes during the run.
     """
     folder, _, run = _run(asked)
     samples = run.samples()

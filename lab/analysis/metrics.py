@@ -279,7 +279,7 @@ METRICS: tuple[Metric, ...] = (
         "Estimated",
         "",
         "The expected efficiency if each page serves the same share of its sessions as in this "
-        "run. It scatters less than confirms divided by the bound.",
+        "run, which scatters less than confirms divided by the bound.",
         lambda run: run.estimated_efficiency_ratio,
         2,
         "–",

@@ -204,14 +204,13 @@ class Outcomes:
     def table5(self) -> dict[str, float]:
         """Return the percentages of Table 5.
 
-        In overload, the paper divides by the browsing requests of the full sessions: 54,480 of all
-        57,528 requests. At ρ = 0.85 the paper states 100 %, which is possible only if it divides by
-        all requests.
+        In overload, the paper divides by the browsing requests of the full sessions (54,480 of all
+        57,528 requests); at ρ = 0.85, it must divide by all requests, because it states 100 %.
 
-        `not_generated` is the remainder to 100, as in the paper. Retries count as attempts although
-        no session planned them. Therefore `not_generated` is smaller than `never_asked_for`, and
-        can be negative. `never_asked_for` is the share of the planned requests that customers never
-        sent. `dropped` includes all rejected, refused and failed attempts.
+        `not_generated` is the remainder to 100, as in the paper. Retries are not planned, so
+        `not_generated` is smaller than `never_asked_for` and can be negative. `never_asked_for` is
+        the share of the planned requests that customers never sent. `dropped` includes all
+        rejected, refused and failed attempts.
         """
         counted = [page for page in self.planned if (self.rho or 0.0) <= 1 or page.startswith("Br")]
         whole = sum(self.planned[page] for page in counted)
@@ -341,7 +340,6 @@ def _expected_confirm_ratio(attempts: pa.Table) -> float | None:
 
 
 def _arrivals_s(attempts: pa.Table) -> npt.NDArray[np.float64]:
-    """Return the planned arrival time of each session, in paper seconds."""
     first = _first_attempts(attempts)
     arrived = first.filter(pc.equal(first.column("step"), 0)).column("intended_s")
     times_s: npt.NDArray[np.float64] = arrived.drop_null().to_numpy()
@@ -401,13 +399,10 @@ def completed_by(attempts: pa.Table, time_s: float) -> int:
 
 
 def _first_attempts(attempts: pa.Table) -> pa.Table:
-    """Return a row for each planned request: its first attempt, or a mark that it was never
-    sent."""
     return attempts.filter(pc.less_equal(attempts.column("attempt"), 1))
 
 
 def _groups(table: pa.Table, *keys: str) -> list[tuple[Any, ...]]:
-    """Return each combination of values in `keys` that occurs, and its number of rows."""
     rows = table.group_by(list(keys)).aggregate([([], "count_all")]).to_pylist()
     return [(*(row[key] for key in keys), row["count_all"]) for row in rows]
 

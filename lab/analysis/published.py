@@ -32,8 +32,8 @@ def published() -> dict[str, Any]:
 def table4(rho: float | None, policy: str) -> dict[str, Row]:
     """Return Table 4's rows generated, completed, timed_out and dropped, each with a number for
     each column of GROUPS. A number is None if the paper omits it; for SQ, the paper has only
-    totals, which are in the first column. The mapping is empty for a ρ or a policy that Table 4
-    does not have."""
+    totals, which are in the first column. The mapping is empty if Table 4 lacks the ρ or the
+    policy."""
     tables = published()["lifo_pri"]["table4"]
     key = policy.replace("-", "_")
     if rho == 0.85 and key in tables["rho_1_40"]:

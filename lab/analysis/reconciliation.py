@@ -75,10 +75,10 @@ def reconcile(
 ) -> list[Check]:
     """Return all checks of a run. `before` and `after` are `Appliance.counts()`.
 
-    A customer can leave at the moment when an answer is sent. Then the client counts a timeout, and
-    the gateway counts an answer, a drop or a rejection. Therefore every check against the client's
-    counts has a tolerance: the number of timed-out attempts. `hasty` counts by page the attempts
-    that ended so soon that they possibly did not reach the gateway.
+    If a customer leaves while an answer is sent, the client counts a timeout and the gateway an
+    answer, a drop or a rejection. Every check against the client's counts therefore has a
+    tolerance: the number of timed-out attempts. `hasty` counts by page the attempts that ended so
+    soon that they possibly did not reach the gateway.
 
     The shop does not count the requests that the gateway stopped as served. An `overdue` request is
     an exception: the gateway stopped waiting for the shop, which possibly served the request.
@@ -155,9 +155,8 @@ def _of_orders(
 ) -> list[Check]:
     """Return the checks of the orders: each Tr-4 that passes its commit point creates an order.
 
-    If Tr-4 finishes after the customer has given up, there is an order without a confirm. A Tr-4
-    that ends with an error also leaves such an order if the database became unavailable after the
-    commit.
+    There is an order without a confirm if Tr-4 finishes after the customer has given up, or if it
+    fails after the commit because the database became unavailable.
     """
     orders = after["shop"]["orders"] - before["shop"]["orders"]
     fates = _difference(before["gateway"][CONFIRM_PAGE], after["gateway"][CONFIRM_PAGE])
@@ -191,8 +190,6 @@ def _difference(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str
 
 
 def _lost(counts: Mapping[str, Any]) -> int:
-    """Return the number of requests that the shop could not answer because a service that it needs
-    was unavailable."""
     return sum(counts["shop"].get("lost_to", {}).values())
 
 

@@ -54,7 +54,7 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
         )
     lines += [
         f"CHANGED IN MID-RUN: {cell.place}, seed {summary.seed}: {'; '.join(changes)}. "
-        "Its numbers belong to no single policy or ρ."
+        "The numbers of the run do not describe a single policy and ρ."
         for cell, summary in runs
         if (changes := _changes(summary))
     ]
@@ -162,7 +162,7 @@ def fell_back(place: str, seed: int | None, why: Fallback) -> str:
     replacement."""
     return (
         f"FELL BACK TO FIFO: {place}, seed {seed}, at {why.at_s:.0f} s: {why.reason}. "
-        "From then on its numbers are those of FIFO."
+        "From then on, the numbers of the run are those of FIFO."
     )
 
 
@@ -177,7 +177,7 @@ def _of_proxies(summaries: Sequence[RunSummary]) -> list[str]:
         return []
     return [
         "Baseline proxies replaced the gateway (docs/baseline-proxies.md): "
-        f"{', '.join(sorted(found))}. Their counts come from their own logs."
+        f"{', '.join(sorted(found))}. The counts of each proxy come from its log."
     ]
 
 
@@ -220,7 +220,6 @@ def _all(runs: int) -> str:
 
 
 def _changes(summary: RunSummary) -> list[str]:
-    """Return a warning for each change of the policy or the offered load during a run."""
     switched = [
         f"{title_in_force(change['policy'])}, abandonment {change['abandonment']}, "
         f"from {change['time_s']:.0f} s"

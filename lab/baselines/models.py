@@ -110,7 +110,6 @@ class HaproxyModel(_Proxy):
         return None if oldest is None else oldest.arrived_s + self._queue_s
 
     def _move(self) -> None:
-        """Send requests to the shop while fewer than `maxconn` are there."""
         for queue in self._queues.values():  # the lowest class first
             while len(queue) and len(self._at_shop) < self._maxconn:
                 request = queue.take(Discipline.FIFO)

@@ -33,7 +33,6 @@ _CONSOLE = of_server(required=False)
 
 
 def _printing(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for the output to a command."""
     return AS_JSON(QUIET(command))
 
 
@@ -50,9 +49,9 @@ def compare(spec_name: str | None, full: bool, spec_option: str | None, **given:
 
     SPEC is a spec file or the name of an included spec; the default is LIFO-Pri, Tables 4 and 5.
     The command measures the capacity, runs the policies in random order, and writes a result
-    folder. It prints tables with published numbers next to measured numbers, and a conclusion. To
-    resume after an interruption, repeat the command. With --server, a console runs the policies and
-    keeps the result.
+    folder. The output shows published numbers next to measured numbers, and a conclusion. To resume
+    after an interruption, repeat the command. With --server, a console runs the policies and keeps
+    the result.
     """
     named = [name for name in (spec_name, spec_option, "--full" if full else None) if name]
     if len(named) > 1:
@@ -240,8 +239,6 @@ def _draw(folder: ComparisonResult, cells: "Sequence[Cell]") -> None:
 def _conclude(
     lines: Sequence[str], places: Sequence[str], verdict: Sequence[str], headline: Table
 ) -> None:
-    """Print the warnings and checks of a result, the paths of its files, its verdict and its
-    headline table."""
     from lab.analysis.warnings import is_warning
     from lab.report.terminal import console, essential, show
 

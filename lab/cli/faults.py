@@ -1,5 +1,4 @@
-"""The base classes of the lab's commands. A command that fails prints one line and never a
-traceback.
+"""The base classes of the lab's commands, which report a failure in one line without a traceback.
 
 Exit statuses: 0: done; 1: a run failed; 2: the command or its input is invalid; 130: interrupted.
 """

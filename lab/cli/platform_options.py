@@ -24,7 +24,6 @@ _DEFAULTS = {field.name: field.default for field in fields(PlatformOptions)}
 
 
 def _option(flag: str, name: str, **given: Any) -> Callable[[Any], Any]:
-    """Return the option for a field of PlatformOptions, with its default."""
     return click.option(flag, name, default=_DEFAULTS[name], show_default=True, **given)
 
 

@@ -40,8 +40,8 @@ _FILE = click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
 def new(name: str) -> None:
     """Write own/NAME.py, a small policy that works, and its test.
 
-    Change own/NAME.py as you like. Then `policy check` reports errors in the file, and `policy
-    score` compares the policy with others.
+    After you have changed own/NAME.py, `policy check` reports errors in the file, and `policy
+    score` compares your policy with others.
     """
     from lab.students.template import write_policy
 

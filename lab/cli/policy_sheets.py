@@ -76,7 +76,6 @@ def as_markdown(known: Iterable[Section]) -> str:
 
 
 def _with_code(sheet: Sheet) -> str:
-    """Return the rule of a policy, with the names of its parameters marked as code."""
     names = "|".join(parameter.name for parameter in sheet.parameters)
     return re.sub(rf"\b({names})\b", r"`\1`", sheet.rule) if names else sheet.rule
 

@@ -54,7 +54,7 @@ INTERACTIONS_MEAN = 50.0
 @click.option(
     "--no-key-sizes",
     is_flag=True,
-    help="Do not measure the costs of other keys. Their first measurement takes about a minute, "
+    help="Do not measure the costs of other keys, whose first measurement takes about a minute, "
     "because it creates large keys.",
 )
 def profile_connections(
@@ -63,9 +63,8 @@ def profile_connections(
     """Measure the cost of new and resumed TLS connections for an application (eDragon's CTN and
     CTO).
 
-    The command starts one application on all processors, opens connections without requests, and
-    then runs a few sessions. It stores the costs for `doorbuster platform` and `doorbuster
-    reproduce edragon`.
+    The command starts one application on all processors, opens connections without requests, runs a
+    few sessions, and stores the costs for `doorbuster platform` and `doorbuster reproduce edragon`.
     """
     from hosting.platform import Platform
     from lab.engines.hosted.connection_profile import measure

@@ -98,7 +98,8 @@ _SHIPPED = (
         "",
         ("leaderboard",),
         text=(
-            "It is simulated. For a live leaderboard, start the appliance: make leaderboard "
+            "The result is simulated. For a live leaderboard, start the appliance: make "
+            "leaderboard "
             "ENGINE=live."
         ),
     ),
@@ -108,7 +109,6 @@ _SHIPPED = (
 
 
 def _reproduction(name: str, about: About) -> Part:
-    """Return the part for the reproduction of a paper."""
     command = ["reproduce", name]
     if about.reference_engine != about.engine:
         command += ["--engine", about.reference_engine]
@@ -118,7 +118,7 @@ def _reproduction(name: str, about: About) -> Part:
         f"{about.short_name}, reproduced",
         tuple(command),
         text=about.reference_text
-        or f"It is simulated. The live reproduction needs a running appliance: {live}.",
+        or f"The result is simulated. The live reproduction needs a running appliance: {live}.",
         is_live=about.reference_engine == "live",
     )
 
@@ -360,7 +360,6 @@ def _versions(folder: Path) -> dict[str, Any]:
 
 
 def _facts(folder: Path, name: str) -> dict[str, Any]:
-    """Return the facts about the machine or the versions, from a comparison or a report."""
     if (folder / "reproduction.json").is_file():
         return dict(read_json(folder / "reproduction.json")[name])
     return dict(read_json(folder / f"{name}.json"))

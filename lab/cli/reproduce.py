@@ -109,7 +109,6 @@ def _live(study: "PaperStudy[Any]", given: dict[str, Any]) -> "StudyRun":
 
 
 def _carry_out(run: "StudyRun", *, fresh: bool) -> None:
-    """Run the missing parts of the reproduction, and print how many claims hold."""
     from lab.files.documents import read_json
     from lab.machine.progress_file import progress_file
     from lab.report.terminal import console

@@ -38,7 +38,6 @@ def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[Co
 
 
 def _named(name: str) -> Path:
-    """Return the result folder with this name or path. Raises SpecError."""
     for path in _folders():
         if name in (path.name, str(path)):
             return path
@@ -48,7 +47,6 @@ def _named(name: str) -> Path:
 
 
 def _described(path: Path) -> dict[str, Any]:
-    """Return the facts about a result that the list shows."""
     origin = "included" if is_reference(path) else "imported" if is_imported(path) else "here"
     facts = {"name": path.name, "path": str(path), "origin": origin}
     try:

@@ -105,7 +105,6 @@ def client_of(server: str, token_file: Path | None, authority: Path | None) -> I
 
 
 def _token(file: Path | None) -> str:
-    """Return the token from the options or the environment; empty if neither has one."""
     text = os.environ.get(TOKEN, "") if file is None else _text_of(file)
     token = text.strip()
     if not (token.isascii() and token.isprintable()) or " " in token:
@@ -184,7 +183,6 @@ def summary_of_launch(client: JsonClient, server: str, spec: Spec) -> Mapping[st
 
 
 def _launched(client: JsonClient, server: str, spec: Spec) -> Mapping[str, Any]:
-    """Launch a spec on a console; return the launch as the API describes it."""
     from lab.report.terminal import console
 
     queue = f"{server.rstrip('/')}/launches/"
@@ -199,7 +197,7 @@ def _launched(client: JsonClient, server: str, spec: Spec) -> Mapping[str, Any]:
 def _followed(client: JsonClient, server: str, made: Mapping[str, Any]) -> Mapping[str, Any]:
     """Show the progress of a launch until it ends; return the ended launch.
 
-    A terminal shows one line, which is updated. Other outputs get a line for each step and for each
+    A terminal shows one line, which is updated; other outputs get a line for each step and each
     tenth of the progress.
     """
     from rich.text import Text
@@ -254,7 +252,6 @@ def _ending_here(where: str) -> Iterator[None]:
 
 
 def _progress(launch: Mapping[str, Any]) -> str:
-    """Return a short text about the state of a launch that has not ended."""
     if launch["state"] == "running":
         left_s = launch["left_s"]
         if left_s is None:

@@ -77,9 +77,7 @@ class ResultsDatabase:
 
     def experiment(self, folder: ComparisonResult) -> None:
         """Write the row of an experiment, and those rows of its runs that are missing or
-        incomplete.
-
-        Also raises ExperimentError if the folder is damaged.
+        incomplete. Raises ExperimentError if the folder is damaged.
         """
         row = results_rows.experiment_row(folder)
         spec = folder.spec()
@@ -152,7 +150,6 @@ class ResultsDatabase:
             self._put("events", ("experiment", "number", "place"), row)
 
     def _put(self, table: str, key: Iterable[str], row: Mapping[str, Any]) -> None:
-        """Insert a row, or update the columns of the existing row with the same key."""
         columns = [sql.Identifier(name) for name in row]
         statement = sql.SQL(
             "INSERT INTO results.{table} ({columns}) VALUES ({values}) "

@@ -42,7 +42,6 @@ def rows_of(path: str) -> Rows:
 
 
 def _plain(value: object) -> object:
-    """Return a time or a numpy number as a JSON value."""
     if isinstance(value, datetime):
         return value.isoformat()
     assert isinstance(value, np.generic)
@@ -175,7 +174,6 @@ def _happened_at(
 
 
 def _words(event: Mapping[str, Any], planned: PlannedRun) -> str:
-    """Return the text of the mark that an event has in charts."""
     if event["event"] == "run started":
         return f"{title_of(planned.policy)}, {load_words(planned.rho)}, seed {planned.seed}"
     return event_words(event)

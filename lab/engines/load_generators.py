@@ -59,10 +59,10 @@ def run_loads(
     on_begin: Callable[[], None] = lambda: None,
     on_end: Callable[[int], None] = lambda index: None,
 ) -> None:
-    """Run these load generators on the CPUs `on` until all have ended. If there are several, all
-    begin at the same time, and `on_begin` is called then; `on_end(index)` is called when a load
-    generator has ended without an error. Raises ExperimentError if one fails. After any exception,
-    all of them are stopped, so that no load remains.
+    """Run these load generators on the CPUs `on` until all have ended. Several load generators
+    begin at the same time, and `on_begin` is called then; `on_end(index)` is called when one has
+    ended without an error. Raises ExperimentError if one fails. After any exception, all of them
+    are stopped, so that no load remains.
     """
     with (
         tempfile.TemporaryDirectory(prefix="doorbuster-loads-") as folder,

@@ -36,11 +36,11 @@ def run_tasks(
 ) -> None:
     """Run `worker(task)` on every task; call `on_done(index, result)` with each result.
 
-    `worker` is a function at the top of its module, or its name as `module:function`. It runs in
-    `processes` processes of this machine (as many as CPUs by default), or, with a `celery_broker`,
-    on the workers that `doorbuster worker` starts anywhere. The function can call `tell(progress)`,
-    which calls `on_progress(index, progress)` in this process. `on_cost(index, cpu_s)` receives the
-    CPU seconds of each task that runs on this machine.
+    `worker` is a function at the top of its module, or its name as `module:function`. The tasks run
+    in `processes` processes of this machine (as many as CPUs by default), or, with a
+    `celery_broker`, on the workers that `doorbuster worker` starts anywhere. The function can call
+    `tell(progress)`, which calls `on_progress(index, progress)` in this process. `on_cost(index,
+    cpu_s)` receives the CPU seconds of each task that runs on this machine.
 
     If tasks failed, raises TasksError when all other tasks are done. Raises ExperimentError if no
     worker answers. Any exception, including Ctrl-C, ends all running tasks.

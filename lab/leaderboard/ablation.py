@@ -136,7 +136,6 @@ def _verdict(step: Step) -> str:
 def _step(
     words: str, before: Mapping[float, Cell], after: Mapping[float, Cell], key: str
 ) -> Step | None:
-    """Return a step, or None if it has no pair of runs yet."""
     pairs = {
         rho: differences(after[rho].by_seed(efficiency), before[rho].by_seed(efficiency))
         for rho in sorted(before.keys() & after.keys())

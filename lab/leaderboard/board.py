@@ -80,9 +80,9 @@ def loads_of(rows: Sequence[Row]) -> list[float]:
 
 
 def leaders(rows: Sequence[Row], rho: float) -> list[Row]:
-    """Return the best rows at `rho`: the row with the highest mean, and all ranked rows for which
-    the interval of the difference from it, paired by seed, contains 0. Without repetitions, return
-    only the row with the highest mean.
+    """Return the best rows at `rho`: the row with the highest mean, and the ranked rows whose
+    paired difference from it has an interval that contains 0. Without repetitions, return only the
+    row with the highest mean.
     """
     there = [row for row in rows if row.rank is not None and rho in row.estimated]
     if not there:

@@ -88,8 +88,6 @@ def board_of(folder: ComparisonResult, cells: Sequence[Cell]) -> Board:
 
 @dataclass(slots=True)
 class _RowCurve:
-    """A policy's efficiency over ρ."""
-
     label: str
     row: Row
 

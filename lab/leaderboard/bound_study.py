@@ -27,8 +27,6 @@ QUICK_SESSIONS = SESSIONS[:2]
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """A table with a row for each policy and a column for each load, for runs of one length."""
-
     sessions: int
     loads: Sequence[float]
     cases: Mapping[str, Mapping[float, Case[ShopRun]]]

@@ -18,9 +18,8 @@ def mark(runs: Iterable[Metrics]) -> str:
 
 
 def words(places: Iterable[tuple[str, str, Sequence[Metrics]]]) -> str:
-    """Return the text below a table, from (policy, scenario, simulations) of each cell. It
-    describes the first simulation in which FIFO replaced each policy, and is empty if there is
-    none.
+    """Return the text below a table about the first simulation in which FIFO replaced each policy,
+    from (policy, scenario, simulations) of each cell; empty if there is none.
     """
     told = []
     for policy, scenario, runs in places:

@@ -153,8 +153,6 @@ def _end_s(run: Metrics) -> int:
 
 
 def _ordered(cases: Cases, results: Results) -> list[str]:
-    """Return the policies in the order of their recovery, beginning with the fastest."""
-
     def place(policy: str) -> tuple[float, float]:
         runs = results.of(cases[policy])
         if not runs:

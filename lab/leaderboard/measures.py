@@ -43,7 +43,6 @@ def _efficiency(case: Case[ShopRun], seed: int, log: AttemptLog | None) -> dict[
 
 
 def _bound_of(run: ShopRun) -> CapacityBound:
-    """Return the bound of a simulated run whose server has shared CPUs."""
     assert isinstance(run.server, SharedCpus)
     assert run.capacity_rps is not None
     return CapacityBound(

@@ -1,5 +1,5 @@
 """The seconds that each row of a board takes to recover after a one-minute rush. For a live board,
-a second live comparison measures them. They are stored in recovery.json in the board's folder.
+a second live comparison measures them. The file recovery.json in the board's folder stores them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -163,9 +163,8 @@ def gather(folder: ComparisonResult) -> dict[str, Recovery]:
 
 
 def find(results_dir: Path, board: Spec, versions: Any) -> dict[str, Recovery]:
-    """Return the recoveries that this version measured on this machine with the board's engine.
-    They come from the newest result with all rows; if there is none, from the result with the most
-    rows.
+    """Return the recoveries that this version measured on this machine with the board's engine,
+    from the newest result with all rows, or otherwise from the result with the most rows.
     """
     if board.engine == "live":
         return _found_live(results_dir, rush_of(board), versions)

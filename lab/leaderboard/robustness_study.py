@@ -31,8 +31,6 @@ because they are about default settings.
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """A table with a row for each policy and a column for each scenario."""
-
     scenarios: Sequence[Scenario]
     cases: Mapping[str, Mapping[str, Case[ShopRun]]]
     """The cases by policy and scenario."""

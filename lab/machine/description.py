@@ -90,10 +90,8 @@ def _digest(*folders: str, without: str = "-") -> str:
 
 
 def fingerprint(lab: settings.Settings) -> str:
-    """Return a text that changes if a measured speed becomes invalid.
-
-    It depends on the machine, on the code of the shop, the gateway and their customers, and on the
-    libraries.
+    """Return a text that changes if a measured speed becomes invalid: if the machine, the
+    libraries, or the code of the shop, the gateway or the customers changes.
     """
     facts = {**describe_machine(lab), **_measured_software()}
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
@@ -136,8 +134,8 @@ _ASK_EVERY_S = 0.1
 def live_run_lock() -> Iterator[None]:
     """Hold the machine's lock for one live run; raises ExperimentError while another run holds it.
 
-    If the holder is a run of the same user that gives way, the new run interrupts it and waits for
-    its end. A run with WAITS in its environment waits for every other run.
+    The new run interrupts a holder of the same user that gives way, and waits for its end. A run
+    with WAITS in its environment waits for every holder.
     """
     with _taken(os.environ.get(LOCK) or "live-run"):
         yield
@@ -203,7 +201,6 @@ def commit() -> str:
 
 
 def _git(*words: str) -> str:
-    """Return the output of git for this folder, regardless of the folder's owner."""
     with tempfile.NamedTemporaryFile("w", suffix=".gitconfig") as trusting:
         trusting.write(f"[safe]\n\tdirectory = {_as_git_value(ROOT)}\n")
         trusting.flush()
@@ -220,6 +217,5 @@ def _git(*words: str) -> str:
 
 
 def _as_git_value(path: Path) -> str:
-    """Return the path as a value for git's configuration file."""
     text = str(path).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'

@@ -158,7 +158,6 @@ def _number(choice: Mapping[str, Any], slider: Slider) -> float:
 def _metrics(
     scenario: Scenario, simulated: Simulated, attempts: list[Attempt]
 ) -> dict[str, float | None]:
-    """Return the metrics of the run, as the lab defines them (`lab.analysis.metrics`)."""
     assert isinstance(scenario.server, SharedCpus)
     planned = dict.fromkeys(map(str, PAGES), 0)
     planned |= Counter(one.page for one in attempts if one.attempt <= 1)
@@ -207,8 +206,6 @@ def _samples(simulated: Simulated) -> dict[str, list[Any]]:
 
 
 def _unanswered(attempts: list[Attempt]) -> list[float]:
-    """Return the shares of attempts not answered within 0, 1, … 40 s; failed attempts count as not
-    answered."""
     times_s = sorted(_response_times_s(attempts))
     return [1 - bisect_right(times_s, time_s) / len(times_s) for time_s in _CURVE_POINTS_S]
 

@@ -95,7 +95,6 @@ def fetch() -> Path:
 
 
 def _unpack(package: tarfile.TarFile) -> None:
-    """Unpack all files into their folder, which appears in one step."""
     folder().parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder().parent) as aside:
         for name in FILES:

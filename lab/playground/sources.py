@@ -49,8 +49,6 @@ def modules(beginning: str = _BEGINNING) -> set[Path]:
 
 
 def _file_of(name: str) -> Path | None:
-    """Return the file of a module of the project; None for other modules and for names in a
-    module."""
     base = _ROOT / name.replace(".", "/")
     for path in (base.with_suffix(".py"), base / "__init__.py"):
         if path.is_file():

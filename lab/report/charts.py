@@ -20,7 +20,7 @@ from lab.results.metrics import Results
 _PANEL_INCHES = (6.2, 4.2)
 _STACKED_PANEL_INCHES = (9.5, 2.7)
 _ROOM_FOR_NAMES_RATIO = 0.18
-"""The space above the curves for the names of parts of the x axis, as a share of the curves'
+"""The space above the curves for the names of stretches of the x axis, as a share of the curves'
 height.
 """
 _LETTERS_PER_INCH = 8.5
@@ -87,7 +87,6 @@ def _number(value: float | None) -> str:
 
 
 def _draw(panel: Panel, results: Results, axes: Axes, height: float) -> None:
-    """Draw a panel with this height in inches."""
     drawn = [curve.series(results) for curve in panel.curves]
     draw_series(axes, panel.kind, drawn)
     draw_published(axes, panel.kind, drawn, panel.published)

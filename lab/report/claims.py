@@ -50,8 +50,7 @@ _NAMED = 2
 def conclusion(claims: Sequence[Mapping[str, str]]) -> list[str]:
     """Return the conclusion of a report in sentences, from the rows of its claims.json.
 
-    The first sentence counts the claims that hold. The second sentence names the first few claims
-    that do not hold.
+    The conclusion counts the claims that hold, and names the first few claims that do not hold.
     """
     verdicts = [str(one.get("Holds")) for one in claims]
     if not claims:
@@ -105,9 +104,8 @@ def at_most(text: str, case: AnyCase, value: Value, limit: float) -> Claim:
 
 def falling(text: str, required: str, ranked: Sequence[tuple[AnyCase, Value]]) -> Claim:
     """Return the claim that each metric is larger than the next metric. The differences between
-    consecutive metrics, one for each repetition, decide the claim. It does not hold if the 95 %
-    interval of a difference contains 0. With a single repetition, the sign of the difference
-    decides.
+    consecutive metrics in each repetition decide the claim; it does not hold if the 95 % interval
+    of a difference contains 0. With a single repetition, the sign of the difference decides.
     """
 
     def check(results: Results) -> Verdict:

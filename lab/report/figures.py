@@ -137,7 +137,6 @@ def _over_rho(
     style: Styles,
     figure_of: Callable[[Outcomes], float | None],
 ) -> None:
-    """Draw a metric against ρ, with a line and intervals for each policy."""
     for policy, look in style.items():
         own = [cell for cell in cells if cell.policy == policy]
         found = [

@@ -101,9 +101,6 @@ def claims_summary(claims: Table) -> str:
 
 
 def _runs(figure: Figure, study: Study, results: Results) -> str:
-    """Return the number of runs in a figure; if the figure names no cases, return the study's
-    number of runs.
-    """
     number = results.number(figure.cases()) or results.number(study.cases())
     return "1 run" if number == 1 else f"{number} runs"
 

@@ -115,7 +115,6 @@ def _is_value(cell: str) -> bool:
 
 
 def _number(metric: str, cell: str, table: Table) -> tuple[str, ...]:
-    """Return the value, low, high, unit and published number of a cell."""
     published, bar, measured = cell.partition(" | ")
     if not bar:
         published, measured = "", cell

@@ -124,9 +124,8 @@ class StudyResult(Result):
 def plan(cases: Iterable[AnyCase], *, seed: int, repetitions: int) -> list[Simulation]:
     """Return a simulation for every case in every repetition; each case is included once.
 
-    Each repetition is complete before the next begins, so an interrupted plan has complete
-    repetitions. Within a repetition the longest simulations come first, so that no core works alone
-    at the end.
+    Repetitions follow one another, and within each, the longest simulations come first, so that no
+    core works alone at the end.
     """
     unique = sorted(
         {case.id: case for case in cases}.values(), key=lambda case: -case.expected_requests()

@@ -33,8 +33,7 @@ def compare(
     """Carry out the missing runs of a comparison on the spec's engine.
 
     Simulations run on `processes` cores (by default on all) or, if a `broker` is given, on the
-    Celery workers that use this broker. Live runs use neither argument. Raises ExperimentError if a
-    run fails.
+    Celery workers that use this broker. Raises ExperimentError if a run fails.
     """
     module, _, name = _ENGINES[spec.engine].partition(":")
     engine: type[Comparison] = getattr(import_module(module), name)
@@ -110,11 +109,10 @@ class Comparison(Experiment[ComparisonResult]):
 def plan(spec: Spec) -> list[PlannedRun]:
     """Return the planned runs: every policy at every ρ in every repetition.
 
-    All runs of a repetition have the same seed. Their order within the repetition is random (it
-    depends on the spec's seed), so a machine that slows down affects all policies equally. A
-    repetition is complete before the next one begins, so an interrupted comparison has complete
-    repetitions. Simultaneous runs are next to each other in the plan. Their order, which decides
-    which policy gets the first shop, is also random.
+    All runs of a repetition have the same seed. Repetitions follow one another. The order of runs
+    in a repetition is random (from the spec's seed), so a machine that slows down affects all
+    policies equally. Simultaneous runs are next to each other, also in random order, which decides
+    which policy gets the first shop.
     """
     rng = random.Random(f"{spec.seed}/order of runs")
     ordered = []

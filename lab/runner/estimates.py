@@ -229,8 +229,8 @@ def case_kind(kind: str) -> str:
 
 
 def _spread(known: Speeds, runs_s: float, longest_s: float, processes: int) -> float:
-    """Return the time of simulated runs multiplied by the number of processors, in seconds; it
-    includes the start of each process and the idle time until the last run ends."""
+    """Return the duration of simulated runs times the number of processors, in seconds, including
+    the start of each process and the idle time until the last run ends."""
     waiting_s = (processes - 1) * longest_s / 2
     return runs_s + processes * _cost(known, "start process") + waiting_s
 

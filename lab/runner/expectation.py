@@ -71,7 +71,6 @@ class Expectation:
 
 
 def _expected(spec: Spec, rho: float | None, capacity_rps: float | None) -> tuple[float, float]:
-    """Return the number of sessions and the paper seconds of one run at `rho`."""
     arrivals_s = spec.load.arrivals_s
     sessions = 2.0 * spec.clients.per_set if spec.clients else 0.0
     if rho is None or capacity_rps is None:  # a closed loop: all clients stop at its end

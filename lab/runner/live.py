@@ -186,10 +186,9 @@ def make_run(
     on_progress: Progress,
     on_event: Callable[[], None] = lambda: None,
 ) -> RunSummary:
-    """Carry out one live run, write its files to the folder, and return the content of run.json.
-
-    The files of an interrupted attempt are removed first. `on_event` is called when the folder
-    records the beginning of the run or a change during it. Raises ExperimentError if the run fails.
+    """Carry out one live run, replace the files in its folder, and return the content of run.json.
+    `on_event` is called when the folder records the beginning of the run or a change during it.
+    Raises ExperimentError if the run fails.
     """
     with LiveRun(appliance, run, seed, folder, on_event) as live:
         load = live.load_generator(on_progress)

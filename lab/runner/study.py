@@ -179,8 +179,8 @@ class SimulatedStudy(StudyRun):
         """Return the approximate duration of the missing simulations and the report on this
         machine.
 
-        If a kind of case was never measured, a short simulation first measures its cost. The result
-        is None with a broker, because the speed of the workers' machines is unknown.
+        A short simulation first measures each kind of case that was never measured. With a broker,
+        the result is None, because the speed of the workers' machines is unknown.
         """
         if self.options.celery_broker:
             return None

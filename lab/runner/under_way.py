@@ -214,7 +214,6 @@ def _have_taken_over(lab: Settings, runs: Sequence[RunFolder], factor: float) ->
 
 
 def _customers_of(told: Sequence[Mapping[str, Any]], run: RunFolder | None) -> Mapping[str, Any]:
-    """Return the counts of the customers of `run` so far."""
     found = (one["customers"] for one in told if run is not None and _is_of(one, run))
     return next(found, {})
 

@@ -221,7 +221,6 @@ class Spec(Section):
         return self
 
     def _check_parts_together(self) -> None:
-        """Raise ValueError if parts of the spec contradict each other."""
         for policy in self.policy:
             if policy.gateway is not None:
                 self._check_parameters_of_proxy(policy, policy.gateway)

@@ -66,7 +66,6 @@ class _Run:
 
 
 def _values(one: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass by name; mappings, which can be read-only, become dicts."""
     values = {entry.name: getattr(one, entry.name) for entry in fields(one)}
     return {
         name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()

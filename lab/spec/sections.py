@@ -205,7 +205,7 @@ class PolicyChoice(Section):
     def key(self) -> str:
         """The name of the choice in runs, cells and folders: its label, or the names of its parts.
 
-        Examples are `sq`, `sq+sbac-stable` and `sq+cancel`. The name has the abandonment only if it
+        Examples are `sq`, `sq+sbac-stable` and `sq+cancel`; the abandonment is included only if it
         differs from the spec's.
         """
         admission = None if self.is_pure_queueing else self.admission

@@ -30,9 +30,7 @@ _LITERAL = re.compile(
     r"|#[^\n]*+",
     re.S,
 )
-"""The pattern of a string or a comment. Its quantifiers are possessive, so a match takes linear
-time.
-"""
+"""The pattern of a string or a comment; with possessive quantifiers, a match takes linear time."""
 _LONG = re.compile(rf"[\w+.:-]{{{MOST_WORD + 1},}}+")
 _PARTS = re.compile(rf'(?:(?:[\w-]++|"")[ \t]*+\.[ \t]*+){{{MOST_PARTS},}}+')
 _DEPTH: Final = {"[": 1, "{": 1, "]": -1, "}": -1}

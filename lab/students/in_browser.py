@@ -1,7 +1,7 @@
 """A student's policy in a visitor's browser: its check, its runs and its comparison.
 
-Only the browser's worker confines the policy, so a server must not use this module. In Pyodide, the
-module and all its imports have only the standard library.
+Only the browser's worker confines the policy, so a server must not use this module. The module and
+its imports use only the standard library, because Pyodide runs them.
 """
 
 import json

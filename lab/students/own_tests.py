@@ -1,7 +1,7 @@
 """The run of students' own tests: pytest runs in a confined process, because test files,
 conftest.py and plugins are programs. The process can read the interpreter, its packages, the
-project's packages that a policy may use, and the folder of the tests. It can write only to a
-temporary folder. Control characters are removed from its output, so a test has no access to the
+project's packages that a policy may use, and the folder of the tests. The process can write only to
+a temporary folder. Control characters are removed from its output, so a test has no access to the
 terminal.
 """
 

@@ -46,8 +46,8 @@ _OF_BOARD: Final = (
 )
 """The fields that rows of this board share with rows of the leaderboard."""
 _FAR: Final = 4.0
-"""Chance can explain a count of confirms that is below the expected count by up to this number of
-standard deviations (√ of the expected count)."""
+"""Chance can explain confirms that are fewer than expected by up to this number of standard
+deviations (√ of the expected count)."""
 
 
 def play(
@@ -398,7 +398,6 @@ def _spec(valid: Sequence[Path], known: Sequence[Any]) -> Spec:
 
 
 def _failed(path: Path) -> list[Finding]:
-    """Return the failed checks of a policy; raises SpecError if its file is not text."""
     failed: list[Finding] = []
     try:
         check(path, lambda one: None if one.holds else failed.append(one))

@@ -55,7 +55,6 @@ def _module(name: str) -> str:
 
 
 def _filled(source: str, module: str) -> str:
-    """Return a template's text with this module's names."""
     name = module.replace("_", "-")
     words = {
         "@NAME@": name,

@@ -2,7 +2,7 @@
 error.
 
 During the check, the policy runs in a separate confined process, as in the gateway and the
-simulator. A browser cannot start such a process, so the code for browsers passes another `Place`.
+simulator. In a browser, which cannot start such a process, another `Place` takes its place.
 """
 
 import time
@@ -149,8 +149,6 @@ def _read(file: PolicyFile, place: Place) -> Finding:
 
 @dataclass(frozen=True, slots=True)
 class _Decision:
-    """The mean time that a decision takes."""
-
     cpu_us: float
     """The CPU time of the policy's process, in microseconds."""
     real_us: float
@@ -158,8 +156,6 @@ class _Decision:
 
 
 class _UnderTest:
-    """A file under test, and the checks that run it."""
-
     def __init__(self, file: PolicyFile, place: Place) -> None:
         self.sheet: Sheet | None = None
         self._file = file

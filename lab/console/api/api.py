@@ -168,7 +168,7 @@ def _denied(request: HttpRequest, error: PermissionDenied) -> HttpResponse:
 
 @api.exception_handler(Http404)
 def _missing(request: HttpRequest, error: Http404) -> HttpResponse:
-    return refusal(404, str(error) or "There is no such entry.")
+    return refusal(404, str(error) or "The entry does not exist.")
 
 
 @api.exception_handler(RequestDataTooBig)

@@ -113,7 +113,6 @@ def cancel(request: HttpRequest, pk: str) -> dict[str, Any]:
 
 
 def _wanted(request: HttpRequest, wanted: schemas.NewLaunch) -> Launch:
-    """Return the launch that the request describes, without adding it to the queue."""
     allowance = permissions.allowance_of(request)
     given = [name for name in ("name", "spec", "toml") if getattr(wanted, name) is not None]
     if len(given) != 1:
@@ -166,7 +165,6 @@ def _changed(request: HttpRequest, base: Spec, options: schemas.Options) -> Spec
 
 
 def _allowed(form: LaunchForm, name: str) -> str:
-    """Return the values that a field of the form allows."""
     field = form.fields.get(name)
     if field is None:
         return "a spec of the console"

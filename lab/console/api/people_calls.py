@@ -53,7 +53,6 @@ def make(request: HttpRequest, wanted: schemas.NewStudents) -> Status[dict[str, 
 
 
 def _change(change: str, summary: str) -> Callable[[Call], Call]:
-    """Return the decorator `call` for a call that changes an account."""
     path = f"accounts/{{name}}/{change}"
     return call("POST", path, teachers, summary, answers=schemas.Account, refusals=(404,))
 

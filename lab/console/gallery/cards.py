@@ -69,7 +69,6 @@ WHAT_TODAY = "What would you use today?"
 
 
 def _reproduction(name: str, about: About) -> Card:
-    """Return the card for the quick reproduction of a paper."""
     return Card(
         f"reproduce-{name}",
         about.question,

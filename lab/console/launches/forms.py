@@ -1,7 +1,7 @@
 """The launch form: the fields of a spec, with the allowed range of each field.
 
-`lab.spec.experiment` defines a valid spec. So the same checks apply to a form, a file and the
-command line.
+`lab.spec.experiment` checks the spec, so the same rules apply to a form, a file and the command
+line.
 """
 
 import re
@@ -282,10 +282,8 @@ def _name_range(field: forms.IntegerField, label: str) -> None:
 
 
 def _other_policies(base: Spec, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the chosen policies; the list is empty if the choice is the same as in the spec.
-
-    In this case, the spec's list applies, because it also has the label and the session admission
-    of each policy, for which the form has no fields.
+    """Return the chosen policies; empty if the choice is the same as in the spec, whose list also
+    has labels and session admissions.
     """
     keys = ("policies", "gateway", "admission", "abandonment")
     own, chosen = initial(base), {key: given.get(key, []) for key in keys}
@@ -362,6 +360,5 @@ def _check_own(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Non
 
 
 def _check_room(spec: Spec) -> None:
-    """Raise SpecError if this machine has too few processors for several runs at the same time."""
     if spec.at_once:
         shop_cpus.plan(LAB, len(spec.policy), spec.at_once)

@@ -34,7 +34,7 @@ used."""
 
 
 class QueueError(ValueError):
-    """The error raised if the queue does not accept a launch. Its text is one line for the
+    """The error raised if the queue does not accept a launch; its text is one line for the
     person."""
 
 
@@ -86,9 +86,8 @@ def in_turn(queued: Sequence[Launch], used: Mapping[str, float]) -> list[Launch]
     """Return the order in which the waiting launches of one engine begin.
 
     Launches that a teacher has moved to the front come first, and launches that give way to all
-    others come last. Each place between them goes to the person who has used the least time. The
-    expected time of this launch then counts as time that the person has used. A person's launches
-    keep their order.
+    others come last. Each place between them goes to the person who has used the least time, to
+    which the launch's expected time is then added. A person's launches keep their order.
     """
     used = defaultdict(float, used)
     by_place = sorted(queued, key=lambda one: one.place)
@@ -111,7 +110,6 @@ def in_turn(queued: Sequence[Launch], used: Mapping[str, float]) -> list[Launch]
 
 
 def _next_for_place(ordered: Sequence[Launch], *, quick: bool) -> Launch | None:
-    """Return the next simulated launch for a free place."""
     return next((one for one in ordered if not quick or one.expected_s <= QUICK_S), None)
 
 
@@ -231,7 +229,7 @@ def elapsed_s(one: Launch) -> float:
 def left_s(one: Launch) -> float:
     """Return the approximate remaining time of a running launch, in real seconds.
 
-    The estimate combines the prediction and the pace so far. The pace counts more as more of the
+    The estimate combines the prediction and the pace so far, which counts more as more of the
     launch is complete.
     """
     elapsed = elapsed_s(one)

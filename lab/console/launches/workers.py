@@ -1,8 +1,8 @@
 """The Celery workers that run launches: each starts the command `doorbuster` and watches it until
 it ends.
 
-A message only wakes a worker; the queue decides which launch is next. A lost or repeated message
-does no harm.
+A message only wakes a worker, so a lost or repeated message does no harm; the queue decides which
+launch is next.
 """
 
 import contextlib

@@ -68,8 +68,6 @@ def handed_in(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _of_class() -> QuerySet[HandIn]:
-    """Return the work that people have handed in; work from before the console had accounts is
-    omitted."""
     return HandIn.objects.exclude(by="")
 
 

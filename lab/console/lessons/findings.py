@@ -58,7 +58,6 @@ def value_field(step: int, row: int) -> str:
 
 
 def _read(work: Work, step: int, place: Place) -> float | str | None:
-    """Return the value that the sheet refers to; None if it does not exist yet."""
     if place.kind == "scoreboard":
         folder = LAB.results_dir / SCOREBOARD
     else:

@@ -71,7 +71,6 @@ def _quoted(text: str) -> str:
 
 
 def _table(found: list[Finding]) -> str:
-    """Return a table of the values and their bands."""
     figure, _, _, *limits = BAND_COLUMNS
     header = [figure, "Found", "Outcome", *limits]
     rows = [

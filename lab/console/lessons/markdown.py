@@ -76,7 +76,6 @@ def _with_links(tokens: Sequence[Token], shop: str) -> Iterator[Token]:
 
 
 def _with_plain_addresses(text: str, shop: str) -> Iterator[Token]:
-    """Yield the tokens of a text; plain addresses become links."""
     end = 0
     for found in _URL.finditer(text):
         target = address(found[0], shop)

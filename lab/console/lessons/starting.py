@@ -82,7 +82,6 @@ def start_of(sheet: Sheet, step: Step) -> Start | None:
 
 
 def _with_spec(start: Start, sheet: Sheet) -> Start:
-    """Return the start with its command's spec, or with the fault if the spec is invalid."""
     written = sheet.files
 
     def load(name: str) -> Spec:

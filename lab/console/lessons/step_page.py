@@ -49,8 +49,8 @@ def step_page(
     prediction: AnswerForm | None = None,
     read: ValuesForm | None = None,
 ) -> HttpResponse:
-    """Return the content of a step's page. It contains the answer only after the prediction has
-    been saved."""
+    """Return the content of a step's page, with the answer only after the prediction has been
+    saved."""
     done = work_of(name_of(request), sheet)
     predicted = done.answers.get(prediction_field(found.number), "")
     field = notes_field(found.number)

@@ -52,7 +52,7 @@ class Work:
 
     def result_of(self, step: int) -> str:
         """Return the name of the result that a step uses; empty if the step has no result yet. The
-        step uses the result that the person has chosen. Otherwise, it uses the result of its newest
+        step uses the result that the person has chosen, or otherwise the result of its newest
         launch after this launch has ended.
         """
         launch = self.launches.get(step)

@@ -1,8 +1,8 @@
 """The accounts of the console: the rules for their names, and functions that create and change
 accounts.
 
-Two names are alike if they differ only in capitals or compatibility characters. At most one of
-several alike names can have an account.
+Two names are alike if they differ only in capitals or compatibility characters; only one of them
+can have an account.
 """
 
 import csv
@@ -184,7 +184,7 @@ def make_students(
     """Return the name and password of each new student, and the names that already belong to
     accounts.
 
-    Existing accounts are not changed. If it raises AccountError, no account is created.
+    Existing accounts are not changed; after an AccountError, no account has been created.
     """
     with transaction.atomic():
         wanted = list(dict.fromkeys(students))
@@ -300,7 +300,6 @@ def change(account: User, name: str, *, teacher: object) -> object:
 
 
 def _keep_a_teacher(account: User) -> None:
-    """Raise AccountError if this account belongs to the only teacher who can log in."""
     others = User.objects.filter(is_staff=True, is_active=True).exclude(pk=account.pk)
     if not others.exists():
         raise AccountError(f"{account} is the last teacher; make another teacher first.")

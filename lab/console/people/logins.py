@@ -98,9 +98,9 @@ class PasswordHasher(PBKDF2PasswordHasher):
     def must_update(self, encoded: str) -> bool:
         """Return whether the next login hashes this password again; False if `made` hashed it.
 
-        Another hash would cost each person's first login a second of CPU time. The console
-        therefore refuses a wrong password for such an account faster than for an unknown name,
-        which reveals that the account exists; the names of a class are not secret.
+        Another hash would cost each person's first login a second of CPU time. A wrong password for
+        such an account is therefore refused faster, which reveals that the account exists; the
+        names of a class are not secret.
         """
         if self.decode(encoded)["iterations"] == self.MADE_ITERATIONS:
             return False
@@ -111,8 +111,7 @@ def network_of(address: str) -> str:
     """Return the network that counts as one address: the whole loopback network, or the /64 network
     of an IPv6 address.
 
-    A machine can choose its addresses freely within such a network. A text that is not an address
-    is returned unchanged.
+    A machine can choose its addresses freely within such a network.
     """
     try:
         known = ipaddress.ip_address(address)

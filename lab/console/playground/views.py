@@ -59,8 +59,7 @@ def policy(request: HttpRequest) -> HttpResponse:
 def _api() -> dict[str, list[dict[str, Any]]]:
     """Return the entries of docs/policy-api.md by kind.
 
-    The meaning of an entry is a list of paragraphs. A paragraph alternates between pieces of text
-    and pieces of code.
+    The meaning of an entry is a list of paragraphs, in which text and code alternate.
     """
     kinds: dict[str, list[dict[str, Any]]] = {}
     for entry in policy_page.entries():
@@ -114,9 +113,8 @@ def policy_modules(request: HttpRequest) -> HttpResponse:
 @require_GET
 @cache_control(max_age=A_YEAR_S, immutable=True, private=True)
 def pyodide_file(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Return a compressed file of Pyodide.
-
-    Its address contains the version, so the file never changes.
+    """Return a compressed file of Pyodide, which never changes, because its address contains the
+    version.
     """
     if name not in pyodide.FILES or not pyodide.is_there():
         raise Http404

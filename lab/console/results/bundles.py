@@ -66,9 +66,9 @@ def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> N
     """Write the bundle of a result folder, with `notes` (`notes.packed`).
 
     Raises TooLargeError if the files together are larger than `most_bytes`, because no console
-    would import such a bundle. The bundle omits files that are still being written. It also omits
-    files without a suffix: they control a run in progress (`load-factor`), and remain if the run is
-    killed. The bundle also contains the files that exist only in bundles (`lab.bundle.extras`).
+    would import such a bundle. The bundle omits unfinished files, and files without a suffix, which
+    control a run in progress (`load-factor`). It also contains the files that exist only in bundles
+    (`lab.bundle.extras`).
     """
     paths = {path.relative_to(folder).as_posix(): path for path in files_of(folder)}
     sizes = {name: path.stat().st_size for name, path in paths.items()}
@@ -92,8 +92,7 @@ def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
     function returns the `name` of the result folder and its `size_bytes`. If the bundle exceeds a
     limit, it returns the name of the limit as `over` and the bundle's value as `size`.
 
-    Raises SpecError if the file is not a valid bundle: for example, it has another format, other
-    kinds of files, paths outside the folder, or a damaged result.
+    Raises SpecError if the file is not a valid bundle.
     """
     place, limits = Path(asked["place"]), asked["limits"]
     try:
@@ -113,8 +112,6 @@ def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _OverError(Exception):
-    """The error raised if the bundle exceeds a limit."""
-
     def __init__(self, limit: str, size: int) -> None:
         super().__init__(limit)
         self.limit, self.size = limit, size
@@ -180,7 +177,6 @@ def checked(bundle: zipfile.ZipFile, limits: Mapping[str, int]) -> str:
 
 
 def _unpack(bundle: zipfile.ZipFile, place: Path, most_bytes: int) -> int:
-    """Unpack all files, and return their total size in bytes."""
     size_bytes = 0
     for entry in bundle.infolist():
         target = place / entry.filename
@@ -283,7 +279,6 @@ def _quick(path: Path) -> Iterator[None]:
 
 
 def _cpu_s() -> float:
-    """Return the CPU seconds used by this process and its ended child processes."""
     return sum(os.times()[:4])
 
 

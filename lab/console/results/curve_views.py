@@ -112,7 +112,6 @@ def sources(results: list[ResultEntry]) -> list[dict[str, str]]:
 
 
 def _label(result: ResultEntry, *, is_alone: bool) -> str:
-    """Return the title of a result, and its differences from the other results."""
     more = [
         *([] if is_alone else [result.when]),
         *(["imported"] if result.imported else []),

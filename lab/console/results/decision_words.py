@@ -171,9 +171,9 @@ def _served(knew: Mapping[str, Any], page: str) -> str:
             )
         )
     where = {
-        "only": "It was the only request there.",
-        "oldest": f"It was the oldest of {knew.get('of')} requests there",
-        "newest": f"It was the newest of {knew.get('of')} requests there",
+        "only": "The request was the only request there.",
+        "oldest": f"The request was the oldest of {knew.get('of')} requests there",
+        "newest": f"The request was the newest of {knew.get('of')} requests there",
         "between": f"{knew.get('before_it')} of the {knew.get('of')} requests there were older",
     }.get(str(knew.get("place")), "")
     if where and knew.get("place") != "only":

@@ -35,8 +35,7 @@ def packed(view: View) -> View:
     """Return a view that packs only one download per person at a time, and only a few for all
     people together.
 
-    It answers further requests, and requests above the person's limit, with status 429 and one line
-    of text.
+    Further requests, and requests above the person's limit, get status 429 and one line of text.
     """
 
     @require_GET
@@ -164,7 +163,6 @@ def _name_of(result: ResultEntry, file: str) -> str:
 
 
 def _refused(words: str, status: int, *, wait_s: int | None = None) -> HttpResponse:
-    """Return an answer with one line of text instead of a file."""
     headers = {} if wait_s is None else {"Retry-After": str(wait_s)}
     kind = "text/plain; charset=utf-8"
     return HttpResponse(f"{words}\n", status=status, content_type=kind, headers=headers)

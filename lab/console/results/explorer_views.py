@@ -35,7 +35,6 @@ def attempts(request: HttpRequest, name: str) -> HttpResponse:
     fault = ""
 
     def ask(number: int) -> dict[str, Any]:
-        """Return the attempts that the page with this number shows."""
         found: dict[str, Any] = logs.ask(
             result,
             "attempts",

@@ -4,10 +4,8 @@ downloads."""
 import re
 
 _NAME = re.compile(r"\w[\w.+, -]{0,150}(?<![ .])")
-"""A policy's label (`spec_sections.PolicyChoice`) becomes part of the folder names of its runs.
-
-File names can therefore contain the same letters and spaces as labels. Separators and `..` are not
-allowed, because they can lead to other folders.
+"""File names can contain the letters and spaces of policies' labels, which are part of folder
+names, but no separators and no `..`, which can lead to other folders.
 """
 
 

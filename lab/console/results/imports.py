@@ -1,8 +1,8 @@
 """The import of results from other machines, with the limits on each person's imports and the mark
 of an imported result.
 
-A child process with limits unpacks and checks the bundle. The console writes the mark, and chooses
-a name that no result of this lab has or will have, because it trusts no statement in the bundle.
+A child process with limits unpacks and checks the bundle. The console itself writes the mark and
+chooses a name that no result of this lab has or will have.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Queries of the raw logs of results, within limits on memory and time.
 
-This process reads small logs. A log that may need much memory or time is read by a child process
-with limits. Only one such process runs at a time, because all people share the console.
+This process reads small logs. A child process with limits reads large logs; only one such process
+runs at a time, because all people share the console.
 """
 
 import json
@@ -74,7 +74,8 @@ def _of_child(function: str, argument: object) -> Any:
         return bounded.call(function, argument, BOUNDS)
     except BoundsExceededError as fault:
         raise ExperimentError(
-            f"Its logs are too large for the console: {fault}. The command line has no such limit: "
+            f"The result's logs are too large for the console: {fault}. The command line has no "
+            "such limit: "
             "use doorbuster results draw FOLDER."
         ) from None
     except BoundedError as fault:

@@ -98,7 +98,6 @@ def _add_panels(
 
 
 def _rows(result: ResultEntry, key: str) -> list[dict[str, Any]]:
-    """Return the points of a figure; empty if its file is missing or damaged."""
     found: list[dict[str, Any]] = []
     for row in csv.DictReader(result.text(f"figures/{key}.csv").splitlines()):
         try:

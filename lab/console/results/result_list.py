@@ -286,10 +286,8 @@ class ResultEntry:
         return found
 
     def figures_and_tables(self) -> list[Mapping[str, Any]]:
-        """The tables and figures of a report (a reproduction, a leaderboard), in their order.
-
-        They come from `exhibits.json`. An older report has no such file; it has its tables only as
-        CSV.
+        """The tables and figures of a report (a reproduction, a leaderboard), in their order, from
+        `exhibits.json`; an older report has its tables only as CSV.
         """
         found = self._read("exhibits.json") or self._tables_alone()
         drawn = self.figures()
@@ -311,10 +309,8 @@ class ResultEntry:
         return [table for one in self.figures_and_tables() for table in one["tables"]]
 
     def verdict(self) -> list[str]:
-        """Return the conclusion; empty if there is none.
-
-        It is a sentence for each load of a comparison, or one sentence about the claims of a
-        report.
+        """Return the conclusion: a sentence for each load of a comparison, or one sentence about
+        the claims of a report; empty if there is none.
         """
         return self.verdict_of_loads() or (
             conclusion(self.claims()) if self.is_reproduction else []
@@ -418,8 +414,8 @@ class ResultEntry:
         return path if inside and path.is_file() else None
 
     def delete(self) -> None:
-        """Delete the result. The folder is renamed before it is deleted, so that the result
-        disappears from all pages at once. A reference result is never deleted.
+        """Delete the result, except a reference result. The folder is renamed first, so that the
+        result disappears from all pages at once.
         """
         assert self.reference is None
         gone = self.path.with_name(f".deleted-{self.name}")

@@ -22,8 +22,8 @@ off."""
 class Bar(NamedTuple):
     """The bar of one policy; positions and lengths are ratios of the picture's width.
 
-    `words` is the text of the share, as in the table. The 95 % interval begins at `interval_ratio`;
-    its width is 0 for a single run.
+    `words` is the text of the share. The 95 % interval begins at `interval_ratio`; its width is 0
+    for a single run.
     """
 
     policy: str
@@ -63,7 +63,6 @@ def picture(tables: Sequence[Mapping[str, Any]]) -> Picture | None:
 
 
 def _shares(rows: Sequence[Mapping[str, str]]) -> list[_Share]:
-    """Return the policies' shares at the highest load, with the largest share first."""
     found = []
     for row in rows:
         rho, share = tidy.number(row["ρ"]), tidy.number(row.get(SHARE, ""))

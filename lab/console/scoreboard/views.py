@@ -42,7 +42,6 @@ def shown() -> tuple[Board, ResultEntry | None]:
 
 
 def _reference() -> ResultEntry | None:
-    """Return the board that comes with Doorbuster."""
     return next((one for one in result_list.references() if one.file(SCORES)), None)
 
 

@@ -1,7 +1,5 @@
-"""The allowances: all limits on what one person can use.
-
-Other limits are defined in the modules that need them. `gateway.students.files` has the size of a
-policy file, and `lab.spec.experiment` has the sizes in a spec.
+"""The allowances: all limits on what one person can use. `gateway.students.files` limits the size
+of a policy file, and `lab.spec.experiment` limits the sizes in a spec.
 """
 
 import math
@@ -200,7 +198,7 @@ def refusal(allowance: Allowance, limit: str, asked: float) -> str:
 
 def way_out(allowance: Allowance, limit: str, do: str) -> str:
     """Return the sentence that explains what a person can do about a limit; `do` is a verb, such as
-    `launch`, for what a teacher can do for the person."""
+    `launch`, for a teacher's help."""
     if allowance.whose == TEACHER.whose:
         return "The command line `doorbuster` has no such limit."
     return f"A teacher can {do} it for you, or the administrator can raise {limit} in {VARIABLE}."

@@ -74,7 +74,7 @@ class Watchers:
 
 def links(there: Sequence[Watcher], own_host: str, inner_host: str) -> list[tuple[str, str]]:
     """Return the address and the title of each link, for a browser that reaches the console at
-    `own_host`, (a host name without a port).
+    `own_host` (a host name without a port).
 
     The watchers listen only on this machine's loopback, unless the inner host is another machine.
     Pages therefore show the links only to browsers on this machine.

@@ -103,7 +103,7 @@ class AccountsMiddleware(MiddlewareMixin):
         """Return None to continue, or a redirect to the login; raises PermissionDenied."""
         permission: Permission | None = getattr(view, "permission", None)
         if permission is None:
-            raise PermissionDenied("This page has no permission yet. Its view needs a decorator.")
+            raise PermissionDenied("This page has no permission yet: its view needs a decorator.")
         if not permission.needs_login:
             return None
         if not request.user.is_authenticated:

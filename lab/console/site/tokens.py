@@ -1,7 +1,6 @@
 """Tokens: a program that sends a token acts as the person who made the token.
 
-A token is shown once and stored as a digest. A call with a token has the permissions that the
-person has at the time of the call.
+A token is shown once and stored as a digest; a call has the person's current permissions.
 """
 
 import secrets
@@ -85,9 +84,9 @@ async def allowance_of(authorization: str) -> Allowance | None:
 class TokenMiddleware(MiddlewareMixin):
     """The middleware that finds out who makes a call, by the call's token.
 
-    A call with a token needs no protection against forged requests: a browser adds no token by
-    itself. A call without a token is checked like a form, unless a program sends it to a console
-    without accounts.
+    A call without a token is checked like a form, unless a program sends it to a console without
+    accounts. A call with a token cannot be forged by a page, because a browser adds no token by
+    itself.
     """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:

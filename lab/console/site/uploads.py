@@ -1,8 +1,8 @@
 """The limit on the size of a request, which is checked before the console stores any part of the
 request.
 
-Django writes a whole body to the disk before it checks the sender. Without this limit any client
-could fill the disk, and a student could send as much as a teacher.
+Django writes a whole body to the disk before it checks the sender, so without this limit any client
+could fill the disk.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -58,7 +58,6 @@ async def allowed_bytes(scope: Scope) -> int:
 
 
 async def _allowance_of(scope: Scope) -> Allowance | None:
-    """Return the allowance of the request's sender; None without a login."""
     if not LAB.lab_accounts:
         return TEACHER
     from lab.console.site import permissions, tokens

@@ -1,7 +1,7 @@
 """The sampling of the gateway, twice a second; each sample goes to all viewers.
 
-Sixty viewers cost the gateway as much as one viewer. The list of waiting requests is fetched only
-while at least one viewer has the watch page open.
+Sixty viewers cost the gateway as much as one. The list of waiting requests is fetched only while a
+viewer has the watch page open.
 """
 
 import asyncio

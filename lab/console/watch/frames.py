@@ -35,8 +35,8 @@ def frame_of(
 
     `strip` has a list for each waiting request, with the oldest request first: its id, the number
     of its page type, and 1 if the customer has left. `waits_s` has the paper seconds that the
-    oldest and the newest of these requests have waited; it is None if no request waits. Both are
-    None if the frame was made without the gateway's list of waiting requests.
+    oldest and the newest of these requests have waited, or None if no request waits. Without the
+    gateway's list of waiting requests, `strip` and `waits_s` are None.
     """
     policy = snapshot["policy"]
     inner = policy["snapshot"]
@@ -115,7 +115,6 @@ def disagreements(shadows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
     def known_s(one: Mapping[str, Any]) -> float:
-        """Return the time of the later of the two decisions."""
         return float(one["arrived_s"] + max(one["acted"]["after_s"], one["said"]["after_s"]))
 
     return sorted(found, key=known_s, reverse=True)[:DISAGREEMENTS]

@@ -160,6 +160,5 @@ def _requests(number: int) -> str:
 
 
 def _sentence(words: str) -> str:
-    """Return `words` as a sentence."""
     text = words[:1].upper() + words[1:]
     return text if text.endswith(".") else f"{text}."

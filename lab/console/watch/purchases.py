@@ -22,8 +22,8 @@ class Sold:
         """Return the purchases for the run `run` (`under_way.UnderWay.told`) at Unix time `now`.
 
         The purchases have `confirms` and `revenue_cents` since the run began, the `words` of the
-        run, and `ended_at` (Unix time; None until the run ends). The function returns None if no
-        purchases have been counted.
+        run, and `ended_at` (Unix time; None until the run ends). The result is None if no purchases
+        have been counted.
         """
         if run is None or run.get("between"):
             if self._last is not None and self._last["ended_at"] is None:

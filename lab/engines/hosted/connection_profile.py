@@ -1,6 +1,6 @@
 """Static profiling of an application: the costs of its connections, measured on this machine. One
 application runs on all processors, without other load. The profiling first makes full and resumed
-handshakes, then runs a few sessions of the partly-open model. It measures the CPU time of the
+handshakes, then runs a few sessions of the partly-open model. The result is the CPU time of the
 application's processes, minus their CPU time while idle. Source: edragon.txt, section 3.2.1.
 """
 
@@ -140,7 +140,6 @@ def measure(
 
 
 def _idle(application: RunningApplication) -> float:
-    """Return the CPU use of the application without customers, in processors."""
     began_s, before_s = time.monotonic(), application.cpu_s()
     time.sleep(IDLE_REAL_S)
     return (application.cpu_s() - before_s) / (time.monotonic() - began_s)

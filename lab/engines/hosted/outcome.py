@@ -97,8 +97,8 @@ def assigned(
 ) -> Series:
     """Return the processors assigned at each second of a run that began at `began_at` (Unix time).
 
-    The numbers come from the CPU manager's accounts. Its entry at the end of each interval has the
-    assignment during the interval; seconds after the last entry get its value.
+    The CPU manager's accounts have an entry at the end of each interval with the assignment during
+    the interval; seconds after the last entry get its value.
     """
     known = [
         (float(entry["time_s"]), float(one["assigned"]))
@@ -124,9 +124,9 @@ def first_opened_s(connections: pa.Table) -> npt.NDArray[np.float64]:
 def session_fates(attempts: pa.Table, connections: pa.Table) -> dict[str, int]:
     """Return the number of sessions with each fate.
 
-    A session is `refused` if the gateway refused one of its connections. It is `timed_out` if its
-    last attempt timed out. It is `completed` if all its planned requests were answered. It is
-    `under_way` if it was still in progress at the end of the run.
+    A session is `refused` if the gateway refused one of its connections, and `timed_out` if its
+    last attempt timed out. A session is `completed` if all its planned requests were answered, and
+    `under_way` if it was in progress at the end of the run.
     """
     refused = {
         session

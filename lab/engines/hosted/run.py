@@ -120,7 +120,6 @@ def _processors(
 
 
 def _load(platform: Platform, run: PlatformRun, seed: int, folder: Path) -> None:
-    """Run load generators for all applications at the same time, until all have ended."""
     over = threading.Event()
     faults: list[ExperimentError] = []
 

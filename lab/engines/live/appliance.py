@@ -28,11 +28,9 @@ T = TypeVar("T")
 
 
 class JsonApi:
-    """A client for one HTTP address, which sends and receives JSON. It converts every fault into an
-    ExperimentError that names the part.
-
-    `host_variable` is the name of the setting with the address, for error messages. Every call
-    sends the `token`.
+    """A client for one HTTP address, which sends and receives JSON. Every fault becomes an
+    ExperimentError that names the part. `host_variable` is the name of the setting with the
+    address, for error messages.
     """
 
     def __init__(

@@ -155,10 +155,9 @@ def proxy_in_front(
     capacity_rps: float | None,
     files: Path,
 ) -> Iterator[BehindProxy]:
-    """Until the block ends, run the baseline proxy `name` in front of the shop; the proxy is ready
-    when the block begins.
-
-    Its configuration and log are in `files`. Raises ExperimentError if the proxy does not start.
+    """Until the block ends, run the baseline proxy `name` in front of the shop, with its
+    configuration and log in `files`; the proxy is ready when the block begins. Raises
+    ExperimentError if the proxy does not start.
     """
     lab = appliance.lab
     known = sheets.read(name, parameters)

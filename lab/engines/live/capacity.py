@@ -46,9 +46,9 @@ def measure(
 ) -> Capacity:
     """Measure the capacity for the customers and the page work of `spec`.
 
-    Several shops are measured at the same time, so that the result includes their effects on each
-    other, as in their runs. The call takes about `expected_real_s`. The caller holds the machine's
-    lock and has prepared catalogue and database. Raises ExperimentError if a measurement fails.
+    Several shops are measured at the same time, so that their effects on each other are included.
+    The call takes about `expected_real_s`. The caller holds the machine's lock and has prepared
+    catalogue and database. Raises ExperimentError if a measurement fails.
     """
     found: list[list[float]] = []
     for repetition in range(REPETITIONS + 1):
@@ -87,7 +87,6 @@ def measure(
 
 
 def _measure_once(shops: Sequence[Appliance], spec: Spec, seed: int, customers: int) -> list[float]:
-    """Return the number of requests per paper second that each shop serves."""
     plan = LoadPlan(
         load=ClosedLoop(
             model=SessionModel(lengths=spec.customers.as_model().lengths),

@@ -31,7 +31,7 @@ from loadgen.records.attempt_log import read_metadata
 class LiveRun:
     """A run on the appliance in steps, so that several runs can take each step at the same time.
     The customers arrive within the `with` block. Call `customers_gone` within the block and
-    `record` after it. Each step can raise ExperimentError.
+    `record` after it; each can raise ExperimentError.
     """
 
     def __init__(
@@ -214,8 +214,8 @@ class LiveRun:
             self.folder.log(f"{part} started anew")
             raise ExperimentError(
                 f"The {part} died in mid-run and was started again (see `make logs "
-                f"ARGS={part}`), so this run does not count. Its folder keeps the measurements up "
-                "to that time, and the earlier runs are complete."
+                f"ARGS={part}`), so this run does not count. The run's folder keeps the "
+                "measurements up to that time, and the earlier runs are complete."
             )
 
     def record(self) -> RunRecord:

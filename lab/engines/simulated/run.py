@@ -103,8 +103,6 @@ def _baseline(run: ShopRun) -> Any:
 
 
 def _server(run: ShopRun) -> SharedCpus | FifoServer:
-    """Return the server of the run, which can be slower than the server from which the capacity was
-    calculated."""
     server = run.server
     assert not isinstance(server, Appliance)
     if isinstance(server, FifoServer) or run.slower_ratio == 1.0:
@@ -115,7 +113,6 @@ def _server(run: ShopRun) -> SharedCpus | FifoServer:
 
 
 def _who_came(customers: Customers | Clients) -> dict[str, Any]:
-    """Return the customers in the form of the metadata in a live run's attempts."""
     model = customers.model
     if isinstance(customers, Clients):
         return {"clients": model.parameters(), "control_clients": customers.model.per_set}

@@ -149,7 +149,6 @@ def place_legends(figure: Figure) -> None:
 
 
 def _colour(handle: Artist) -> str:
-    """Return the colour of a drawn line, bar or line with error bars."""
     if isinstance(handle, Container):
         handle = next(iter(handle))
     if hasattr(handle, "get_color"):

@@ -74,7 +74,6 @@ def _group_of_bars(axes: Axes, series: Series, style: Style, number: int, of: in
 
 
 def _places(groups: int, number: int, of: int) -> list[float]:
-    """Return the x positions of one curve's bars, one bar in each group of `of` curves."""
     return [group + (number - (of - 1) / 2) * _GROUP / of for group in range(groups)]
 
 

@@ -72,7 +72,9 @@ def test_a_slow_one_was_held_while_others_were_served(console, result):
     assert re.search(r"Held for \d+\.\d\d s, then served\.", trace)
     assert "had come before it" in trace
     assert "overtook" not in trace  # FIFO
-    assert re.search(r"It was the oldest of \d+ requests there, and the discipline was FIFO", trace)
+    assert re.search(
+        r"The request was the oldest of \d+ requests there, and the discipline was FIFO", trace
+    )
 
 
 def test_a_purchase_went_first_by_its_priority(console, result):
