@@ -63,7 +63,7 @@ class RaceForm(forms.Form):
         initial="simulated",
         required=False,
         widget=forms.RadioSelect,
-        label="How",
+        label="Engine",
     )
     policies = forms.MultipleChoiceField(
         choices=own_policies.choices,

@@ -16,7 +16,7 @@ CONSOLE = REPOSITORY / "lab/console"
 ORDINARY = {
     # words that mean what they say, on any web page
     "account", "allowed", "begins in about", "busy machine", "by",
-    "check", "choose", "ended", "events", "expected value", "experiment", "how",
+    "check", "choose", "ended", "events", "expected value", "experiment",
     "last login", "last login (utc)", "last use (utc)", "launches", "launches running", "look at",
     "launches waiting",
     "limit", "made", "made (utc)", "metric", "name", "name in the setting", "quiet machine",
@@ -24,7 +24,7 @@ ORDINARY = {
     "samples", "sent at, s", "signs in with", "state", "submitted", "takes about", "text", "took",
     "value",
     "version, machine", "when", "arrived at, s", "time, s", "reason for the place",
-    "worker given to", "you use now", "yours",
+    "worker given to", "you use now", "your value",
 }  # fmt: skip
 _HEADS = re.compile(r"<(th scope=\"col\"[^>]*|dt)>([^<{]+)</")
 SHEETS = (

@@ -84,7 +84,7 @@ send(step + "predict", **{"prediction-6": "I knew it"})
 print(json.dumps([before, empty, kept, page(step)[1]]))
 """
     before, empty, kept, after = asked(tmp_path, program)
-    assert "Keep my prediction" in before
+    assert "Save my prediction" in before
     assert "Look at the result" not in before
     assert "Launch this step" not in before
     assert empty == 400
@@ -92,7 +92,7 @@ print(json.dumps([before, empty, kept, page(step)[1]]))
     assert "Look at the result" in after
     assert "Ten times <as> much" in after
     assert "I knew it" not in after
-    assert "Keep my prediction" not in after
+    assert "Save my prediction" not in after
 
 
 def test_a_button_launches_the_experiment_of_the_steps_command(tmp_path: Path) -> None:

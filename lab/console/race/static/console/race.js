@@ -67,7 +67,7 @@ addEventListener("DOMContentLoaded", async () => {
   };
 
   function index(times, at) {
-    // The last sample that is not after `at`.
+    // The last sample at or before `at`.
     let low = 0;
     let high = times.length - 1;
     while (low < high) {

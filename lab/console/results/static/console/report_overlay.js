@@ -1,4 +1,4 @@
-// Panels of several reports drawn together: each curve has a colour; each report has a dash and
+// The panels of several reports in one chart: each curve has a colour; each report has a dash and
 // a letter.
 "use strict";
 addEventListener("DOMContentLoaded", () => {

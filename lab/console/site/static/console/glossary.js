@@ -15,7 +15,7 @@
   if (!answer?.ok) return;
   const glossary = await answer.json();
 
-  // As lab/report/glossary.py: the whole label, without its load, and the first part of a combination.
+  // The rules of lab/report/glossary.py: the whole label, without its load, and the first part of a combination.
   const find = (label, isParameter) => {
     const whole = label.toLowerCase().split(/\s+/).filter(Boolean).join(" ");
     if (!whole) return null;

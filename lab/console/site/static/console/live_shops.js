@@ -1,4 +1,4 @@
-// Simultaneous live shops side by side, from the stream of samples; they disappear when their runs have ended.
+// Simultaneous live shops side by side, from the stream of samples, until their runs end.
 "use strict";
 addEventListener("DOMContentLoaded", () => {
   const DASHES = [undefined, [10, 5], [3, 4], [12, 4, 3, 4]];

@@ -1,4 +1,4 @@
-// A chart as it is on the screen, saved as SVG or as PNG. Nothing leaves the browser.
+// A chart as it is on the screen, saved in the browser as SVG or as PNG.
 "use strict";
 const saveChart = (() => {
   const NAMESPACE = "http://www.w3.org/2000/svg";
@@ -38,7 +38,7 @@ const saveChart = (() => {
   const isDrawn = (plot, place) => plot.series[place].show && strokeOf(plot, place) !== "transparent" && (plot.series[place].width > 0 || hasPoints(plot, place));
   const drawn = (plot) => plot.series.map((_, place) => place).filter((place) => place && isDrawn(plot, place));
 
-  // The path of one line; a value that is missing leaves a gap.
+  // The path of one line, with a gap for each missing value.
   function path(plot, place, at, { series = plot.series[place] } = {}) {
     const [xs, ys] = [plot.data[0], plot.data[place]];
     let pen = "";

@@ -66,7 +66,7 @@ addEventListener("DOMContentLoaded", () => {
 
   let describedAt = -Infinity;
   function describe() {
-    // The content of the pictures as text for readers who cannot see them; it changes only from time to time, so that a reader can finish it.
+    // The pictures as text for screen readers, which changes only from time to time, so that a user can hear it to the end.
     if (performance.now() - describedAt < 10000) return;
     describedAt = performance.now();
     const lengths = pages.map((page, i) => `${page} ${state.newest.waiting_by_page[i] ?? "unknown"}`).join(", ");
@@ -75,7 +75,7 @@ addEventListener("DOMContentLoaded", () => {
     document.querySelector(".strip").setAttribute("aria-label", `Waiting requests: ${state.newest.waiting}, the oldest first. Waiting requests whose customer has gone: ${gone}.`);
   }
 
-  // A new run can have another policy. The control bar then shows it, unless the keyboard focus is in the bar.
+  // After a change of the policy by a new run, renew the control bar, unless the keyboard focus is in the bar.
   let begun = null;
   function renew() {
     const at = live.start()?.at ?? 0;
