@@ -64,7 +64,7 @@ class _Corner(NamedTuple):
     per arriving session."""
 
     time: float
-    """The server time, in multiples of the server time for the whole chain."""
+    """The server time, as a multiple of the server time for the whole chain."""
     confirms: float
     flow: tuple[float, ...]
     arriving: tuple[float, ...]
@@ -128,8 +128,8 @@ def optimum(
 ) -> Optimum:
     """Return the solution of the linear program, exact except for rounding.
 
-    `room`: the server time available, divided by the time for serving all planned requests. `room`
-    is 1 / ρ in an overload that lasts. `execution_s`: the server time of each page, in any unit.
+    `room`: the server time available, divided by the time for serving all planned requests. In a
+    lasting overload, `room` is 1 / ρ. `execution_s`: the server time of each page, in any unit.
     """
     hull = _hull_of(chain, execution_s)
     last = hull[-1]

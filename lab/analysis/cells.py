@@ -45,7 +45,7 @@ class Cell:
     """The share of Br-1 attempts answered within FIG7_LIMIT_S, per repetition."""
     clients: tuple[Mapping[Part, Got], ...]
     """The results of each client set by class, for each repetition of a closed loop; empty mappings
-    if the load is open."""
+    for any other load."""
     published: str | None
     """The policy whose published metrics are comparable with the cell's metrics; None if there is
     none."""
@@ -183,7 +183,7 @@ def bound_of_spec(spec: Spec, capacity_rps: float) -> CapacityBound:
 
 
 def counted_attempts(spec: Spec, run: RunFolder) -> pa.Table:
-    """Return the attempts that a run's metrics count, which exclude the warm-up.
+    """Return the attempts that a run's metrics count: those after the warm-up.
 
     Raises ExperimentError if no attempts remain.
     """
@@ -205,7 +205,7 @@ def load_words(load: Load, rho: float | None) -> str:
 
 
 def is_as_published(spec: Spec, policy: PolicyChoice) -> bool:
-    """Return whether LIFO-Pri's Tables 4 and 5 have this policy with the same customers and
+    """Return whether LIFO-Pri's Tables 4 and 5 have numbers for this policy, customers and
     server."""
     return (
         policy.is_pure_queueing

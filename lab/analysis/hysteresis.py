@@ -159,8 +159,8 @@ def recovered_s(p95_s: Sequence[float | None], normal_p95_s: float | None) -> fl
 
 
 def normal_p95_s(calms: Sequence[float | None]) -> float | None:
-    """Return the median of one policy's known calm percentiles over its repetitions; None if there
-    is none or if it is infinite.
+    """Return the median of one policy's known calm percentiles over its repetitions; None if no
+    percentile is known or the median is infinite.
     """
     known = [calm for calm in calms if calm is not None]
     middle = statistics.median(known) if known else math.inf
@@ -168,7 +168,7 @@ def normal_p95_s(calms: Sequence[float | None]) -> float | None:
 
 
 def as_numbers(values: Sequence[float | str | None]) -> list[float | None]:
-    """Return the numbers of a JSON list that `course_of` wrote as an array."""
+    """Return an array of the numbers in a JSON list from `course_of`."""
     return [math.inf if isinstance(value, str) else value for value in values]
 
 

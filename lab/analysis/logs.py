@@ -60,7 +60,7 @@ def _size_of(path: Path) -> Size:
 
 
 class TooManyRowsError(ExperimentError):
-    """Raised if the tables have more rows than allowed."""
+    """The error raised if the tables have more rows than allowed."""
 
     def __init__(self, rows: int) -> None:
         super().__init__(f"the tables have at least {rows:,} rows")

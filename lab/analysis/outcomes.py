@@ -28,18 +28,20 @@ class SessionFates:
 
     arrived: int
     rejected: int
-    """Sessions that got a rejection page at their first attempt, and no page of the shop later."""
+    """The number of sessions that got a rejection page at their first attempt, and no page of the
+    shop later."""
     never_let_in: int
-    """Other sessions without any page of the shop: customers gave up waiting, or their requests
-    were dropped, refused, failed, or rejected at a later attempt."""
+    """The number of other sessions without any page of the shop: customers gave up waiting, or
+    their requests were dropped, refused, failed, or rejected at a later attempt."""
     completed: int
-    """Sessions whose planned requests were all answered in time."""
+    """The number of sessions whose planned requests were all answered in time."""
     completed_requests: int
     """The number of requests of the completed sessions."""
 
     @property
     def lost(self) -> int:
-        """Sessions that got at least one page of the shop, but not all their planned pages."""
+        """The number of sessions that got at least one page of the shop, but not all planned
+        pages."""
         return self.arrived - self.rejected - self.never_let_in - self.completed
 
     @property
@@ -112,7 +114,7 @@ class Outcomes:
 
     @property
     def sessions(self) -> int:
-        """Sessions that arrived."""
+        """The number of sessions that arrived."""
         return self.fates.arrived
 
     def generated(self, page: str) -> int:

@@ -73,7 +73,8 @@ def reconcile(
     *,
     hasty: Mapping[str, int] | None = None,
 ) -> list[Check]:
-    """Return all checks of a run. `before` and `after` are `Appliance.counts()`.
+    """Return all checks of a run. `before` and `after` are the results of `Appliance.counts()`
+    before and after the run.
 
     If a customer leaves while an answer is sent, the client counts a timeout and the gateway an
     answer, a drop or a rejection. Every check against the client's counts therefore has a

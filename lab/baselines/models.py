@@ -141,7 +141,7 @@ class NginxModel(_Proxy):
             leaked = 0.0 if self._filled_s is None else (time_s - self._filled_s) * self._rate_rps
             excess = max(0.0, self._excess - leaked + 1.0) if self._filled_s is not None else 0.0
             if excess > self._burst:
-                return (Drop(request.id, "beyond rate and burst"),)
+                return (Drop(request.id, "above rate and burst"),)
             self._excess, self._filled_s = excess, time_s
             if self._limited_at_shop >= self._connections:
                 return (Drop(request.id, f"{self._connections} requests at the shop"),)

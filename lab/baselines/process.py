@@ -1,4 +1,4 @@
-"""The process of a baseline proxy, from writing its configuration to its end."""
+"""The process of a baseline proxy, from its configuration to its end."""
 
 import os
 import re

@@ -34,8 +34,8 @@ _FORMATS = {
 }
 _DESCRIPTIONS = {
     "analysis.ipynb": "A notebook that reads this result with pandas and draws it.",
-    "attempts.parquet": "Each attempt of a customer to get a page: when, how long, and how it "
-    "ended. Times are paper seconds.",
+    "attempts.parquet": "The customers' attempts to get pages: the time, the duration and the "
+    "outcome of each. Times are paper seconds.",
     "bound.json": "The capacity bound as a curve: the most sales any policy could make without "
     "knowing who will buy.",
     "capacity.json": "The capacity of the shop, to which the offered loads refer.",

@@ -109,7 +109,7 @@ def _measured_software() -> dict[str, str]:
 
 
 def _libraries() -> dict[str, str]:
-    """Return the version of each of these libraries that is installed."""
+    """Return the versions of the installed libraries."""
     found = {}
     for name in _PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -134,8 +134,8 @@ _ASK_EVERY_S = 0.1
 def live_run_lock() -> Iterator[None]:
     """Hold the machine's lock for one live run; raises ExperimentError while another run holds it.
 
-    The new run interrupts a holder of the same user that gives way, and waits for its end. A run
-    with WAITS in its environment waits for every holder.
+    If the holder gives way and belongs to the same user, the new run interrupts it and waits for
+    its end. A run with WAITS in its environment waits for every holder.
     """
     with _taken(os.environ.get(LOCK) or "live-run"):
         yield

@@ -1,7 +1,7 @@
 """The CPU seconds that one unit of each kind of work (`run shared-cpus sq`, `draw comparison`)
 costs on this machine. Every command adds its measurements to `speeds.json` in the state folder. If
 a kind was never measured here, its cost is the reference machine's cost times the slowness of this
-machine, which a calibration of less than a second measures (`estimates.calibrated`).
+machine. A calibration of less than a second measures the slowness (`estimates.calibrated`).
 """
 
 import contextlib

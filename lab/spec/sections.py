@@ -108,7 +108,7 @@ class PolicyChoice(Section):
 
     name: str = Field(max_length=300)
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
-    """The digest of a student's file, which the first check that reads the file fills in."""
+    """The digest of a student's file, set when a check first reads the file."""
     gateway: BaselineProxy | None = None
     """The baseline proxy in front of the shop; None (or `doorbuster`) means the gateway."""
     parameters: Parameters = {}
@@ -275,11 +275,11 @@ class Arrivals(Section):
     counts: Annotated[
         tuple[Annotated[int, Field(ge=0, le=10**6)], ...] | None, at_most(MOST_STRETCHES)
     ] = Field(None, min_length=1)
-    """The number of sessions in each step of the trace, which the first reading of the trace fills
-    in; the steps have equal lengths.
+    """The number of sessions in each of the trace's equally long steps, set when the trace is first
+    read.
     """
     traced_s: Annotated[float, Field(gt=0, le=1e7)] | None = None
-    """The duration of the trace in paper seconds, which the first reading of the trace fills in."""
+    """The duration of the trace in paper seconds, set when the trace is first read."""
 
     @model_validator(mode="before")
     @classmethod

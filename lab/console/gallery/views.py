@@ -1,6 +1,6 @@
 """The gallery: every experiment that comes with Doorbuster, and the launch form of each.
 
-In the form you can also change the spec of a result and run it again.
+The form can also change the spec of a result and run it again.
 """
 
 from collections.abc import Mapping

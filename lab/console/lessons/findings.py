@@ -19,7 +19,7 @@ class Finding:
     """The name of the field in which the person types the value; empty if the console reads the
     value itself."""
     value: float | str | None
-    """The person's value; None until it exists."""
+    """The person's value; None until the person has one."""
 
     @property
     def written(self) -> str:

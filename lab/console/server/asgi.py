@@ -51,7 +51,7 @@ def _keep() -> None:
 
 
 async def _keeper() -> None:
-    """Find dead launches, and wake the workers when a launch waits."""
+    """Find launches whose worker has died, and wake the workers when a launch waits."""
     await _first_look()
     while True:
         try:

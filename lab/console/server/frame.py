@@ -16,7 +16,7 @@ _watchers = Watchers(watchers_of(LAB), hosts.from_here(LAB.inner_host))
 
 
 def frame(request: HttpRequest) -> dict[str, object]:
-    """Return the navigation and the live run."""
+    """Return the template variables for the navigation and the live run."""
     if LAB.lab_accounts and not request.user.is_authenticated:  # the login page itself
         return {"navigation": (), "here": ""}
     host = host_of(request)

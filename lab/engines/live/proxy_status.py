@@ -13,7 +13,8 @@ from lab.files.documents import read_json, write_json
 from lab.files.run_folder import RunFolder
 
 EVERY_S: Final = 0.4
-"""The real seconds between writes; the console reads the file twice a second."""
+"""The interval between two writes of the file, in real seconds; the console reads it twice a
+second."""
 KEYS: Final = ("policy", "abandonment", "waiting", "in_service", "waiting_by_page", "counts")
 """The parts of a snapshot (docs/admin-api.md) that the file has for a baseline proxy."""
 
