@@ -166,14 +166,6 @@ class IllegalMoveError(RuntimeError):
     """
 
 
-class ResponseFraming(Enum):
-    """The way in which a customer recognises the end of the response."""
-
-    LENGTH = "by its known length"
-    CHUNKED = "by the last chunk"
-    CONNECTION = "by the end of the connection"
-
-
 class Exchange:
     """One request and its response. `customer` becomes None when the customer has been answered or
     its connection has ended. `has_left` is true if the customer left without an answer.
@@ -182,7 +174,8 @@ class Exchange:
     __slots__ = (
         "_body",
         "_context",
-        "_framing",
+        "_ends_with_connection",
+        "_is_chunked",
         "_is_repeated",
         "_keeps_alive",
         "_state",
@@ -238,7 +231,9 @@ class Exchange:
         self._body: list[bytes] = []
         self._state = State.RECEIVING
         self.has_begun = False
-        self._framing = ResponseFraming.LENGTH
+        # How the customer recognises the end of the answer, if not by its length.
+        self._is_chunked = False
+        self._ends_with_connection = False
         self.is_streamed = False
         self._is_repeated = False
         self._keeps_alive = False
@@ -443,12 +438,12 @@ class Exchange:
         """
         is_1_0 = self.head.minor_version == 0
         has_unknown_length = head.has_body and head.length_bytes is None
-        if has_unknown_length:
-            self._framing = ResponseFraming.CONNECTION if is_1_0 else ResponseFraming.CHUNKED
+        self._is_chunked = has_unknown_length and not is_1_0
+        self._ends_with_connection = has_unknown_length and is_1_0
         self._keeps_alive = (
             self.head.keeps_alive
             and self.body_is_complete
-            and self._framing is not ResponseFraming.CONNECTION
+            and not self._ends_with_connection
             and not self._context.is_draining()
         )
         context = self._context
@@ -457,8 +452,8 @@ class Exchange:
             head,
             context.sessions.cookie,
             request_id=self.request_id,
-            date=context.date(),
-            is_chunked=self._framing is ResponseFraming.CHUNKED,
+            date=context.date,
+            is_chunked=self._is_chunked,
             keeps_alive=self._keeps_alive,
             to_http_1_0=is_1_0,
             set_cookie=context.sessions.set_cookie(session) if session is not None else None,
@@ -466,7 +461,7 @@ class Exchange:
 
     def encode(self, piece: bytes, out: list[bytes]) -> None:
         """Add a piece of the response's body to `out`, in the form that the customer gets."""
-        if self._framing is ResponseFraming.CHUNKED:
+        if self._is_chunked:
             out.append(b"%x\r\n" % len(piece))
             out.append(piece)
             out.append(b"\r\n")
@@ -482,7 +477,7 @@ class Exchange:
     def end(self, out: list[bytes]) -> None:
         """End the exchange after a complete response; `out` is its last part."""
         self.connection = None
-        if self._framing is ResponseFraming.CHUNKED:
+        if self._is_chunked:
             out.append(b"0\r\n\r\n")
         if out:
             self.write(out)
@@ -514,7 +509,7 @@ class Exchange:
             self._answer(status, refusals.page(status, reason), refusals.RETRY_SOON)
         elif self.customer is not None:
             customer, self.customer = self.customer, None
-            customer.cut_short(reset=self._framing is ResponseFraming.CONNECTION)
+            customer.cut_short(reset=self._ends_with_connection)
 
     def _answer(self, status: int, page: bytes, headers: tuple[tuple[bytes, bytes], ...]) -> None:
         customer, self.customer = self.customer, None

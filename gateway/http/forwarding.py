@@ -7,6 +7,7 @@ that messages are well formed.
 """
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from gateway.http.request_reader import PassedOn, RequestHead
@@ -119,7 +120,7 @@ def response_head(
     own_cookie: SessionCookie,
     *,
     request_id: bytes,
-    date: bytes,
+    date: Callable[[], bytes],
     is_chunked: bool,
     keeps_alive: bool,
     to_http_1_0: bool,
@@ -127,7 +128,7 @@ def response_head(
 ) -> bytes:
     """Return the head in the form that the customer gets.
 
-    `date` is added if the shop sent no Date (RFC 9110, 6.6.1). `set_cookie` is the gateway's
+    `date` gives the Date if the shop sent none (RFC 9110, 6.6.1). `set_cookie` is the gateway's
     Set-Cookie; it is added to the shop's Set-Cookie fields, which may set every cookie except
     `own_cookie`.
     """
@@ -137,7 +138,7 @@ def response_head(
     _, lines, via, has_date = passed_on
     added = b"" if set_cookie is None else b"Set-Cookie: %b\r\n" % set_cookie
     if not has_date:
-        added += b"Date: %b\r\n" % date
+        added += b"Date: %b\r\n" % date()
     if is_chunked:
         added += b"Transfer-Encoding: chunked\r\n"
     elif head.length_bytes is not None:

@@ -167,7 +167,7 @@ class ShopConnection(asyncio.Protocol):
         self._exchange = exchange
         self._answered = False
         self._reader.expect(exchange.head.method)
-        self._allow_time()
+        self.deadline_s = self._pool.loop.time() + self._pool.address.response_s
         exchange.connection = self
         self._transport.write(exchange.request_bytes())
         if exchange.has_left:

@@ -206,7 +206,7 @@ class Driver(Ledger[T]):
         verdicts = self.policy.arrival(now_s, request)
         if verdicts:
             self._carry_out(now_s, "arrival", verdicts)
-        if self.waiting and self._workers.free > 0:
+        if self.waiting:
             self.offer(now_s)
 
     def completion(self, now_s: float, id: int, outcome: Outcome) -> T:
@@ -217,7 +217,7 @@ class Driver(Ledger[T]):
         verdicts = self.policy.completion(now_s, id, outcome)
         if verdicts:
             self._carry_out(now_s, "completion", verdicts)
-        if self.waiting and self._workers.free > 0:
+        if self.waiting:
             self.offer(now_s)
         return item
 

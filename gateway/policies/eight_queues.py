@@ -22,6 +22,8 @@ from gateway.policies.interface import (
 )
 from gateway.policies.sheet import Parameter, Sheet
 
+_TRANSACTION = frozenset(TRANSACTION_PAGES)
+
 UTILITY: Mapping[Page, float] = dict(
     zip(PAGES, (27.0, 22.0, 36.0, 73.0, 3650.0, 4050.0, 4500.0, 5000.0), strict=True)
 )
@@ -106,16 +108,16 @@ class EightQueues(IgnoringPolicy):
         return NOTHING
 
     def workers_free(self, time_s: float, free: int) -> Verdicts:
-        if free == 1:  # the usual case: a worker has just become free
-            return (self._dispatch(),) if self._total else NOTHING
-        return [self._dispatch() for _ in range(min(free, self._total))]
+        number = min(free, self._total)
+        if number == 1:  # the usual case: one request waits, or a worker has just become free
+            return (self._dispatch(),)
+        return [self._dispatch() for _ in range(number)]
 
     def _dispatch(self) -> Dispatch:
         line, page = self._next()
         self._total -= 1
-        if page in TRANSACTION_PAGES:
-            return Dispatch(line.take(Discipline.FIFO).id)
-        return Dispatch(line.take(self.discipline).id)
+        discipline = Discipline.FIFO if page in _TRANSACTION else self.discipline
+        return Dispatch(line.take(discipline).id)
 
     def _next(self) -> tuple[Line, Page]:
         chosen: tuple[Line, float, Page] | None = None

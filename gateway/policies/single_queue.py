@@ -53,9 +53,10 @@ class SingleQueue(IgnoringPolicy):
     def workers_free(self, time_s: float, free: int) -> Verdicts:
         line = self._line
         discipline = self._switch.discipline if self._switch else self._fixed
-        if free == 1:  # the usual case: a worker has just become free
-            return (Dispatch(line.take(discipline).id),) if line.requests else NOTHING
-        return [Dispatch(line.take(discipline).id) for _ in range(min(free, len(line)))]
+        number = min(free, len(line.requests))
+        if number == 1:  # the usual case: one request waits, or a worker has just become free
+            return (Dispatch(line.take(discipline).id),)
+        return [Dispatch(line.take(discipline).id) for _ in range(number)]
 
     def withdraw(self, time_s: float, id: int) -> None:
         self._line.remove(id)

@@ -128,8 +128,8 @@ class Dispatcher:
             request = Request(id, page, now_s, session, session_is_new, attempt)
             self._counts[page]["arrived"] += 1
             self._driver.arrival(now_s, request, request)
-            if self.witness is not None:
-                self.witness.arrival(now_s, request)
+            if (witness := self._effects.witness) is not None:
+                witness.arrival(now_s, request)
 
         self._handle(arrival)
 
@@ -137,10 +137,10 @@ class Dispatcher:
         """Handle the end of a dispatched request, whose worker is then free again."""
 
         def completion(now_s: float) -> None:
-            self._counts[self._driver.in_service[id].page][outcome.value] += 1
+            self._counts[self._driver.in_service[id].page][outcome] += 1
             self._driver.completion(now_s, id, outcome)
-            if self.witness is not None:
-                self.witness.completion(now_s, id, outcome)
+            if (witness := self._effects.witness) is not None:
+                witness.completion(now_s, id, outcome)
 
         self._handle(completion)
 
@@ -188,10 +188,9 @@ class Dispatcher:
 
     def next_timer_s(self) -> float | None:
         """Return the time of the next call of `tick` in paper seconds; None means never."""
-        wanted_s = self.policy.next_timer_s()
-        if self.witness is None:
-            return wanted_s
-        return earliest((wanted_s, self.witness.next_timer_s()))
+        wanted_s = self._driver.policy.next_timer_s()
+        witness = self._effects.witness
+        return wanted_s if witness is None else earliest((wanted_s, witness.next_timer_s()))
 
     def switch(self, policy: Policy) -> None:
         """Replace the policy; waiting requests continue to wait under the new policy. To the new

@@ -92,7 +92,7 @@ class PolicyQueue:
 
     def finished(self, exchange: Exchange, outcome: Outcome) -> None:
         del self._exchanges[exchange.id]
-        self._observe(exchange, outcome.value)
+        self._observe(exchange, outcome)
         self.dispatcher.finished(exchange.id, outcome)
         self.set_timer()
 
@@ -220,8 +220,8 @@ class BypassQueue:
             exchange.dropped("too many requests for files are waiting")
 
     def finished(self, exchange: Exchange, outcome: Outcome) -> None:
-        self._fates[outcome.value] += 1
-        self._observe(exchange, outcome.value)
+        self._fates[outcome] += 1
+        self._observe(exchange, outcome)
         self.in_service -= 1
         if self._is_offering:
             return  # a row of requests that end as they start must not grow the stack

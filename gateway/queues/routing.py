@@ -69,22 +69,18 @@ class Router:
 
     def exchange_of(self, customer: CustomerSide, head: RequestHead, peer: bytes) -> Exchange:
         """Return a new exchange for this request from a customer at the address `peer`."""
-        page = self._rules.page(head.method, head.target)
-        if page is None:
-            return self._new(customer, head, peer, queue_for(head.target, self._bypasses))
-        exchange = self._new(customer, head, peer, self._pages)
-        exchange.page = page
-        exchange.session = self._context.sessions.of(head)
-        return exchange
-
-    def _new(
-        self, customer: CustomerSide, head: RequestHead, peer: bytes, queue: RequestQueue
-    ) -> Exchange:
         context, tracer = self._context, self._tracer
+        page = self._rules.page(head.method, head.target)
+        queue = self._pages if page is not None else queue_for(head.target, self._bypasses)
         id = forwarding.request_id_of(head) or context.new_request_id()
         if tracer is None or not tracer.samples(id):
-            return Exchange(context, customer, head, peer=peer, queue=queue, request_id=id)
-        name = next((one.name for one in self._bypasses if one.queue is queue), POLICY)
-        return TracedExchange(
-            tracer, name, context, customer, head, peer=peer, queue=queue, request_id=id
-        )
+            exchange = Exchange(context, customer, head, peer=peer, queue=queue, request_id=id)
+        else:
+            name = next((one.name for one in self._bypasses if one.queue is queue), POLICY)
+            exchange = TracedExchange(
+                tracer, name, context, customer, head, peer=peer, queue=queue, request_id=id
+            )
+        if page is not None:
+            exchange.page = page
+            exchange.session = context.sessions.of(head)
+        return exchange

@@ -33,7 +33,8 @@ def to_customer(fields, start=b"HTTP/1.1 200 OK\r\n", method=b"GET", **how):
     reader.expect(method)
     reader.receive(start + fields + b"\r\n")
     how = {"is_chunked": False, "keeps_alive": True, "to_http_1_0": False} | how
-    text = forwarding.response_head(reader.pull(), COOKIE, request_id=b"id-1", date=b"NOW", **how)
+    how |= {"request_id": b"id-1", "date": lambda: b"NOW"}
+    text = forwarding.response_head(reader.pull(), COOKIE, **how)
     assert text.endswith(b"\r\n\r\n")
     return text[:-4].split(b"\r\n")
 
