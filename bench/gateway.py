@@ -168,12 +168,25 @@ def running(command: list[str], port: int, on_cpus: str) -> Iterator[psutil.Proc
             process.stderr.close()
 
 
-def measure(process: psutil.Process, port: int, seconds: int, on_cpus: str) -> Score:
+def distinct_requests(bench: Bench) -> list[str]:
+    """Return wrk's options for requests whose heads all differ."""
+    script = """local number = 0
+request = function()
+  number = number + 1
+  return wrk.format("GET", "/", { Cookie = "sessionid=" .. number })
+end
+"""
+    return ["-s", bench.file("distinct.lua", script)]
+
+
+def measure(
+    process: psutil.Process, port: int, seconds: int, on_cpus: str, options: list[str]
+) -> Score:
     """Measure the server on `port` with wrk."""
     before, began_s = process.cpu_times(), time.monotonic()
     done = subprocess.run(
         ["taskset", "-c", on_cpus, "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s",
-         "--latency", f"http://127.0.0.1:{port}/"],
+         *options, "--latency", f"http://127.0.0.1:{port}/"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     after, elapsed_s = process.cpu_times(), time.monotonic() - began_s
@@ -221,7 +234,10 @@ def table(scores: dict[str, list[Score]]) -> Table:
 @click.option(
     "--seed", default=1, show_default=True, help="The seed for the order within the rounds."
 )
-def main(rounds: int, seconds: int, seed: int) -> None:
+@click.option(
+    "--distinct", is_flag=True, help="Send another cookie with each request; no head comes twice."
+)
+def main(rounds: int, seconds: int, seed: int, distinct: bool) -> None:
     """Measure all servers, interleaved, and print one table."""
     missing = [name for name in PACKAGES if shutil.which(name) is None]
     if missing:
@@ -237,6 +253,7 @@ def main(rounds: int, seconds: int, seed: int) -> None:
     scores: dict[str, list[Score]] = {subject.name: [] for subject in SUBJECTS}
     with ExitStack() as stack:
         bench = Bench(Path(stack.enter_context(tempfile.TemporaryDirectory())))
+        options = distinct_requests(bench) if distinct else []
         stack.enter_context(
             running(backend(bench, bench.backend_port), bench.backend_port, bench.other_cpus)
         )
@@ -246,12 +263,12 @@ def main(rounds: int, seconds: int, seed: int) -> None:
             command = subject.command(bench, port)
             process = stack.enter_context(running(command, port, bench.own_cpu))
             servers[subject.name] = (process, port)
-            measure(process, port, 1, bench.other_cpus)  # warm-up
+            measure(process, port, 1, bench.other_cpus, options)  # warm-up
         status = stack.enter_context(console.status("measuring"))
         for number in range(1, rounds + 1):
             for subject in order.sample(SUBJECTS, len(SUBJECTS)):
                 status.update(f"round {number} of {rounds}: {subject.name}")
-                score = measure(*servers[subject.name], seconds, bench.other_cpus)
+                score = measure(*servers[subject.name], seconds, bench.other_cpus, options)
                 scores[subject.name].append(score)
         console.print(table(scores))
         console.print(
