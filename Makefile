@@ -129,7 +129,7 @@ students: environment ## students' accounts, names in the first column of a CSV 
 INVENTORY ?= single-host
 inventories := $(notdir $(wildcard ansible/inventories/*))
 playbook = $(if $(filter $(INVENTORY),$(inventories)),,$(error INVENTORY=$(INVENTORY): no such inventory; allowed: $(inventories)))cd ansible && PATH="$(CURDIR)/$(bin):$$PATH" ansible-playbook --inventory inventories/$(INVENTORY)/hosts.yml
-.PHONY: lab-tools lab-provision lab-verify lab-reset lab-collect lab-vms test-ansible
+.PHONY: lab-tools lab-provision lab-verify lab-reset lab-collect lab-vms test-ansible test-vm
 lab-tools: environment ## Ansible into the virtual environment (the others call it)
 	@ansible/tools.sh
 lab-provision: lab-tools ## the lab on the hosts of an inventory (INVENTORY=three-hosts ARGS="--check --diff")
@@ -144,6 +144,8 @@ lab-vms: lab-tools ## definitions of virtual machines for an inventory: cloud-in
 	@$(playbook) vms.yml $(ARGS)
 test-ansible: lab-tools ## the roles on Debian 12 and 13 system containers, on this machine's Docker engine (root, for the image)
 	@DOORBUSTER_TEST_ANSIBLE=1 $(bin)/python -m pytest tests/ansible --durations=10 $(ARGS)
+test-vm: lab-tools ## an inventory on virtual machines of QEMU, rebooted once (root, for the image; INVENTORY=classroom HOSTS="teacher student-01")
+	@$(if $(playbook),DOORBUSTER_TEST_VM="$(INVENTORY) $(HOSTS)") $(bin)/python -m pytest tests/vm --durations=0 $(ARGS)
 
 ##@ Development
 
@@ -154,7 +156,7 @@ WORKERS ?= 3
 # The timeout of a test is a signal, which a loop in C never handles: then its process ends a minute later.
 dies_if_stuck := -o faulthandler_timeout=660 -o faulthandler_exit_on_timeout=true
 test: environment ## all tests but the browser's, the long ones and those of containers, in three processes with services of their own (WORKERS=1: in one)
-	@$(bin)/python -m pytest --ignore=tests/docker --ignore=tests/chaos -m "not browser and not long" $(dies_if_stuck) $(if $(filter-out 1,$(WORKERS)),--numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder) --durations=25 $(ARGS)
+	@$(bin)/python -m pytest --ignore=tests/docker --ignore=tests/chaos --ignore=tests/vm -m "not browser and not long" $(dies_if_stuck) $(if $(filter-out 1,$(WORKERS)),--numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder) --durations=25 $(ARGS)
 test-long: environment ## comparisons on the whole appliance that take a minute and more each
 	@$(bin)/python -m pytest -m long $(ARGS)
 test-browser: environment ## a purchase in headless Chromium

@@ -27,7 +27,7 @@ def made(
     seeds.mkdir()
     image = fresh_image(suite) if getattr(module, "FRESH", False) else prepared_image(suite, seeds)
     prefix = f"doorbuster-lab-{secrets.token_hex(3)}"
-    machines = Machines(folder, inventory, names, prefix)
+    machines = Machines(folder, inventory, names, prefix=prefix)
     machines.variables |= getattr(module, "VARIABLES", {})
     machines.groups |= getattr(module, "GROUPS", {})
     try:

@@ -1,0 +1,172 @@
+"""An inventory on real machines with their own kernel: provisioned, rebooted, loaded, reset."""
+
+import socket
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from common.waiting import retry
+from tests.vm.conftest import groups
+from tests.vm.guests import LOOPBACK, Guests
+
+LOADED_S = 20
+SAMPLE_EVERY_S = 5
+# The kernel hands out quota in periods of 100 ms, to each CPU in slices of 5 ms.
+TOLERANCE_S = 0.25
+ANSWERED_WITHIN_S = 60.0
+GROUP = "/sys/fs/cgroup/doorbuster.slice/doorbuster-shop.slice"
+LISTENER = """
+systemctl stop outsider 2>/dev/null
+systemd-run -q --unit=outsider python3 -m http.server 9999
+"""
+
+pytestmark = pytest.mark.timeout(8 * 3600)
+
+
+def answer(lab: Guests, name: str, port: int, asked: bytes = b"") -> bytes:
+    """Return the first bytes that a port sends to this machine; empty if it sends none. QEMU
+    accepts every connection, so a connection alone shows nothing."""
+    with socket.create_connection((LOOPBACK, lab.port(name, port)), ANSWERED_WITHIN_S) as there:
+        there.sendall(asked)
+        try:
+            return there.recv(64)
+        except (TimeoutError, ConnectionResetError):
+            return b""
+
+
+def page(lab: Guests, name: str, port: int) -> bytes:
+    return answer(lab, name, port, b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n")
+
+
+def assert_ways_in(lab: Guests) -> None:
+    """Both ports of SSH answer, and the gateway; a port that no part has does not."""
+    for name in lab.names:
+        for port in (22, 2222):
+            assert answer(lab, name, port).startswith(b"SSH-"), (name, port)
+        lab.ssh(name, LISTENER)
+        retry(
+            lambda host=name: lab.ssh(host, "ss -tln | grep :9999"), AssertionError, 60, every_s=1
+        )
+        assert not page(lab, name, 9999), name
+    for name in set(groups(lab.inventory)["gateway"]) & set(lab.names):
+        assert page(lab, name, 8080).startswith(b"HTTP/1."), name
+
+
+def test_the_machines_are_those_of_lab_vms(lab: Guests) -> None:
+    """An account with sudo and a key, unified control groups, and cloud-init without an error."""
+    for name in lab.names:
+        assert lab.ssh(name, "id --user; hostname; stat -f -c %T /sys/fs/cgroup").split() == [
+            "0",
+            name,
+            "cgroup2fs",
+        ]
+        assert not lab.ssh(name, "systemctl --failed --no-legend"), name
+
+
+def test_sshd_listens_on_a_second_port(lab: Guests) -> None:
+    """No firewall is there yet, so every port answers."""
+    for name in lab.names:
+        lab.ssh(name, "printf 'Port 22\\nPort 2222\\n' >/etc/ssh/sshd_config.d/ports.conf")
+        lab.ssh(name, f"systemctl restart ssh; {LISTENER}")
+        assert answer(lab, name, 2222).startswith(b"SSH-")
+        assert page(lab, name, 9999).startswith(b"HTTP/1.")
+
+
+def test_every_role_converges(lab: Guests) -> None:
+    """`make lab-provision` on a fresh Debian."""
+    played = lab.play("site.yml")
+    assert played.status == 0, played.output[-5000:]
+    assert played.changed > 0
+
+
+def test_a_second_run_changes_nothing(lab: Guests) -> None:
+    """All tasks of the second run say ok."""
+    played = lab.play("site.yml")
+    assert played.status == 0, played.output[-5000:]
+    assert played.changed == 0, played.output
+
+
+def test_it_does_what_it_is_for(lab: Guests) -> None:
+    """`make lab-verify`: services, limits, a page, a comparison whose counts agree."""
+    played = lab.play("verify.yml")
+    assert played.status == 0, played.output[-5000:]
+
+
+def test_the_firewall_lets_in_both_ports_of_ssh(lab: Guests) -> None:
+    """The kernel's nftables drop what the inventory does not name."""
+    assert_ways_in(lab)
+    for name in lab.names:
+        rules = lab.ssh(name, "nft list table inet doorbuster")
+        assert "policy drop" in rules
+        assert "tcp dport { 22, 2222 } accept" in rules
+
+
+def test_unified_control_groups_limit_the_shop_under_load(lab: Guests, shop: str) -> None:
+    """Four processes of the shop's slice that want every CPU get the shop's one, as the kernel
+    counts, and the limits that the kernel has are the inventory's."""
+    hog = "python3 -c 'while True: pass'"
+    for number in range(4):
+        lab.ssh(shop, f"systemd-run -q --slice=doorbuster-shop.slice --unit=hog-{number} {hog}")
+    try:
+        samples = lab.cpu_samples(shop, "shop", LOADED_S, SAMPLE_EVERY_S)
+        found = lab.limits(shop, "shop")["shop"]
+        allowed = lab.ssh(shop, f"cat {GROUP}/cpuset.cpus.effective {GROUP}/cpu.max")
+    finally:
+        lab.ssh(shop, "systemctl stop 'hog-*'")
+    print(f"in force: {found}; cpuset.cpus.effective and cpu.max: {allowed.split()}")
+    print(f"seconds and CPU seconds: {samples}")
+    assert found["told"] == found["kept"]
+    assert found["kept"]["quota"] == 100
+    assert found["cpus"] == [1]
+    assert allowed.split() == ["1", "100000", "100000"]
+    for (at, before), (then, used) in pairwise(samples):
+        assert used - before <= then - at + TOLERANCE_S, samples
+    assert samples[-1][1] - samples[0][1] > 0.2 * (samples[-1][0] - samples[0][0])
+
+
+def test_more_memory_than_the_shop_has_ends_the_process(lab: Guests, shop: str) -> None:
+    """The kernel ends a process of the shop's slice that takes more than MemoryMax, and no
+    other."""
+    memory = lab.limits(shop, "shop")["shop"]["kept"]["memory"]
+    before = lab.ssh(shop, "systemctl show --property=MainPID doorbuster-gateway.service")
+    takes = f"python3 -c 'bytearray({memory})'"
+    alone = "--slice=doorbuster-shop.slice --unit=glutton --property=OOMScoreAdjust=1000"
+    lab.ssh(shop, f"systemd-run -q --wait {alone} {takes} || true")
+    said = lab.ssh(shop, "journalctl --unit=glutton --output=cat")
+    assert "oom-kill" in said, said
+    assert lab.ssh(shop, "systemctl is-active doorbuster-shop.service") == "active"
+    assert lab.ssh(shop, "systemctl show --property=MainPID doorbuster-gateway.service") == before
+
+
+def test_a_reboot_brings_everything_back(lab: Guests) -> None:
+    """After `systemctl reboot`, `make lab-verify` passes again, and the firewall is in force
+    without Ansible."""
+    for name in lab.names:
+        lab.reboot(name)
+    assert_ways_in(lab)
+    for name in lab.names:
+        assert not lab.ssh(name, "systemctl --failed --no-legend"), name
+    played = lab.play("verify.yml")
+    assert played.status == 0, played.output[-5000:]
+
+
+def test_a_reset_keeps_the_results(lab: Guests) -> None:
+    """`make lab-reset`: database and state are made anew."""
+    (console,) = groups(lab.inventory)["lab"]
+    before = lab.ssh(console, "ls /var/lib/doorbuster/results")
+    assert before
+    played = lab.play("reset.yml")
+    assert played.status == 0, played.output[-5000:]
+    assert lab.ssh(console, "ls /var/lib/doorbuster/results") == before
+
+
+def test_results_are_collected(lab: Guests) -> None:
+    """`make lab-collect`: the files of the lab's host come to this machine."""
+    (console,) = groups(lab.inventory)["lab"]
+    played = lab.play("collect.yml")
+    assert played.status == 0, played.output[-5000:]
+    here = Path(lab.folder / "collected" / console)
+    there = lab.ssh(console, "cd /var/lib/doorbuster/results && find . -type f | sort")
+    files = sorted(f"./{path.relative_to(here)}" for path in here.rglob("*") if path.is_file())
+    assert set(there.splitlines()) <= set(files)
