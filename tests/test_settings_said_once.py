@@ -8,13 +8,14 @@ import yaml
 
 from common.settings import bounds, written
 from runtime.compose import settings as compose_settings
-from runtime.settings import REPOSITORY, Settings
+from runtime.settings import Settings
 from tests import settings_pages
+from tests.ansible.playing import ROLES
 
 FIELDS = Settings.model_fields
 VARIABLES = {Settings.variable(field): field for field in FIELDS}
 COMMAND = "python -m tests.settings_pages"
-COMMON = REPOSITORY / "ansible" / "roles" / "common"
+COMMON = ROLES / "common"
 
 OWN_DEFAULTS = {
     "postgres_port": "the distribution's",

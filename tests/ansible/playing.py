@@ -9,6 +9,8 @@ import pytest
 from runtime.settings import REPOSITORY
 
 ANSIBLE = REPOSITORY / "ansible"
+COLLECTION = ANSIBLE / "collections" / "ansible_collections" / "doorbuster" / "lab"
+ROLES = COLLECTION / "roles"
 PROGRAM = REPOSITORY / ".venv" / "bin" / "ansible-playbook"
 
 with_tools = pytest.mark.skipif(not PROGRAM.exists(), reason="make lab-tools")

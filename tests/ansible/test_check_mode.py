@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.ansible.playing import ANSIBLE
+from tests.ansible.playing import ROLES
 
 # Played only where their units are there, also with --check.
 WHERE_THERE_IS_A_CLUSTER = {"postgres/tasks/cluster.yml", "postgres/handlers/main.yml"}
@@ -19,10 +19,10 @@ WHAT_NEEDS_A_UNIT = "ansible.builtin.systemd_service"
 
 def waiting() -> Iterator[tuple[str, str, str]]:
     """Yield the roles' tasks that start something or wait for it: file, name and condition."""
-    for path in sorted((ANSIBLE / "roles").glob("*/*/*.yml")):
+    for path in sorted(ROLES.glob("*/*/*.yml")):
         if path.parent.name not in ("tasks", "handlers"):
             continue
-        file = str(path.relative_to(ANSIBLE / "roles"))
+        file = str(path.relative_toROLES)
         if file in ELSEWHERE or path.name.startswith("verify"):
             continue
         for task in tasks_of(path):

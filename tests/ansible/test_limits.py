@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.ansible.playing import ANSIBLE
+from tests.ansible.playing import ROLES
 
 GROUP = "/doorbuster.slice/doorbuster-shop.slice"
 HALF_A_GIB = 512 * 1024**2
@@ -15,9 +15,7 @@ HALF_A_GIB = 512 * 1024**2
 @pytest.fixture
 def limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Return the script of the hosts, with control groups in `tmp_path`."""
-    spec = importlib.util.spec_from_file_location(
-        "limits", ANSIBLE / "roles/common/files/limits.py"
-    )
+    spec = importlib.util.spec_from_file_location("limits", ROLES / "common/files/limits.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -9,7 +9,7 @@ import yaml
 from runtime.compose import settings as compose_settings
 from runtime.native import postgres, redis_server
 from runtime.settings import REPOSITORY, load
-from tests.ansible.playing import ANSIBLE
+from tests.ansible.playing import ANSIBLE, ROLES
 
 INVENTORIES = sorted(path.parent for path in ANSIBLE.glob("inventories/*/hosts.yml"))
 
@@ -48,12 +48,12 @@ def test_every_setting_is_written(tmp_path: Path) -> None:
         )
     }
     known = load({**given, **secrets}, tmp_path).variables().keys() - OF_ONE_MACHINE
-    written = read(ANSIBLE / "roles/common/vars/main.yml")["doorbuster_environment"]
+    written = read(ROLES / "common/vars/main.yml")["doorbuster_environment"]
     assert written.keys() == known
 
 
 def test_secrets_go_where_containers_get_them() -> None:
-    groups = read(ANSIBLE / "roles/common/vars/main.yml")["doorbuster_secrets_of_groups"]
+    groups = read(ROLES / "common/vars/main.yml")["doorbuster_secrets_of_groups"]
     services = read(REPOSITORY / "docker-compose.yml")["services"]
     secret = {name for names in groups.values() for name in names}
     assert secret == compose_settings.SECRETS
@@ -70,13 +70,13 @@ def test_secrets_go_where_containers_get_them() -> None:
 
 
 def test_postgres_is_configured_as_on_one_machine() -> None:
-    chosen = read(ANSIBLE / "roles/postgres/defaults/main.yml")["postgres_configuration"]
+    chosen = read(ROLES / "postgres/defaults/main.yml")["postgres_configuration"]
     wanted = {n: t for n, t in postgres.CONFIGURATION.items() if n not in OF_NATIVE_POSTGRES}
     assert chosen == wanted
 
 
 def test_redis_is_configured_as_on_one_machine() -> None:
-    chosen = read(ANSIBLE / "roles/redis/defaults/main.yml")
+    chosen = read(ROLES / "redis/defaults/main.yml")
     assert chosen["redis_configuration"] == redis_server.CONFIGURATION
     assert chosen["broker_configuration"] == redis_server.BROKER_CONFIGURATION
 
@@ -88,9 +88,7 @@ def test_an_inventory_places_every_part(inventory: Path) -> None:
     assert all("doorbuster_address" in variables for variables in hosts.values())
     for part in ("postgres", "redis", "shop", "ads", "gateway", "lab"):
         assert len(groups[part]["hosts"]) == 1, part
-    assert groups.keys() - {"host"} <= set(
-        read(ANSIBLE / "roles/common/vars/main.yml")["doorbuster_parts"]
-    )
+    assert groups.keys() - {"host"} <= set(read(ROLES / "common/vars/main.yml")["doorbuster_parts"])
     for part in groups:
         assert groups[part]["hosts"].keys() <= hosts.keys(), part
     addresses = [variables["doorbuster_address"] for variables in hosts.values()]
@@ -99,16 +97,16 @@ def test_an_inventory_places_every_part(inventory: Path) -> None:
 
 @pytest.mark.parametrize("inventory", INVENTORIES, ids=lambda path: path.name)
 def test_an_inventory_sets_what_there_is(inventory: Path) -> None:
-    known = read(ANSIBLE / "roles/common/defaults/main.yml").keys()
-    for role in ANSIBLE.glob("roles/*/defaults/main.yml"):
+    known = read(ROLES / "common/defaults/main.yml").keys()
+    for role in ROLES.glob("*/defaults/main.yml"):
         known |= read(role).keys()
     assert read(inventory / "group_vars/all.yml").keys() <= known
 
 
 def test_settable_variables_have_a_type() -> None:
     """The preflight checks them; paths, versions and secrets are text of any kind."""
-    specs = read(ANSIBLE / "roles/common/meta/argument_specs.yml")["argument_specs"]["preflight"]
-    table = read(ANSIBLE / "roles/common/defaults/main.yml").keys()
+    specs = read(ROLES / "common/meta/argument_specs.yml")["argument_specs"]["preflight"]
+    table = read(ROLES / "common/defaults/main.yml").keys()
     assert specs["options"].keys() - {"doorbuster_address"} <= table
     untyped = table - specs["options"].keys()
     kept = (
@@ -128,19 +126,18 @@ def test_settable_variables_have_a_type() -> None:
 
 
 def test_every_port_is_a_port() -> None:
-    table = read(ANSIBLE / "roles/common/defaults/main.yml").keys()
-    named = read(ANSIBLE / "roles/common/vars/main.yml")["doorbuster_port_names"]
+    table = read(ROLES / "common/defaults/main.yml").keys()
+    named = read(ROLES / "common/vars/main.yml")["doorbuster_port_names"]
     assert set(named) == {name for name in table if name.endswith("_port")}
 
 
 def test_every_unit_is_listed() -> None:
     """Units of doorbuster that are not listed are removed."""
     listed = {
-        each["unit"]
-        for each in read(ANSIBLE / "roles/common/vars/main.yml")["doorbuster_units_of_groups"]
+        each["unit"] for each in read(ROLES / "common/vars/main.yml")["doorbuster_units_of_groups"]
     }
     written = set()
-    for path in ANSIBLE.glob("roles/*/tasks/*.yml"):
+    for path in ROLES.glob("*/tasks/*.yml"):
         for task in yaml.safe_load(path.read_text(encoding="utf-8")):
             if unit := task.get("vars", {}).get("doorbuster_unit"):
                 written.add(f"doorbuster-{unit['name']}.service")
@@ -151,7 +148,7 @@ def test_every_unit_is_listed() -> None:
 
 
 def test_roles_have_one_shape() -> None:
-    for role in sorted((ANSIBLE / "roles").iterdir()):
+    for role in sorted(ROLES.iterdir()):
         files = {str(path.relative_to(role)) for path in role.rglob("*.yml")}
         wanted = {"defaults/main.yml", "tasks/main.yml", "meta/main.yml"}
         if role.name != "common":

@@ -15,7 +15,7 @@ from kombu.transport.redis import Mutex
 
 from common import ports
 from runtime.native import redis_server
-from tests.ansible.playing import ANSIBLE
+from tests.ansible.playing import ROLES
 from tests.conftest import serving
 
 PASSWORDS = {"default": "of-the-shop-alone", "console": "of-the-console-alone"}
@@ -24,13 +24,13 @@ PASSWORDS = {"default": "of-the-shop-alone", "console": "of-the-console-alone"}
 def configuration(template: str, port: int) -> str:
     """Return a configuration as the role writes it for a host without grid and monitoring."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(ANSIBLE / "roles/redis/templates"),
+        loader=jinja2.FileSystemLoader(ROLES / "redis/templates"),
         trim_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["hash"] = lambda text, kind: hashlib.new(kind, text.encode()).hexdigest()
     given: dict[str, Any] = yaml.safe_load(
-        (ANSIBLE / "roles/redis/defaults/main.yml").read_text(encoding="utf-8")
+        (ROLES / "redis/defaults/main.yml").read_text(encoding="utf-8")
     )
     return environment.get_template(template).render(
         **given,

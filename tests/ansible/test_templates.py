@@ -9,13 +9,13 @@ import jinja2
 import pytest
 import yaml
 
-from tests.ansible.playing import ANSIBLE
+from tests.ansible.playing import ROLES
 
 
 def rendered(name: str, role: str = "common", **variables: Any) -> dict[str, str]:
     """Return the directives of a unit, with stand-ins for Ansible's filters."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(ANSIBLE / "roles" / role / "templates"),
+        loader=jinja2.FileSystemLoader(ROLES / role / "templates"),
         trim_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
@@ -125,15 +125,15 @@ def test_postgres_does_not_start_on_loopback_alone(address: str, starts: bool) -
 
 def test_no_unit_tells_a_secret() -> None:
     """Every local user reads a unit's Environment= by `systemctl show`: secrets are in files."""
-    for template in sorted(ANSIBLE.glob("roles/*/templates/*")):
+    for template in sorted(ROLES.glob("*/templates/*")):
         text = template.read_text(encoding="utf-8")
         for line in text.splitlines():
             if line.startswith(("Environment=", "ExecStart")):
                 assert not re.search("password|secret|token|key", line), f"{template.name}: {line}"
-    secrets = ANSIBLE / "roles/monitoring/templates/grafana-secrets.j2"
+    secrets = ROLES / "monitoring/templates/grafana-secrets.j2"
     assert "doorbuster_grafana_admin_password" in secrets.read_text(encoding="utf-8")
     tasks = yaml.safe_load(
-        (ANSIBLE / "roles/monitoring/tasks/grafana_package.yml").read_text(encoding="utf-8")
+        (ROLES / "monitoring/tasks/grafana_package.yml").read_text(encoding="utf-8")
     )
     [written] = [
         task["ansible.builtin.template"] | {"no_log": task.get("no_log")}
