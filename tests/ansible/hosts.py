@@ -9,9 +9,9 @@ from typing import Any
 
 from common.waiting import retry
 from runtime.settings import REPOSITORY
-from tests.ansible.playing import ANSIBLE, played
+from tests.ansible.playing import ROLES, played
 
-LIMITS = ANSIBLE / "roles/common/files/limits.py"
+LIMITS = ROLES / "common/files/limits.py"
 ASKS_NOTHING = (
     *("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"),
     *("-o", "LogLevel=ERROR", "-o", "ConnectTimeout=60"),
@@ -87,7 +87,7 @@ class Hosts:
 
     def limits(self, name: str, *parts: str) -> dict[str, Any]:
         """Return the limits in force of these parts' slices:
-        ansible/roles/common/files/limits.py."""
+        `files/limits.py` of the role `common`."""
         self.ssh(name, "cat >/root/limits.py", LIMITS.read_text())
         return dict(json.loads(self.ssh(name, f"python3 /root/limits.py {' '.join(parts)}")))
 

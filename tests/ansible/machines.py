@@ -12,6 +12,7 @@ from pathlib import Path
 
 from runtime.settings import REPOSITORY
 from tests.ansible.hosts import Hosts
+from tests.ansible.playing import ROLES
 
 IMAGE = "doorbuster-lab-host"
 CAPABILITIES = ("SYS_ADMIN", "NET_ADMIN", "SYS_NICE", "SYS_PTRACE", "SYSLOG", "AUDIT_CONTROL")
@@ -23,7 +24,10 @@ PACKAGES = (
     "prometheus-redis-exporter",
 )
 """The packages that the roles install; the image's cache has them, so one download is enough."""
-PREPARED_BY = ("uv.lock", "pyproject.toml", "runtime/bootstrap.sh", "ansible/roles/host")
+PREPARED_BY = (
+    *(REPOSITORY / name for name in ("uv.lock", "pyproject.toml", "runtime/bootstrap.sh")),
+    ROLES / "host",
+)
 CLOCK_WITHOUT_RIGHTS = """
 apt-get install --quiet=2 --yes --no-install-recommends chrony >/dev/null 2>&1
 echo 'local stratum 8' >/etc/chrony/conf.d/here.conf
@@ -68,8 +72,7 @@ def prepared_image(suite: str, folder: Path) -> str:
     once."""
     base = fresh_image(suite)
     digest = hashlib.sha256(docker("image", "inspect", "--format", "{{.Id}}", base).encode())
-    for part in PREPARED_BY:
-        path = REPOSITORY / part
+    for path in PREPARED_BY:
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if file.is_file():
                 digest.update(file.read_bytes())

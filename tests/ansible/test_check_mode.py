@@ -22,7 +22,7 @@ def waiting() -> Iterator[tuple[str, str, str]]:
     for path in sorted(ROLES.glob("*/*/*.yml")):
         if path.parent.name not in ("tasks", "handlers"):
             continue
-        file = str(path.relative_toROLES)
+        file = str(path.relative_to(ROLES))
         if file in ELSEWHERE or path.name.startswith("verify"):
             continue
         for task in tasks_of(path):

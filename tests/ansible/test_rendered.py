@@ -99,9 +99,10 @@ def test_students_are_let_in_to_the_queues_alone(classroom: Path) -> None:
 def test_each_tier_has_the_secrets_of_its_part(sentry: Path) -> None:
     """The secrets are those of the containers in tests/runtime/compose/test_settings.py."""
     had = {host.name: settings_of(host).keys() & SECRETS for host in sentry.iterdir()}
-    assert had["web"] == {"DOORBUSTER_GATEWAY_COOKIE_KEY"}
+    assert had["web"] == {"DOORBUSTER_GATEWAY_COOKIE_KEY", "DOORBUSTER_INNER_TOKEN"}
     assert had["application"] == {
         "DOORBUSTER_POSTGRES_PASSWORD", "DOORBUSTER_SECRET_KEY", "DOORBUSTER_REDIS_PASSWORD",
+        "DOORBUSTER_INNER_TOKEN",
     }  # fmt: skip
     assert had["database"] == set()
     assert "DOORBUSTER_CELERY_BROKER" in had["client"]
