@@ -12,7 +12,7 @@ work=$(mktemp -d "$made/work-XXXXXX")
 trap 'rm -rf --one-file-system "$work"' EXIT
 root=$work/root
 
-quietly() { "$@" >"$work/log" 2>&1 || { tail -5 "$work/log" >&2; exit 1; }; }
+quietly() { "$@" >"$work/log" 2>&1 || { tail -15 "$work/log" >&2; exit 1; }; }
 inside() { quietly chroot "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
 
 quietly debootstrap --variant=minbase \
@@ -27,7 +27,7 @@ printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" && chmod +x "$root/
 echo LABEL=doorbuster / ext4 defaults 0 1 >"$root/etc/fstab"
 inside apt-get update --quiet=2
 inside apt-get install --quiet=2 --yes --no-install-recommends \
-  linux-image-cloud-amd64 openssh-server libpam-systemd python3 python3-apt netplan.io cloud-init locales chrony
+  linux-image-cloud-amd64 openssh-server libpam-systemd python3 python3-apt netplan.io cloud-init chrony
 if [ $# -gt 0 ]; then
   inside apt-get install --quiet=2 --yes --no-install-recommends --download-only "$@"
 fi
@@ -37,7 +37,7 @@ if [ -n "${PIP_CERT:-}" ]; then cp "$PIP_CERT" "$root/etc/ssl/certs/ca-certifica
 ln -sf ../run/systemd/resolve/stub-resolv.conf "$root/etc/resolv.conf"
 # No time server is reached from a machine of a test: Chrony keeps the clock by itself.
 echo 'local stratum 8' >"$root/etc/chrony/conf.d/here.conf"
-echo 'datasource_list: [NoCloud]' >"$root/etc/cloud/cloud.cfg.d/90_here.cfg"
+printf 'datasource_list: [NoCloud]\nlocale: false\n' >"$root/etc/cloud/cloud.cfg.d/90_here.cfg"
 rm -f "$root/usr/sbin/policy-rc.d" "$root"/etc/ssh/ssh_host_* "$root/etc/hostname"
 truncate --size=0 "$root/etc/machine-id"
 
