@@ -35,7 +35,7 @@ FORWARDED = (22, 2222, 8080, 9999)
 # An emulated processor is twenty to fifty times as slow as a real one.
 UP_WITHIN_S = 1200.0
 KVM_WITHIN_S = 20.0
-LINE = "root=LABEL=doorbuster ro console=ttyS0"
+LINE = "root=LABEL=doorbuster ro console=ttyS0 mitigations=off"
 
 
 def missing_tools() -> str:
