@@ -1,5 +1,6 @@
 """The playbooks' settings of the appliance, PostgreSQL and Redis equal those of the runtime."""
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import yaml
 from runtime.compose import settings as compose_settings
 from runtime.native import postgres, redis_server
 from runtime.settings import REPOSITORY, load
-from tests.ansible.playing import ANSIBLE, ROLES
+from tests.ansible.playing import ANSIBLE, COLLECTION, ROLES
 
 INVENTORIES = sorted(path.parent for path in ANSIBLE.glob("inventories/*/hosts.yml"))
 
@@ -147,7 +148,14 @@ def test_every_unit_is_listed() -> None:
     }
 
 
+def test_the_collection_has_the_version_of_doorbuster() -> None:
+    """`galaxy.yml` repeats the version, because Ansible reads nothing else."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert read(COLLECTION / "galaxy.yml")["version"] == project["version"]
+
+
 def test_roles_have_one_shape() -> None:
+    """Every role has tasks, defaults, and the specification of its arguments."""
     for role in sorted(ROLES.iterdir()):
         files = {str(path.relative_to(role)) for path in role.rglob("*.yml")}
         wanted = {"defaults/main.yml", "tasks/main.yml", "meta/main.yml"}

@@ -32,6 +32,12 @@ def test_a_machine_has_the_hardware_of_its_host(vms: Path) -> None:
     assert server.findtext("memory") == "2048"
 
 
+def test_the_seed_is_a_disk_that_every_kernel_of_debian_finds(vms: Path) -> None:
+    """Debian's cloud kernel has no driver for a CD-ROM on SATA."""
+    targets = Tree.parse(vms / "server" / "domain.xml").getroot().iterfind("devices/disk/target")
+    assert [target.get("bus") for target in targets] == ["virtio", "virtio"]
+
+
 def test_it_gets_the_address_of_the_inventory(vms: Path) -> None:
     network = yaml.safe_load((vms / "client-2" / "network-config").read_text())
     (lab,) = network["ethernets"].values()
