@@ -174,7 +174,7 @@ GatewayTlsCertificate = Annotated[
     setting(
         "GATEWAY_TLS_CERTIFICATE",
         None,
-        "PEM file with the certificate of the TLS port, and the certificates that vouch for it",
+        "PEM file with the certificate of the TLS port, followed by its issuers' certificates",
         shown="`certificates/server.pem` in the state folder, made at the first start (`make "
         "certs`)",
         example="state/certificates/server.pem",

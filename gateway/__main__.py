@@ -23,7 +23,6 @@ log = logging.getLogger("gateway")
 
 
 def _options(command: click.Command) -> click.Command:
-    """Add one option per setting, so that the command line offers exactly the settings."""
     for field, info in Settings.model_fields.items():
         help_text = f"{info.description} [env {gateway_settings.variable(field)}]"
         name = "--" + field.replace("_", "-")
@@ -76,10 +75,7 @@ async def _serve(settings: Settings) -> bool:
 
 
 def complain(about: Any) -> None:
-    """Report an unraisable exception as Python does, unless it is about a non-ASCII server name.
-    The server name in a client's ClientHello may contain non-ASCII bytes. The client then gets an
-    alert, but Python would also log a traceback for each such connection.
-    """
+    """Report an unraisable exception as Python does, unless it concerns a non-ASCII server name."""
     if about.exc_type is not UnicodeDecodeError or not isinstance(about.object, bytes):
         sys.__unraisablehook__(about)
 

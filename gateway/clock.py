@@ -1,6 +1,6 @@
-"""The clock of paper time, which is monotonic real time multiplied by the time scale.
+"""The clock of paper time: real time multiplied by the time scale.
 
-When the scale changes, paper time does not jump.
+Paper time does not jump when the scale changes.
 """
 
 import time
@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 
 class PaperClock:
-    """A clock that shows the paper seconds since its creation; `scale` is the number of paper
-    seconds per real second.
+    """A clock that shows the paper seconds since its creation; `scale` is in paper seconds per real
+    second.
     """
 
     def __init__(self, scale: float, monotonic_s: Callable[[], float] = time.monotonic) -> None:
@@ -27,7 +27,7 @@ class PaperClock:
 
     @scale.setter
     def scale(self, scale: float) -> None:
-        """Change the time scale from now on; the present paper time does not change."""
+        """Change the time scale from now on, without a jump in paper time."""
         real_s = self._monotonic_s()
         self._paper_s += (real_s - self._real_s) * self._scale
         self._real_s = real_s

@@ -1,4 +1,4 @@
-"""The parts of a gateway's data path, which are created from its settings."""
+"""The parts of the gateway through which requests pass, created from its settings."""
 
 import asyncio
 import os
@@ -35,15 +35,14 @@ from gateway.tls.processor_protocol import Register
 from gateway.tracing.tracer import Tracer
 
 _K_APL_S: Final = 2.0
-"""The interval, in paper seconds, between two requests to the CPU manager if the admission policy
-sets no interval (edragon.txt, section 3.2).
+"""The interval, in paper seconds, between two requests to the CPU manager, unless the admission
+policy sets it (edragon.txt, section 3.2).
 """
 
 
 class Parts:
-    """All parts of a gateway through which requests pass from a customer's connection to the shop.
-    Raises RulesError if the rules file is unusable, and SettingsError if a certificate or the
-    export of traces cannot be used.
+    """All parts of a gateway between a customer's connection and the shop. Raises RulesError if the
+    rules file is unusable, and SettingsError if a certificate or the trace exporter cannot be used.
     """
 
     def __init__(
@@ -57,9 +56,8 @@ class Parts:
     ) -> None:
         """Create the parts.
 
-        `needs_sessions` is whether the policy must know which requests belong to the same session.
-        `on_end` receives the policy, the page, the fate and the paper seconds of each request that
-        ends.
+        `needs_sessions` is whether the policy uses sessions. `on_end` receives the policy, the
+        page, the fate and the paper seconds of each request that ends.
         """
         self.settings = settings
         rules = pages.load(settings.pages_file)
@@ -133,7 +131,7 @@ class Parts:
 
     @property
     def requests(self) -> int:
-        """The number of requests that wait or are in service, bypasses included."""
+        """The number of requests that wait or are in service, including those of bypasses."""
         return self.pages.requests + sum(one.queue.requests for one in self.bypasses)
 
     def _balance(self, loop: asyncio.AbstractEventLoop, host: str, *ports: int) -> Balance:
@@ -178,8 +176,8 @@ class Parts:
         )
 
     def _cpu_manager(self) -> ProcessorClient | None:
-        """Return the client that passes the gate's requests to the CPU manager; None without a
-        manager.
+        """Return the client that passes the gate's processor requests to the CPU manager; None
+        without a manager.
         """
         settings = self.settings
         if settings.cpu_manager is None:
@@ -228,9 +226,7 @@ def _customer_limits(settings: Settings) -> CustomerLimits:
 
 
 def _signed_cookie(settings: Settings) -> SessionCookie:
-    """Return the signed cookie, with the configured key or, without one, a random key for this
-    process.
-    """
+    """Return the signed cookie; without a configured key, a random key is used."""
     secret = settings.cookie_key.encode() or secrets.token_bytes(32)
     return SessionCookie(secret, settings.signed_cookie.encode())
 
@@ -246,7 +242,8 @@ def _own_hosts(settings: Settings) -> Mapping[bytes, bytes]:
 def admin_names(settings: Settings) -> frozenset[str]:
     """Return the host names that a call of the admin API may use."""
     given = [name.strip().lower() for name in settings.admin_names.split(",") if name.strip()]
-    # The address it listens on, unless that is every address: no caller uses 0.0.0.0 as a name.
+    # The gateway's address, unless it listens on all addresses: no caller uses 0.0.0.0 as a host
+    # name.
     own = {settings.admin_host, settings.reached_host or "localhost"} - {"0.0.0.0", "::"}
     return frozenset(("localhost", "127.0.0.1", "::1", *own, *given))
 

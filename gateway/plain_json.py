@@ -1,9 +1,7 @@
 """A reader of JSON from outside the gateway, which limits the work of decoding in advance.
 
 Decoding blocks the event loop, even in a thread, because Python's decoder keeps the interpreter's
-lock. The time that it takes depends on the number of values, not on the number of bytes: 4 MiB of
-empty lists take twenty times as long as a single text of 4 MiB. So this module first counts the
-values with a few quick searches.
+lock. The decoding time depends on the number of values, so this module counts them first.
 """
 
 import gc
@@ -12,7 +10,7 @@ from typing import Final, NamedTuple, NoReturn
 
 _MARKS: Final = (b"[", b"{", b",", b":")
 _SMALL_BYTES: Final = 1024
-"""The size, in bytes, up to which a content is decoded without counting its values."""
+"""The size, in bytes, up to which content is decoded without counting its values."""
 
 
 class Most(NamedTuple):
@@ -20,7 +18,7 @@ class Most(NamedTuple):
 
     size_bytes: int
     values: int
-    """The limit on the number of values, counted as in `has_over`."""
+    """The maximum number of values, counted as in `has_over`."""
 
 
 class PlainJsonError(ValueError):
@@ -32,9 +30,8 @@ class PlainJsonError(ValueError):
 
 
 def has_over(content: bytes, most_values: int) -> bool:
-    """Return whether the content may have more values than `most_values`.
-
-    The count includes texts, and the brackets, braces, colons and commas outside texts.
+    """Return whether the content may have more values than `most_values`; texts and the characters
+    `[]{}:,` outside texts count.
     """
     plain = content.replace(b"\\\\", b"").replace(b'\\"', b"")
     texts = plain.count(b'"') // 2
@@ -45,15 +42,15 @@ def has_over(content: bytes, most_values: int) -> bool:
 
 
 def decoded(content: bytes, most_values: int) -> object:
-    """Return the value in the content. Raises PlainJsonError; for too many values, it raises the
-    error before decoding.
+    """Return the value in the content. Raises PlainJsonError, before decoding if there are too many
+    values.
     """
     is_large = len(content) > _SMALL_BYTES
     if is_large and has_over(content, most_values):
-        raise PlainJsonError(f"has over {most_values:,} values", is_large=True)
+        raise PlainJsonError(f"has more than {most_values:,} values", is_large=True)
     collects = is_large and gc.isenabled()
     try:
-        if collects:  # The garbage collector would take most of the time.
+        if collects:  # Otherwise the garbage collector would take most of the time.
             gc.disable()
         return _decode(content.decode())
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The gateway as a service, which starts and ends its parts and its admin API in order."""
+"""The gateway as a service, which starts and stops its parts and its admin API in order."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,8 +17,8 @@ from gateway.tls.handshake import Handshake
 
 
 class Gateway:
-    """A gateway; call `start` first, and `drain` once at the end. The constructor raises
-    PolicyError, RulesError, or SettingsError if a certificate cannot be used.
+    """A gateway; call `start` first, and `drain` once at the end. Raises PolicyError, RulesError,
+    or SettingsError if a certificate cannot be used.
     """
 
     def __init__(self, settings: Settings, loop: asyncio.AbstractEventLoop) -> None:
@@ -46,14 +46,15 @@ class Gateway:
         self._admin_server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Begin to accept customers and callers of the admin API; raise SettingsError if a port is
+        """Accept customers and callers of the admin API; raise SettingsError if a port is
         in use.
         """
         parts = self.parts
         self._server = await self._listen(lambda: Customer(parts.front), "host", "port")
         if (handshakes := parts.handshakes) is not None:
             self._tls_server = await self._listen(lambda: Handshake(handshakes), "host", "tls_port")
-        # The admin API starts last: a healthy answer means that the other ports are open.
+        # The admin API starts last, so that its health check succeeds only when the other ports are
+        # open.
         self._admin_server = await self._listen(
             lambda: AdminConnection(parts.deadlines, self.api.answer, self._admin_places),
             "admin_host",
@@ -80,22 +81,22 @@ class Gateway:
 
     @property
     def port(self) -> int:
-        """The port to which customers connect, once the gateway has started."""
+        """The port to which customers connect, after `start`."""
         return _port(self._server)
 
     @property
     def tls_port(self) -> int:
-        """The port to which customers connect with TLS, once the gateway has started."""
+        """The port to which customers connect with TLS, after `start`."""
         return _port(self._tls_server)
 
     @property
     def admin_port(self) -> int:
-        """The port of the admin API, once the gateway has started."""
+        """The port of the admin API, after `start`."""
         return _port(self._admin_server)
 
     @property
     def addresses(self) -> list[str]:
-        """The URLs to which customers connect, once the gateway has started."""
+        """The URLs to which customers connect, after `start`."""
         found = [f"http://{hosts.authority(self.settings.host, self.port)}"]
         if self._tls_server is not None:
             found.append(f"https://{hosts.authority(self.settings.host, self.tls_port)}")
@@ -103,14 +104,14 @@ class Gateway:
 
     async def drain(self) -> bool:
         """Stop accepting connections, answer the present requests, and end. Return whether all
-        requests were answered before the time limit.
+        requests were answered in time.
         """
         parts = self.parts
         for server in (self._server, self._tls_server):
             if server is not None:
                 server.close()
         parts.connections.drain()
-        # `common.waiting` would hold up the event loop.
+        # `common.waiting` would block the event loop.
         deadline_s = self._loop.time() + self.settings.drain_s
         while parts.connections.customers or parts.requests:
             if self._loop.time() >= deadline_s:
@@ -119,7 +120,7 @@ class Gateway:
         is_clean = not (parts.connections.customers or parts.requests)
         for customer in list(parts.connections.customers):
             customer.abort()
-        await asyncio.sleep(0)  # connections end in the next round of the loop
+        await asyncio.sleep(0)  # connections end in the next iteration of the loop
         for pool in parts.pools:
             pool.close()
         if parts.handshakes is not None:

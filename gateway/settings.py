@@ -1,5 +1,5 @@
-"""The gateway's settings, which are declared as the fields of one class. The environment variables,
-the command-line options and the table in docs/settings.md are derived from these fields.
+"""The gateway's settings, declared as the fields of one class. The environment variables, the
+command-line options and the table in docs/settings.md are derived from these fields.
 """
 
 import json
@@ -59,7 +59,7 @@ def _several(value: object) -> object:
 
 
 Ports = Annotated[
-    tuple[Port, ...], BeforeValidator(_several), Form("ports from 1 to 65535, with commas between")
+    tuple[Port, ...], BeforeValidator(_several), Form("ports from 1 to 65535, separated by commas")
 ]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Bytes = Annotated[int, Field(ge=1 * KIB, le=1024 * MIB)]
@@ -69,8 +69,8 @@ JsonObject = Annotated[dict[str, Any], BeforeValidator(_object), Form("a JSON ob
 
 
 class Settings(SettingsModel):
-    """All settings of the gateway; durations are in real seconds unless the field mentions paper
-    time.
+    """All settings of the gateway; durations are in real seconds unless a field names paper
+    seconds.
     """
 
     prefix: ClassVar[str] = PREFIX + "GATEWAY_"
@@ -92,7 +92,8 @@ class Settings(SettingsModel):
         like(
             GatewayTlsCertificate,
             None,
-            "PEM file with the certificate of the TLS port, and the certificates that vouch for it",
+            "PEM file with the certificate of the TLS port, followed by the certificates of its "
+            "issuers",
         ),
     ]
     tls_key: Annotated[
@@ -109,8 +110,8 @@ class Settings(SettingsModel):
     )
     tls_waiting: Count = Field(
         512,
-        description="maximum number of TLS handshakes in progress; a further handshake "
-        "replaces a handshake that waits for its customer, or is reset",
+        description="maximum number of TLS handshakes in progress; a further handshake replaces "
+        "one that waits for its customer; if there is none, the further handshake is reset",
     )
     tls_handshake_s: Seconds = Field(
         10.0, description="time limit for a TLS handshake, from the start of the connection"
@@ -129,8 +130,8 @@ class Settings(SettingsModel):
     reached_host: GatewayHost
     admin_names: str = Field(
         "",
-        description="further host names, separated by commas, at which the admin API may be "
-        "called, in addition to `localhost` and its address",
+        description="further host names of the admin API, separated by commas, in addition to "
+        "`localhost` and its address",
     )
     inner_token: InnerToken
     inner_token_required: InnerTokenRequired
@@ -141,17 +142,18 @@ class Settings(SettingsModel):
     shop_port: ShopPort
     shop_ports: Ports = Field(
         (),
-        description="ports of the processes of a shop, separated by commas, instead of "
-        "`shop_port`: each request goes to the process with the fewest requests in service; as "
-        "many processes get requests as processors are assigned (without a CPU manager, all "
-        "processes)",
+        description="ports of the shop's processes, separated by commas, instead of "
+        "`shop_port`: each request goes to the process with the fewest requests in service; "
+        "with a CPU manager, only as many processes get requests as processors are assigned",
     )
     shop_controller_port: ShopControllerPort
     workers: Annotated[
         int,
         Field(ge=1, le=1000),
         like(
-            ShopWorkers, 30, "maximum number of requests for the eight pages in service at the shop"
+            ShopWorkers,
+            30,
+            "maximum number of requests for the eight pages that are in service at the shop",
         ),
     ]
     policy: str = Field(
@@ -173,7 +175,7 @@ class Settings(SettingsModel):
     own_policy_s: Annotated[float, Field(gt=0, le=60)] = Field(
         0.25,
         description="time within which a student's policy must answer; FIFO replaces a policy "
-        "that is later",
+        "that answers later",
     )
     time_scale: Annotated[float, Field(ge=0.001, le=1000)] = Field(
         10.0, description="paper seconds per real second"
@@ -205,18 +207,18 @@ class Settings(SettingsModel):
     abandonment: Abandonment = Field(
         "ignore",
         description="treatment of a request whose customer leaves: `ignore` serves the orphan "
-        "request in full; `drop-queued` takes it out of its queue; `cancel` also stops it in "
-        "service",
+        "request in full; `drop-queued` removes a waiting request from its queue; `cancel` also "
+        "stops a request in service",
     )
     half_close: HalfClose = Field(
         "probe",
         description="interpretation of a customer who ends the stream after a request: `probe` "
-        "tests with an interim response whether the customer still waits; `wait` assumes that it "
-        "waits, `leave` that it has left",
+        "tests with an interim response whether the customer still waits; `wait` assumes that "
+        "the customer waits, `leave` that the customer has left",
     )
     other_limit: Count = Field(
         4,
-        description="maximum number of requests in service for all addresses except the eight "
+        description="maximum number of requests in service for other addresses than the eight "
         "pages",
     )
     other_queue: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
@@ -287,8 +289,8 @@ class Settings(SettingsModel):
     )
     response_buffer_bytes: Bytes = Field(
         1 * MIB,
-        description="size of the part of a response that is buffered for a slow customer; when "
-        "it is full, the worker has to wait",
+        description="size of the buffer of a response to a slow customer; when the buffer is "
+        "full, the worker has to wait",
     )
     write_s: Seconds = Field(
         30.0,
@@ -297,8 +299,8 @@ class Settings(SettingsModel):
     )
     linger_s: Seconds = Field(
         2.0,
-        description="time for which the gateway reads and discards the bytes that a customer "
-        "sends after a refusal, or after an answer to a request with an incomplete body",
+        description="after a refusal, or an answer to a request with an incomplete body: time "
+        "for which the gateway reads and discards the customer's bytes",
     )
     connect_s: Seconds = Field(
         5.0,
@@ -306,13 +308,13 @@ class Settings(SettingsModel):
     )
     response_s: Seconds = Field(
         60.0,
-        description="maximum time for which the shop may send nothing during a request; when "
-        "it passes, the answer is status 504, or an answer that has begun is cut off",
+        description="maximum time for which the shop may send nothing during a request; after "
+        "that, the customer gets status 504, or an answer that has begun is cut off",
     )
     cancel_s: Seconds = Field(
         10.0,
-        description="maximum time that the shop has to end a request whose customer has left, "
-        "before the gateway frees the worker (abandonment `cancel`)",
+        description="with abandonment `cancel`: time that the shop has to end a request whose "
+        "customer has left, before the gateway frees the worker",
     )
     shop_idle_s: Seconds = Field(
         30.0,
@@ -330,8 +332,8 @@ class Settings(SettingsModel):
     )
     cpu_manager_process: Annotated[int, Field(ge=2)] | None = Field(
         None,
-        description="id of the process whose tree (the gateway with its shops) the CPU manager "
-        "binds to processors; the default is the gateway's parent",
+        description="id of the process whose process tree (the gateway with its shops) the CPU "
+        "manager binds to processors; the default is the gateway's parent",
     )
     application: Annotated[str, Field(pattern=f"^{APPLICATION_NAME}$")] = Field(
         "shop-1", description="name under which the gateway registers with the CPU manager"
@@ -375,7 +377,7 @@ class Settings(SettingsModel):
     def _has_a_certificate(self) -> Self:
         for name in ("tls_certificate", "tls_key"):
             if self.tls_port is not None and getattr(self, name) is None:
-                raise ValueError(f"tls_port needs {name}; `make certs` makes a certificate")
+                raise ValueError(f"tls_port needs {name}; `make certs` creates a certificate")
         return self
 
 
@@ -385,8 +387,7 @@ def variable(field: str) -> str:
 
 
 def read(environment: Mapping[str, str], options: Mapping[str, object]) -> Settings:
-    """Read the settings from the environment; command-line options override it, unless they are
-    None (not given).
+    """Read the settings from the environment; command-line options that are not None override it.
 
     Raises SettingsError, which names the variable or the option.
     """

@@ -1,10 +1,10 @@
-"""The order of slow calls that change the same thing: a later call wins. If two calls replace the
-same thing, the later one stays in force, even if it finishes first.
+"""The order of slow calls that change the same thing: the later call wins, even if it finishes
+first.
 """
 
 
 class OvertakenError(Exception):
-    """The error for a call that finishes when a later call has already taken effect."""
+    """The error for a call that finishes after a later call has taken effect."""
 
     def __init__(self) -> None:
         super().__init__("a later call has already taken effect")
@@ -12,8 +12,8 @@ class OvertakenError(Exception):
 
 class Turns:
     """The order of calls that replace or extend the same thing. Call `ask` when a call arrives.
-    When its work is done, use `take` for a call that replaces everything, or `check` and `add` for
-    a call that adds something.
+    When its work is done, call `take` if it replaces everything, or `check` and `add` if it adds
+    something.
     """
 
     def __init__(self) -> None:
@@ -25,9 +25,8 @@ class Turns:
         return self._asked
 
     def take(self, turn: int) -> None:
-        """Record that call `turn` now replaces everything.
-
-        Raises OvertakenError if a later call has changed anything.
+        """Record that call `turn` now replaces everything; raise OvertakenError if a later call has
+        changed anything.
         """
         if turn < self._changed:
             raise OvertakenError

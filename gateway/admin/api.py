@@ -1,6 +1,5 @@
-"""The answers to the calls of the admin API (docs/admin-api.md), and the check of its callers.
-
-The check prevents web pages from controlling the gateway through a browser.
+"""The answers to the calls of the admin API (docs/admin-api.md), and the check that keeps web pages
+from calling it through a browser.
 """
 
 import json
@@ -26,7 +25,7 @@ from gateway.turns import OvertakenError, Turns
 
 LARGEST_CALL_BYTES: Final = ALL_SHADOWS.size_bytes
 OPEN: Final = tuple(call.path.encode() for call in calls.CALLS if call.is_open)
-"""The calls that need no token, because health checks and Prometheus use them."""
+"""The calls without a token: health checks and Prometheus use them."""
 
 _Handler = Callable[[bytes], "Answer | Awaitable[Answer]"]
 
@@ -42,7 +41,7 @@ class Answer:
 
 
 class Controlled(Protocol):
-    """The operations of a gateway that the admin API calls."""
+    """The operations of a gateway that callers of the admin API can request."""
 
     @property
     def is_draining(self) -> bool: ...
@@ -62,30 +61,25 @@ class Controlled(Protocol):
         """Switch the policy; raise PolicyError and change nothing if the choice is invalid."""
 
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
-        """Switch to a student's policy, which takes time: the file is read, and its process is
-        started.
+        """Switch to a student's policy, whose file must be read and whose process must start first.
 
-        Raises PolicyError or FullError. Raises OvertakenError if a later call finished first.
+        Raises PolicyError, FullError, or OvertakenError if a later call finished first.
         """
 
     def make_shadow(self, choice: PolicyChoice) -> Policy:
         """Return a new policy for a shadow; raise PolicyError if the choice is invalid."""
 
     def replace_shadows(self, made: Sequence[tuple[PolicyChoice, Policy]]) -> None:
-        """Run exactly these shadows from now on. Their labels must differ. Shadows that already run
+        """Run exactly these shadows from now on; their labels must differ. Shadows that already run
         continue.
         """
 
     def add_shadow(self, choice: PolicyChoice, policy: Policy) -> None:
-        """Run one more shadow from now on.
-
-        If the shadow is invalid, raise ShadowsError and change nothing.
-        """
+        """Add a shadow; if it is invalid, raise ShadowsError and change nothing."""
 
     def take_shadow_away(self, name: str) -> None:
-        """Remove the shadow of this name.
-
-        If the name is unknown, raise ShadowsError and change nothing.
+        """Remove the shadow of this name; if the name is unknown, raise ShadowsError and change
+        nothing.
         """
 
     def shadows(self) -> Mapping[str, object]:
@@ -94,9 +88,8 @@ class Controlled(Protocol):
     def switch_connection_admission(
         self, name: str, parameters: Mapping[str, object]
     ) -> Mapping[str, object]:
-        """Switch the policy and return the policy in force.
-
-        If the choice is invalid, raise PolicyError and change nothing.
+        """Switch the policy and return the policy in force; if the choice is invalid, raise
+        PolicyError and change nothing.
         """
 
     def change(
@@ -120,7 +113,6 @@ def failed(fault: BaseException) -> Answer:
 
 
 def _later(error: OvertakenError | FullError) -> Answer:
-    """Return the answer to a call that failed and that the caller may repeat."""
     if isinstance(error, FullError):
         return _json(503, {"error": str(error), "field": "body", "allowed": error.allowed})
     return _json(409, {"error": str(error), "field": "body", "allowed": "the same call again"})
@@ -148,8 +140,8 @@ class AdminApi:
     def __init__(
         self, gateway: Controlled, hosts: frozenset[str], token: bytes | None = None
     ) -> None:
-        """Create the API of `gateway`. A caller must use one of the host names in `hosts`, which
-        have no port, and must send `token`, unless the token is None.
+        """Create the API of `gateway`. Callers must use a host name in `hosts` (without port) and
+        send `token`; if the token is None, no token is required.
         """
         self._gateway = gateway
         self._hosts = hosts
@@ -182,8 +174,8 @@ class AdminApi:
         }
 
     def answer(self, head: RequestHead, body: bytes) -> Answer | Awaitable[Answer]:
-        """Return the answer to a call, or an awaitable that gives the answer. Invalid input from a
-        caller never raises an error.
+        """Return the answer to a call, or an awaitable of the answer. Invalid calls get an error as
+        their answer.
         """
         try:
             self._check_caller(head)
@@ -214,9 +206,8 @@ class AdminApi:
             return _refused(error)
 
     def _check_caller(self, head: RequestHead) -> None:
-        """Raise an error for a call that a browser could have sent for a web page of another site.
-        The browser sends the page's site in Origin. If the page has made its host name lead to this
-        address (DNS rebinding), the browser sends this name in Host.
+        """Raise an error if a web page of another site may have sent the call through a browser.
+        The page's site is in Origin; with DNS rebinding, the page's host name is in Host.
         """
         host = (head.host or b"").decode("latin-1").lower()
         if hosts.host_of(host) not in self._hosts:
@@ -329,7 +320,7 @@ class AdminApi:
         try:
             self._gateway.take_shadow_away(unquote(name.decode("latin-1")))
         except ShadowsError as error:
-            text = f"{error}; asked are: {error.allowed}"
+            text = f"{error}; allowed: {error.allowed}"
             raise CallError(text, "name", error.allowed, 404) from None
         self.shadow_turns.add(self.shadow_turns.ask())
         return _json(200, self._gateway.shadows())
@@ -346,7 +337,9 @@ class AdminApi:
         for place, (choice, _) in enumerate(made):
             if choice.label in places:
                 field, other = f"policies.{place}", f"policies.{places[choice.label]}"
-                raise CallError(f"{field}: is {other} again", field, "another choice")
+                raise CallError(
+                    f"{field}: is the same policy as {other}", field, "a different policy"
+                )
             places[choice.label] = place
         self.shadow_turns.take(turn)
         self._gateway.replace_shadows(made)
@@ -380,12 +373,10 @@ def _refused(error: CallError, headers: tuple[tuple[bytes, bytes], ...] = ()) ->
 
 
 def _of_policy(error: PolicyError, field: str) -> CallError:
-    """Return the registry's error as an error about the corresponding field of the call."""
     return CallError(f"{field}: {error.message}; allowed: {error.allowed}", field, error.allowed)
 
 
 def _read(body: bytes, most: Most) -> object:
-    """Return the body of a call, which must be JSON of at most this size."""
     if len(body) > most.size_bytes:
         raise _too_large(f"has {len(body):,} bytes", f"at most {most.size_bytes:,} bytes", 413)
     try:

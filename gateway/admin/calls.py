@@ -7,7 +7,7 @@ from common import http_api
 from common.http_api import Api, Call
 from gateway.admin import models
 
-_OVERTAKEN: Final = "a later call finished first"
+_OVERTAKEN: Final = "a later call to switch the policy finished first"
 _FULL: Final = "too many students' files are already being read"
 
 HEALTH: Final = Call(
@@ -19,8 +19,8 @@ HEALTH: Final = Call(
     is_open=True,
 )
 METRICS: Final = Call("GET", "/metrics", "Metrics for Prometheus", "text/plain", is_open=True)
-OPENAPI: Final = Call("GET", "/openapi.json", "This description", "application/json")
-SNAPSHOT: Final = Call("GET", "/snapshot", "Everything at once", models.Snapshot)
+OPENAPI: Final = Call("GET", "/openapi.json", "This description of the API", "application/json")
+SNAPSHOT: Final = Call("GET", "/snapshot", "The whole state of the gateway", models.Snapshot)
 WAITING: Final = Call(
     "GET",
     "/waiting",
@@ -66,7 +66,7 @@ REMOVE_SHADOW: Final = Call(
     "Remove one shadow",
     models.Shadows,
     refusals={404: "no shadow has this name"},
-    parameter="the `name` of a shadow, as `GET /shadows` answers it",
+    parameter="the `name` of a shadow, from the answer to `GET /shadows`",
 )
 SWITCH_CONNECTION_ADMISSION: Final = Call(
     "PUT",
@@ -109,7 +109,7 @@ def document() -> dict[str, Any]:
     return http_api.document(
         Api(
             "Doorbuster gateway: admin API",
-            "These calls show the state of the gateway, and change settings while it runs.",
+            "These calls show the gateway's state and change its settings while it runs.",
             refusals_of_bodies={
                 413: "the body is too large",
                 415: "the body is not sent as application/json",

@@ -54,9 +54,10 @@ class Controls:
         self._put_in(choice, self._in_force.make(choice), self._turns.ask())
 
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
-        """Switch to a student's policy; customers are served while its process starts.
+        """Switch to a student's policy; the gateway serves customers while the policy's process
+        starts.
 
-        Raises PolicyError or FullError. Raises OvertakenError if a later call finished first.
+        Raises PolicyError, FullError, or OvertakenError if a later call finished first.
         """
         turn = self._turns.ask()
 
@@ -73,14 +74,14 @@ class Controls:
         finally:
             if (
                 self._parts.pages.dispatcher.policy is policy
-            ):  # otherwise it failed before it was in force
+            ):  # false if the policy has already failed
                 self._in_force.choice = choice
                 self._metrics.switched(policy.name)
                 self._guard()
 
     def _guard(self) -> None:
-        """Begin to sign session cookies if the policy or a shadow needs to know which requests
-        belong to the same session, otherwise end it.
+        """Sign session cookies if the policy or a shadow uses sessions; otherwise stop signing
+        them.
         """
         self._parts.sessions.guard(
             self._in_force.choice.needs_sessions or bool(self._parts.shadow_policies.entries)
@@ -90,7 +91,7 @@ class Controls:
         def fell_back(why: FallBack) -> None:
             raise ShadowError(why.reason)
 
-        # All shadows together take no more of a CPU than the acting policy.
+        # All shadows together get no more CPU time than the acting policy.
         share_ratio = IN_THE_GATEWAY.share_ratio / (MOST_SHADOWS + 1)
         limits = Limits(decision_s=self._in_force.own_policy_s, share_ratio=share_ratio)
         return choice.make(limits, fell_back)

@@ -1,5 +1,5 @@
-"""The gateway's state: the snapshot for the admin API, and the numbers that are exported as
-metrics. `gateway.admin.metrics` defines the names of the metrics.
+"""The gateway's state: the snapshot for the admin API, and the values of the metrics, which
+`gateway.admin.metrics` names.
 """
 
 from collections import Counter
@@ -13,13 +13,13 @@ from gateway.queues.policy_choice import PolicyInForce
 
 
 class GatewayFigures:
-    """The reader of one gateway's present counts and states."""
+    """A reader of the present counts and states of one gateway."""
 
     def __init__(self, parts: Parts, in_force: PolicyInForce) -> None:
         self._parts, self._in_force = parts, in_force
 
     def snapshot(self) -> Mapping[str, object]:
-        """Return the whole state, ready for JSON (docs/admin-api.md)."""
+        """Return the whole state as JSON values (docs/admin-api.md)."""
         driver = self._parts.pages.dispatcher
         manager = self._parts.cpu_manager
         return {
@@ -66,7 +66,9 @@ class GatewayFigures:
         return self._parts.shadow_policies.counts()
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return the number of requests since the start for each fate, by page type or bypass."""
+        """Return the number of requests since the start for each page type or bypass, and for each
+        fate.
+        """
         bypasses = {one.name: one.queue.counts() for one in self._parts.bypasses}
         return {**self._parts.pages.dispatcher.counts(), **bypasses}
 
@@ -140,8 +142,8 @@ class GatewayFigures:
         return policy.name, policy.snapshot()
 
     def gauges(self) -> dict[str, tuple[str, float | None]]:
-        """Return (meaning, value) of each metric without labels, by name. The value is None if it
-        is unknown. A metric whose name ends in _total only grows.
+        """Return (meaning, value) for each metric without labels; the keys are names, which end in
+        _total if the value only grows. An unknown value is None.
         """
         load = self._parts.probe.newest
         manager = self._parts.cpu_manager
@@ -185,7 +187,7 @@ class GatewayFigures:
             ),
             "time_scale_ratio": ("Paper seconds per real second", self._parts.clock.scale),
             "clock_paper_seconds": (
-                "Present paper time of the gateway, in paper seconds",
+                "The gateway's clock, in paper seconds",
                 self._parts.clock(),
             ),
             "draining": ("1 while draining", float(self._parts.connections.is_draining)),
@@ -194,8 +196,8 @@ class GatewayFigures:
                 assigned.assigned if assigned is not None else None,
             ),
             "requested_processors": (
-                "Processors that the gateway needs, as the admission policy for connections "
-                "calculates",
+                "Processors that the gateway needs, according to the admission policy for "
+                "connections",
                 self._parts.gate.requested,
             ),
             "shop_cpu_utilisation_ratio": (

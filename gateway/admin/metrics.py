@@ -1,12 +1,11 @@
 """The gateway's metrics for Prometheus: their names, meanings, labels and response-time buckets.
 
-Names have the form `doorbuster_gateway_<what>_<unit>`. The other modules count in plain integers,
-which this module reads at each scrape, so that metrics add almost nothing to the cost of a request.
+Names have the form `doorbuster_gateway_<what>_<unit>`. The other modules count in plain integers;
+this module reads the integers only at a scrape, so counting costs almost nothing.
 
-The number of series is limited, whatever names students choose for their policies and queues. When
-another policy takes over, the counts of the earlier policy are exported once more and then removed.
-A policy may choose the names of its queues. The first few names become values of a label; all later
-names share the value `other`.
+The number of series is limited: of the queue names that policies choose, the first few become
+values of a label, and all later names share the value `other`. After a switch, the counts of the
+earlier policy are exported once more and then removed.
 """
 
 import hashlib
@@ -28,18 +27,13 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 BUCKETS_S: Final = (0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 7.5, 10, 15, 20, 30, 60, 120)
-"""The upper bounds of the response-time buckets in paper seconds. Pages take 0.2–0.5 s, and
-customers wait for at least 8 s.
-"""
+"""The upper bounds of the response-time buckets in paper seconds."""
 
 MOST_QUEUES: Final = 20
-"""The maximum number of a policy's queues that have separate series; the project's policies have at
-most eight queues.
-"""
+"""The maximum number of queues of a policy that have separate series."""
 MOST_DISCIPLINES: Final = 8
 LONGEST_LABEL: Final = 200
-"""The maximum length of a label's value in characters; a longer value is cut, and a digest is
-appended.
+"""The maximum length of a label's value in characters; a longer value is cut and ends in a digest.
 """
 _OTHER: Final = "other"
 
@@ -49,14 +43,14 @@ _STARTED_S: Final = time.time()
 
 
 class Figures(Protocol):
-    """The gateway's state, as the metrics read it at each scrape."""
+    """The gateway's state, which the metrics read at each scrape."""
 
     def counts(self) -> Mapping[str, Mapping[str, int]]:
         """Return the number of requests since the start for each page type and fate."""
 
     def gauges(self) -> Mapping[str, tuple[str, float | None]]:
-        """Return (meaning, value) for each metric; the keys are the names without prefix, and an
-        unknown value is None.
+        """Return (meaning, value) for each metric without labels; the keys are names without the
+        prefix, and an unknown value is None.
         """
 
     def refusals(self) -> Mapping[int, int]:
@@ -90,9 +84,7 @@ class Figures(Protocol):
 
 
 CHOICES: Final = ("policy", "admission", "abandonment", "connection_admission")
-"""The kinds of policies in an experiment. A metric shows the name of the policy of each kind, or
-`none`.
-"""
+"""The kinds of policies in an experiment: one metric names the policy of each kind, or `none`."""
 
 _FATES: Final = (
     ("arrived", "arrivals", "Requests that arrived"),
@@ -100,7 +92,7 @@ _FATES: Final = (
     ("abandoned_waiting", "abandonments_waiting", "Customers who left while their request waited"),
     ("withdrawn", "withdrawals", "Requests taken out of a queue because their customers had left"),
 )
-"""The metrics that count requests by page: (fate, metric's name, meaning)."""
+"""The metrics that count requests by page type: (fate, metric's name, meaning)."""
 
 _QUEUES: Final = (
     ("queues", "queue_requests", "Requests in each queue of the policy"),
@@ -139,9 +131,6 @@ _BOUNDS: Final = (*(f"{bound:g}" for bound in BUCKETS_S), "+Inf")
 
 
 def _line_beginnings(policy: str, page: str, outcome: str) -> list[str]:
-    """Return the beginnings of a histogram's lines, before the values: one line for each bucket,
-    one for the count and one for the sum.
-    """
     labels = f'outcome="{outcome}",page="{page}",policy="{policy}"'
     buckets = [f'{_TIMES}_bucket{{le="{bound}",{labels}}} ' for bound in _BOUNDS]
     return [*buckets, f"{_TIMES}_count{{{labels}}} ", f"{_TIMES}_sum{{{labels}}} "]
@@ -156,7 +145,9 @@ class ResponseTimes:
         self._cells: dict[tuple[str, str, str], list[Any]] = {}
 
     def switched(self, policy: str) -> None:
-        """Count for this policy from now on; export the counts of the previous policy once more."""
+        """Count for this policy from now on; export the counts of the previous policy only once
+        more.
+        """
         gone = self._policy if policy != self._policy else None
         self._forget_all_but(policy, gone)
         self._policy = policy
@@ -175,7 +166,7 @@ class ResponseTimes:
         cell[1][bisect_left(BUCKETS_S, response_s)] += 1
 
     def family(self) -> HistogramMetricFamily:
-        """Return the counts in Prometheus' form: cumulative buckets."""
+        """Return the counts in Prometheus' form, with cumulative buckets."""
         family = HistogramMetricFamily(_TIMES, _TIMES_MEANING, labels=("policy", "page", "outcome"))
         for labels, (total_s, buckets, _) in self._cells.items():
             steps = list(zip(_BOUNDS, accumulate(buckets), strict=True))
@@ -185,8 +176,8 @@ class ResponseTimes:
     def text(self) -> str:
         """Return `family` in the exposition format.
 
-        The library's function takes 20 times as long. The gateway writes thousands of lines each
-        second in the event loop, and meanwhile requests must wait.
+        This takes a twentieth of the library's time; requests must wait while the event loop writes
+        these thousands of lines.
         """
         lines = [f"# HELP {_TIMES} {_TIMES_MEANING}\n# TYPE {_TIMES} histogram\n"]
         for total_s, buckets, beginnings in self._cells.values():
@@ -211,7 +202,6 @@ class _Names:
         self._known: set[str] = set()
 
     def label(self, name: str) -> str:
-        """Return the label's value for this name."""
         if name not in self._known:
             if len(self._known) >= self._most:
                 return _OTHER
@@ -219,12 +209,10 @@ class _Names:
         return _short(name)
 
     def forget(self) -> None:
-        """Forget the names that have been used, because another policy is now in force."""
         self._known.clear()
 
 
 def _short(name: str) -> str:
-    """Return a short name unchanged. Cut a long name, and append a digest."""
     if len(name) <= LONGEST_LABEL:
         return name
     digest = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:12]
@@ -232,9 +220,8 @@ def _short(name: str) -> str:
 
 
 class GatewayMetrics(Collector):
-    """A collector of the gateway's metrics. It has a separate registry, and reads the state through
-    `text`. It always exports every metric, so the set of metrics does not depend on the policy;
-    some metrics may have no value.
+    """A collector of the gateway's metrics, with a separate registry. It exports every metric under
+    every policy; some metrics then have no value.
     """
 
     def __init__(self, figures: Figures, times: ResponseTimes) -> None:
@@ -246,7 +233,7 @@ class GatewayMetrics(Collector):
         self._registry.register(self)
 
     def switched(self, policy: str) -> None:
-        """Count for a policy of this name from now on."""
+        """Start to count for the policy of this name."""
         self._times.switched(policy)
         self._queues.forget()
         self._disciplines.forget()
@@ -256,7 +243,7 @@ class GatewayMetrics(Collector):
         return generate_latest(self._registry) + self._times.text().encode()
 
     def families(self) -> Iterator[Metric]:
-        """Iterate over all metrics that `text` contains."""
+        """Iterate over all metrics in `text`."""
         yield from self.collect()
         yield self._times.family()
 
@@ -314,7 +301,7 @@ class GatewayMetrics(Collector):
 
         yield _family(
             "shadow_requests_total",
-            "Requests by shadow and by the result of comparing its decision with that of the "
+            "Requests by shadow, and by whether its decision agreed with the decision of the "
             "policy in force",
             {
                 (_short(shadow), verdict): number
@@ -364,8 +351,8 @@ class GatewayMetrics(Collector):
 
 
 def _process() -> Iterator[Metric]:
-    """Iterate over the metrics of the library's ProcessCollector, except the number of open files.
-    With 5,000 customers, counting them would block the event loop for 7 ms.
+    """Iterate over the metrics of the library's ProcessCollector except the number of open files:
+    with 5,000 customers, counting them would block the event loop for 7 ms.
     """
     yield CounterMetricFamily(
         "process_cpu_seconds",
@@ -390,9 +377,6 @@ L = TypeVar("L", bound=tuple[str, ...])
 
 
 def _family(name: str, meaning: str, values: Mapping[L, float], *labels: str) -> Metric:
-    """Return a counter if the name ends in _total, otherwise a gauge; the keys of `values` are
-    label values.
-    """
     kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
     family = kind(_PREFIX + name.removesuffix("_total"), meaning, labels=labels)
     for key, value in values.items():
@@ -410,7 +394,5 @@ def _by_label(values: Mapping[str, object]) -> dict[_Labels, object]:
 
 
 def _numbers(values: Mapping[L, object]) -> dict[L, float]:
-    """Return only the values that are numbers, because a student's policy may put any value into
-    its snapshot.
-    """
+    """Return only the numbers: a student's policy may put any value into its snapshot."""
     return {key: value for key, value in values.items() if isinstance(value, int | float)}

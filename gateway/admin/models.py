@@ -1,6 +1,4 @@
-"""The forms of the admin API's calls and answers: the names, types, limits and meanings of their
-fields.
-"""
+"""The fields of the admin API's calls and answers: their names, types, limits and meanings."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -23,7 +21,7 @@ from gateway.students import files
 SMALL: Final = Most(32 * 1024, 1_000)
 """The maximum size, in bytes, of the body of a call without a file."""
 ONE_POLICY: Final = Most(SMALL.size_bytes + 6 * files.MOST_BYTES, SMALL.values)
-"""The maximum size, in bytes, of the body of a call with a file; in JSON, one byte of the file may
+"""The maximum size, in bytes, of the body of a call with a file. In JSON, a byte of the file may
 take six bytes (`\\u0009`).
 """
 ALL_SHADOWS: Final = Most(MOST_SHADOWS * ONE_POLICY.size_bytes, MOST_SHADOWS * SMALL.values)
@@ -59,7 +57,7 @@ class WantedPolicy(Body):
 
     @property
     def is_own(self) -> bool:
-        """Whether the policy is a student's file, which takes time to read and start."""
+        """Whether the policy is a student's file, which must be read and started."""
         return is_path(self.name)
 
     def choose(self) -> PolicyChoice:
@@ -80,7 +78,7 @@ class WantedPolicy(Body):
 
 
 class WantedShadows(Body):
-    """The shadows that a call requests; no other shadows run afterwards."""
+    """The shadows that a call requests; all other shadows end."""
 
     policies: list[WantedPolicy] = Field(
         max_length=MOST_SHADOWS,
@@ -131,22 +129,22 @@ class Health(Reply):
 
 
 class AdmissionInForce(Reply):
-    """An admission policy and the values of all its parameters."""
+    """The admission policy in force, with the values of all its parameters."""
 
     name: str
     parameters: dict[str, Any]
 
 
 class DescribedPolicy(Reply):
-    """A policy and the values of all its parameters."""
+    """A policy, with the values of all its parameters."""
 
     name: str = Field(
-        description="the policy's name; for a student's policy, the name of its file without `.py`"
+        description="the policy's name; for a student's policy, the file's name without `.py`"
     )
     file: str | None = Field(None, description="the path of a student's policy")
     sha256: str | None = Field(None, description="SHA-256 digest of the file of a student's policy")
     confinement: dict[str, str] | None = Field(
-        None, description="the layers of confinement around a student's policy"
+        None, description="the layers that confine a student's policy"
     )
     parameters: dict[str, Any]
     admission: AdmissionInForce
@@ -169,20 +167,19 @@ class ConnectionAdmissionInForce(Reply):
 class Agreement(Reply):
     """A shadow's decisions compared with those of the acting policy."""
 
-    asked: int = Field(description="requests about which both policies have decided")
+    asked: int = Field(description="number of requests that both policies have decided")
     agrees_ratio: float | None = Field(
-        description="share of these requests about which both decided the same; null before the "
-        "first request"
+        description="share of these requests with the same decision; null before the first request"
     )
     verdicts: dict[str, int] = Field(
         description="`same`, `earlier`, `later`, `would_refuse`, `would_serve`, `would_lose`, "
         "`absent` → requests"
     )
     earlier_s: float | None = Field(
-        description="mean time by which the shadow dispatched requests earlier, in paper seconds"
+        description="if the shadow dispatched earlier: mean difference, in paper seconds"
     )
     later_s: float | None = Field(
-        description="mean time by which the shadow dispatched requests later, in paper seconds"
+        description="if the shadow dispatched later: mean difference, in paper seconds"
     )
 
 
@@ -199,22 +196,21 @@ class ShadowFigures(Reply):
     since_s: float = Field(
         0.0, description="paper time at which the shadow started, in paper seconds"
     )
-    asked: int = Field(0, description="requests about which both policies have decided")
+    asked: int = Field(0, description="number of requests that both policies have decided")
     agrees_ratio: float | None = Field(
         None,
-        description="share of these requests about which both decided the same; null before the "
-        "first request",
+        description="share of these requests with the same decision; null before the first request",
     )
     verdicts: dict[str, int] = Field(
-        default_factory=dict, description="the same as in `pages`, for all pages together"
+        default_factory=dict, description="the counts of `pages`, summed over all pages"
     )
     earlier_s: float | None = Field(
         None,
-        description="mean time by which the shadow dispatched requests earlier, in paper seconds",
+        description="if the shadow dispatched earlier: mean difference, in paper seconds",
     )
     later_s: float | None = Field(
         None,
-        description="mean time by which the shadow dispatched requests later, in paper seconds",
+        description="if the shadow dispatched later: mean difference, in paper seconds",
     )
     pages: dict[str, Agreement] = Field(
         default_factory=dict, description="page type → its decisions"
@@ -222,31 +218,31 @@ class ShadowFigures(Reply):
 
 
 class Decision(Reply):
-    """The decision of one policy about a request."""
+    """A policy's decision about a request."""
 
     kind: str = Field(description="`served`, `refused` or `left`")
     after_s: float = Field(
         description="time from the request's arrival to the decision, in paper seconds"
     )
-    waiting: int = Field(description="requests that waited")
+    waiting: int = Field(description="number of waiting requests at that time")
     reason: str = Field(description="reason why the request was refused")
 
 
 class Disagreement(Reply):
-    """A request about which the shadow and the acting policy decided differently."""
+    """A request that the shadow and the acting policy decided differently."""
 
     id: int
     page: str = Field(description="page type")
-    is_new: bool = Field(description="whether the request began a session")
+    is_new: bool = Field(description="whether the request began a new session")
     attempt: int = Field(description="from 1")
     arrived_s: float = Field(description="paper time")
-    verdict: str = Field(description="as in `verdicts`")
+    verdict: str = Field(description="result of the comparison, a key of `verdicts`")
     acted: Decision
     said: Decision = Field(description="the shadow's decision")
 
 
 class Shadow(ShadowFigures):
-    """A shadow with its latest disagreements."""
+    """A shadow, with its latest disagreements."""
 
     disagreements: list[Disagreement] = Field(description="the newest first")
 
@@ -259,13 +255,13 @@ class Shadows(Reply):
 
 
 class WaitingRequests(Reply):
-    """The oldest requests in the policy's queues."""
+    """The requests that have waited longest in the policy's queues."""
 
     time_s: float = Field(description="paper time")
     waiting: int = Field(description="number of all waiting requests")
     requests: list[tuple[int, str, float, bool]] = Field(
-        description="the oldest requests in order of arrival, each with its id, its page type, "
-        "its wait in paper seconds, and whether its customer has left"
+        description="the oldest requests in order of arrival: id, page type, wait in paper "
+        "seconds, and whether the customer has left"
     )
 
 
@@ -282,9 +278,7 @@ class Load(Reply):
     error: str | None = Field(
         description="reason why the latest sample failed; null if it succeeded"
     )
-    status: dict[str, Any] | None = Field(
-        description="the complete answer of the shop's controller"
-    )
+    status: dict[str, Any] | None = Field(description="the controller's complete answer")
 
 
 class Abandonments(Reply):
@@ -300,14 +294,14 @@ class Abandonments(Reply):
     )
     cancelled: int = Field(description="requests out of `left_in_service` that the gateway ended")
     finished: int = Field(
-        description="requests out of `left_in_service` that were served to the end, as orphan "
-        "requests"
+        description="requests out of `left_in_service` that were served to the end (orphan "
+        "requests)"
     )
     overdue: int = Field(description="requests that the shop did not end in time")
 
 
 class Bypass(Reply):
-    """The numbers of requests in each bypass; the policy does not decide about these requests."""
+    """The number of requests in each bypass, which no policy decides."""
 
     in_service: int
     waiting: int
@@ -331,7 +325,7 @@ class Connections(Reply):
 
 
 class CpuManager(Reply):
-    """The state of the gateway's registration with the CPU manager."""
+    """The gateway's registration with the CPU manager."""
 
     application: str
     priority: float
@@ -361,13 +355,11 @@ class Snapshot(Reply):
     abandonment: Abandonments
     time_scale: float = Field(description="paper seconds per real second")
     load: Load
-    other: Bypass = Field(description="requests for all addresses except the eight pages")
+    other: Bypass = Field(description="requests for other addresses than the eight pages")
     ads: Bypass | None = Field(None, description="requests for the ad server, if there is one")
     connections: Connections
     cpu_manager: CpuManager | None
-    refusals: dict[str, int] = Field(
-        description="status → number of answers that the gateway gave by itself"
-    )
+    refusals: dict[str, int] = Field(description="status → number of the gateway's own answers")
     traced_ratio: float = Field(description="share of requests whose traces are exported")
     is_draining: bool
 

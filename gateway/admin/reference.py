@@ -15,14 +15,15 @@ calls. `/openapi.json` has the same content for programs, in the format of
 callers are accepted, and shows calls with `curl`; [metrics](metrics.md) lists the metrics in the
 answer to `/metrics`.
 
-A number after an answer is the status of a [refusal](#refusal). The statuses 401 and 403 refuse the
-caller: [the inner token](settings.md#the-inner-token), [addresses](settings.md#addresses).
+The numbers after an answer are the statuses of [refusals](#refusal). The gateway answers 401
+without [the inner token](settings.md#the-inner-token) and 403 at a wrong
+[address](settings.md#addresses).
 
 """
 
 
 def page() -> str:
-    """Return the page, generated from the present code."""
+    """Return the page, generated from the code."""
     return _ABOVE + tables(calls.document())
 
 

@@ -1,5 +1,5 @@
-"""The admin API's connections: a small HTTP server that uses the gateway's request reader. It
-handles the calls of a connection one after another, and limits their size and time.
+"""The server of the admin API: small HTTP connections with the gateway's request reader. It handles
+the calls of a connection one after another, and limits their size and time.
 """
 
 import asyncio
@@ -17,9 +17,7 @@ from gateway.http.request_reader import RequestHead, RequestReader
 
 _IDLE_S: Final = 60.0
 _IDLE_BEFORE_A_CALL_S: Final = 30.0
-"""The time, in real seconds, after which a connection is closed if the API has accepted none of its
-calls.
-"""
+"""The time, in real seconds, after which a connection without an accepted call is closed."""
 _LINGER_S: Final = 2.0
 MOST_CONNECTIONS: Final = 64
 
@@ -27,17 +25,17 @@ log = logging.getLogger("gateway.admin")
 
 
 class AdminPlaces:
-    """The open connections, of which there are at most MOST_CONNECTIONS. If all places are taken, a
-    new connection replaces the oldest connection without an accepted call. So idle connections
-    cannot keep callers out.
+    """The open connections, at most MOST_CONNECTIONS. If all places are taken, a new connection
+    replaces the oldest connection without an accepted call. Idle connections therefore cannot keep
+    callers out.
     """
 
     def __init__(self) -> None:
         self._open: dict[AdminConnection, None] = {}
 
     def enter(self, connection: "AdminConnection") -> bool:
-        """Return whether this connection gets a place. It gets no place if all places are taken and
-        every connection must keep its place.
+        """Give this connection a place; return False if every other connection must keep
+        its place.
         """
         if len(self._open) >= MOST_CONNECTIONS:
             oldest = next((one for one in self._open if one.may_give_way), None)
@@ -49,12 +47,11 @@ class AdminPlaces:
         return True
 
     def leave(self, connection: "AdminConnection") -> None:
-        """Free the connection's place."""
         self._open.pop(connection, None)
 
 
 class AdminConnection(asyncio.Protocol):
-    """The connection of one caller."""
+    """The connection of one caller of the admin API."""
 
     def __init__(
         self,
@@ -71,24 +68,22 @@ class AdminConnection(asyncio.Protocol):
         self._body: list[bytes] = []
         self._is_refused = False
         self._is_known = False
-        """Whether a call on this connection has been accepted that needs the token; only the lab
+        """Whether this connection has sent an accepted call that needs the token; only the lab
         sends such calls.
         """
         self._awaited: asyncio.Future[Answer] | None = None
-        """The task that carries out a slow call; further calls on this connection wait until the
-        answer has been sent.
-        """
+        """The task of a slow call; further calls on this connection wait for its answer."""
         self._transport = cast(asyncio.Transport, None)
         self.deadline_s = self._loop.time() + _IDLE_BEFORE_A_CALL_S
 
     @property
     def unread_bytes(self) -> int:
-        """The received bytes that do not belong to a call yet."""
+        """The number of received bytes that do not belong to a call yet."""
         return self._reader.buffered_bytes
 
     @property
     def may_give_way(self) -> bool:
-        """Whether another connection may take this connection's place."""
+        """Whether a new connection may replace this connection."""
         return not self._is_known and self._awaited is None
 
     def abort(self) -> None:
@@ -114,7 +109,7 @@ class AdminConnection(asyncio.Protocol):
             return
         self._reader.receive(data)
         if self._awaited is None:
-            if self._is_known:  # bytes that never become a call must not prolong the wait
+            if self._is_known:  # incomplete calls must not extend the deadline
                 self.deadline_s = self._loop.time() + _IDLE_S
             self._pull()
 
@@ -138,8 +133,8 @@ class AdminConnection(asyncio.Protocol):
             self._refuse(refusal)
 
     def _refuse(self, refusal: RefusedError) -> None:
-        """Send the reason, and continue to read for a moment: closing a connection with unread
-        bytes resets it, and the caller might lose the answer.
+        """Send the reason, then read for a moment: closing a connection with unread bytes resets
+        it, and the caller might lose the answer.
         """
         text = f'{{"error": "{refusal.reason}"}}\n'.encode()
         self._write(Answer(refusal.status, text), keeps_alive=False, is_head=False)
@@ -164,7 +159,7 @@ class AdminConnection(asyncio.Protocol):
 
     def _answered(self, head: RequestHead, done: asyncio.Future[Answer]) -> None:
         self._awaited = None
-        if done.cancelled():  # the gateway ends
+        if done.cancelled():  # the gateway is stopping
             return
         try:
             answer = done.result()

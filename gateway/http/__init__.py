@@ -1,2 +1,3 @@
-"""The connections to customers and to the shop, by which HTTP/1.1 requests are read, forwarded and
-answered."""
+"""The connections to customers and to the shop, which read, forward and answer HTTP/1.1
+requests.
+"""

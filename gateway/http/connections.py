@@ -6,7 +6,7 @@ from gateway.http.deadlines import Deadlines, Watched
 
 
 class Member(Watched, Protocol):
-    """A connection that the registry counts, for example during its TLS handshake."""
+    """A connection that the registry counts."""
 
     def abort(self) -> None:
         """Close the connection at once."""
@@ -29,51 +29,48 @@ class Connections:
         new connection.
         """
         self.is_draining = False
-        """Whether every connection closes after its next answer."""
+        """Whether every connection closes after its next answer, because the gateway is draining.
+        """
         self.customers: set[CustomerMember] = set()
         self.newcomers: set[Member] = set()
         """The number of connections whose TLS handshakes are still in progress."""
         self.turned_away = 0
-        """The number of connections that were cut off because there were too many connections."""
+        """The number of connections that were cut off because the limit was reached."""
         self._deadlines = deadlines
         self._most = most
 
     def opened(self, customer: CustomerMember) -> None:
-        """Add a customer's connection; cut it off at once if there are too many."""
+        """Add a customer's connection; cut it off if the limit is reached."""
         self.customers.add(customer)
         self._deadlines.watched.add(customer)
-        if self.is_draining:  # accepted just before the port was closed
+        if self.is_draining:  # the port was closed just after this connection was accepted
             customer.retire()
         else:
             self._cut_off_beyond_limit(customer)
 
     def closed(self, customer: CustomerMember) -> None:
-        """Remove a customer's connection that no longer exists."""
+        """Remove a customer's connection that has ended."""
         self.customers.discard(customer)
         self._deadlines.watched.discard(customer)
 
     def shaking_hands(self, newcomer: Member) -> None:
-        """Add a connection whose TLS handshake begins; it counts from now on."""
+        """Count a connection whose TLS handshake begins."""
         self.newcomers.add(newcomer)
         self._deadlines.watched.add(newcomer)
-        if self.is_draining:  # accepted just before the port was closed
+        if self.is_draining:  # the port was closed just after this connection was accepted
             newcomer.abort()
         else:
             self._cut_off_beyond_limit(newcomer)
 
     def handshake_over(self, newcomer: Member) -> None:
-        """Remove a connection whose TLS handshake is over.
-
-        After a successful handshake, `opened` follows.
+        """Stop counting a connection whose TLS handshake is over; if it succeeded, `opened`
+        follows.
         """
         self.newcomers.discard(newcomer)
         self._deadlines.watched.discard(newcomer)
 
     def drain(self) -> None:
-        """Close idle connections.
-
-        From now on, every other connection closes after its next answer.
-        """
+        """Close idle connections now, and every other connection after its next answer."""
         self.is_draining = True
         for newcomer in list(self.newcomers):
             newcomer.abort()

@@ -1,6 +1,5 @@
-"""Functions that find a cookie in a customer's Cookie fields, or remove it.
-
-The functions parse a field as servers do (RFC 6265, section 5.4): every semicolon ends a cookie.
+"""Functions that find or remove a cookie in a customer's Cookie fields, parsed as servers parse
+them (RFC 6265, section 5.4): every semicolon ends a cookie.
 """
 
 import re
@@ -12,10 +11,10 @@ _BLANKS = b" \t"
 
 
 def find(fields: Iterable[Field], mark: bytes) -> bytes | None:
-    """Return the value, without quotes, of the first cookie with a given name in the header fields.
+    """Return the first cookie's value, without quotes, from the header fields.
 
-    `mark` is the name with its equals sign. The function needs only one pass, however often the
-    name occurs.
+    `mark` is the cookie's name with its equals sign. The time does not depend on how often the name
+    occurs.
     """
     for low, _, cookies in fields:
         if low != b"cookie":
@@ -34,14 +33,12 @@ def find(fields: Iterable[Field], mark: bytes) -> bytes | None:
 
 
 def pairs_named(name: bytes) -> re.Pattern[bytes]:
-    """Return the pattern for `without`; it matches every cookie of this name, with the semicolon
-    before the cookie.
-    """
+    """Return the pattern for `without`: every cookie of this name, with the semicolon before it."""
     return re.compile(rb"(?:^|;)[ \t]*" + re.escape(name) + rb"[ \t]*(?:=[^;]*)?(?=;|\Z)")
 
 
 def without(cookies: bytes, pairs: re.Pattern[bytes]) -> bytes:
-    """Return a Cookie field's value without the cookies that `pairs` finds; the result may be
+    """Return a Cookie field's value without the cookies that `pairs` matches; the result may be
     empty.
     """
     return pairs.sub(b"", cookies).lstrip(b"; \t")

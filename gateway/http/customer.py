@@ -1,8 +1,7 @@
 """A customer's connection, which takes requests one at a time and answers them in order.
 
-The connection handles keep-alive, pipelining (later requests wait as bytes, up to a limit) and time
-limits. It slows the shop down when the customer reads slowly, and handles the end of the
-connection.
+The connection supports keep-alive and pipelining, and has time limits. It slows the shop down when
+the customer reads slowly.
 """
 
 import asyncio
@@ -18,11 +17,11 @@ from gateway.http.limits import KIB
 from gateway.http.refusals import RefusedError
 from gateway.http.request_reader import RequestHead, RequestReader
 
-# A customer that reads less than this within `write_s` is cut off, as it would hold a worker for
-# ever.
+# A customer that reads less than this within `write_s` is cut off; otherwise it could hold a worker
+# for ever.
 _LEAST_TAKEN_BYTES = 64 * KIB
-# An interim response has no content, and an HTTP/1.1 client skips any number of them (RFC 9110,
-# 15.2). So it also serves as a probe: a socket that has been closed answers it with a reset.
+# An HTTP/1.1 client skips interim responses (RFC 9110, 15.2), so this one also serves as a probe: a
+# closed socket answers it with a reset.
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -64,7 +63,7 @@ class Customer(asyncio.Protocol):
         self.is_write_held = False
         self._unsent_bytes = 0
         self.deadline_s = NEVER
-        self.is_tls = False  # TLS has no half-closed connections: its end is the customer's
+        self.is_tls = False  # the end of a TLS stream means that the customer has left
 
     @property
     def is_idle(self) -> bool:
@@ -99,7 +98,8 @@ class Customer(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._is_closing:
-            return  # lingering: bytes are read and dropped, so that no reset loses the answer
+            # lingering: unread bytes would cause a reset, and the customer would lose the answer
+            return
         self._reader.receive(data)
         exchange = self._exchange
         if exchange is None:
@@ -110,10 +110,10 @@ class Customer(asyncio.Protocol):
             self._update_reading()
 
     def eof_received(self) -> bool:
-        """Handle the end of the customer's stream.
+        """Handle the end of the customer's stream: the customer has left, or has only finished
+        sending.
 
-        The customer has left, or has only finished sending. If the result is True, the gateway's
-        side stays open.
+        If the result is True, the gateway keeps its side open.
         """
         self.has_sent_eof = True
         if self._is_closing:
@@ -128,9 +128,7 @@ class Customer(asyncio.Protocol):
         return not self.is_tls
 
     def ended_unread(self) -> None:
-        """Handle the end of the customer's stream while the gateway still has to read earlier
-        bytes.
-        """
+        """Handle the end of the customer's stream while earlier bytes are still unread."""
         if self._exchange is None or self._is_closing:
             return
         if self.is_tls:
@@ -170,7 +168,9 @@ class Customer(asyncio.Protocol):
         """End the connection because its deadline has passed."""
         limits = self._front.customer_limits
         unsent = self._transport.get_write_buffer_size()
-        if unsent and self._unsent_bytes - unsent >= _LEAST_TAKEN_BYTES:  # slow, but it does read
+        if (
+            unsent and self._unsent_bytes - unsent >= _LEAST_TAKEN_BYTES
+        ):  # the customer reads slowly
             self._watch_writing()
         elif self._is_closing or unsent:
             self._transport.abort()
@@ -204,7 +204,7 @@ class Customer(asyncio.Protocol):
         if self._transport.is_closing():
             return
         if reset:
-            # Only a reset shows that a body which ends with its connection has been cut short.
+            # If a body ends with its connection, only a reset shows that it has been cut short.
             self._is_closing = True
             hangups.reset(self._transport)
         else:
@@ -213,16 +213,18 @@ class Customer(asyncio.Protocol):
             self._transport.close()
 
     def resume_upload(self) -> None:
-        """Continue to read the body of the current request, as the shop can take more of it."""
+        """Continue to read the current request's body, because the shop can take more of it."""
         self._loop.call_soon(self._go_on_with_body)
 
     def came_without_tls(self) -> None:
-        """Refuse plain HTTP on the HTTPS port; the first bytes have already been read."""
-        self._refuse(RefusedError(400, "this port speaks HTTPS only; the address is https://…"))
+        """Refuse plain HTTP on the HTTPS port, after the first bytes have been read."""
+        self._refuse(
+            RefusedError(400, "this port accepts only HTTPS; use the address with https://")
+        )
 
     def retire(self) -> None:
-        """Close the connection now if it is idle, because the gateway is draining; a request in
-        progress is still answered.
+        """Close the connection after its current request, because the gateway is draining; an idle
+        connection closes now.
         """
         if self.is_idle and not self._is_closing:
             self._close()
@@ -234,7 +236,6 @@ class Customer(asyncio.Protocol):
     # ---- requests ------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        """Begin the next request if its head is complete."""
         if self._exchange is not None or self._is_closing or self.is_write_held:
             return
         try:
@@ -276,7 +277,7 @@ class Customer(asyncio.Protocol):
                 self._refuse(refusal)
                 return
             if event is None:
-                if self.has_sent_eof:  # the rest will never come
+                if self.has_sent_eof:  # the rest of the body will never come
                     self._exchange = None
                     exchange.customer_gone()
                     self._close()
@@ -298,7 +299,7 @@ class Customer(asyncio.Protocol):
         if self._exchange is not exchange:
             return
         if exchange.upload_is_held:
-            self.deadline_s = NEVER  # the customer does not cause the wait
+            self.deadline_s = NEVER  # the customer does not cause this wait
         self._update_reading()
 
     def _go_on_with_body(self) -> None:
@@ -309,8 +310,8 @@ class Customer(asyncio.Protocol):
 
     def _await_next(self) -> None:
         if self._reader.buffered_bytes or self.has_sent_eof or self._front.connections.is_draining:
-            # Never call it from here: a burst of pipelined requests must not grow the stack, nor
-            # overtake the other customers.
+            # Called from here, a burst of pipelined requests would grow the stack and overtake
+            # other customers.
             self._loop.call_soon(self._advance)
         self.deadline_s = self._loop.time() + self._front.customer_limits.idle_s
         self._unsent_bytes = self._transport.get_write_buffer_size()
@@ -320,10 +321,9 @@ class Customer(asyncio.Protocol):
     # ---- reading and writing -------------------------------------------------------------------
 
     def _ended_sending(self, exchange: Exchange) -> None:
-        """Find out, if possible, whether a customer has left or has only finished sending. With
-        TCP, the gateway cannot distinguish the two until it sends something. Once the answer has
-        begun, the gateway may send only the answer. A customer who ends the stream after that
-        counts as having left.
+        """Return whether the customer has finished sending but may still be there. TCP does not
+        distinguish the two cases until the gateway sends something. A customer who ends the stream
+        after the answer has begun counts as having left.
         """
         how = self._front.customer_limits.half_close
         if how == "leave" or (how == "probe" and exchange.has_begun):
@@ -341,7 +341,7 @@ class Customer(asyncio.Protocol):
     def _update_reading(self) -> None:
         exchange = self._exchange
         pipeline_bytes = self._front.customer_limits.pipeline_bytes
-        # An incomplete head has a separate limit, and only further reading completes it.
+        # An incomplete head has a separate limit, and needs further bytes to become complete.
         is_full = self._reader.buffered_bytes > pipeline_bytes and not self._awaits_head
         holds = is_full or (
             exchange is not None and exchange.upload_is_held and not exchange.body_is_complete
@@ -352,7 +352,7 @@ class Customer(asyncio.Protocol):
         if holds:
             self._transport.pause_reading()
             self._watch_hangup(for_end=not self.has_sent_eof)
-        elif not self.has_sent_eof:  # otherwise the end would be reported a second time
+        elif not self.has_sent_eof:  # prevents a second report of the end
             self._front.hangups.forget(self)
             self._transport.resume_reading()
 
@@ -363,9 +363,7 @@ class Customer(asyncio.Protocol):
     # ---- the end -------------------------------------------------------------------------------
 
     def _refuse(self, refusal: RefusedError) -> None:
-        """Refuse a request that cannot be passed on, and close the connection, because later bytes
-        cannot be trusted.
-        """
+        """Refuse a request, and close the connection, because its later bytes cannot be trusted."""
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             exchange.refused()
@@ -390,8 +388,8 @@ class Customer(asyncio.Protocol):
         self._linger()
 
     def _linger(self) -> None:
-        """Close the gateway's side and continue to read for a moment: closing a connection with
-        unread bytes resets it, and the customer might lose the answer (RFC 9112, 9.6).
+        """Close the gateway's side, then read for a moment: closing a connection with unread bytes
+        resets it, and the customer might lose the answer (RFC 9112, 9.6).
         """
         if self._is_closing or self._transport.is_closing():
             return
@@ -402,7 +400,8 @@ class Customer(asyncio.Protocol):
             return
         if self.is_held:
             self.is_held = False
-            # Otherwise the end of both streams would look like a reset, and cost the answer.
+            # Otherwise the end of both streams would look like a reset, and the answer would be
+            # lost.
             self._front.hangups.forget(self)
             self._transport.resume_reading()
         self._transport.write_eof()

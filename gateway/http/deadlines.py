@@ -1,7 +1,6 @@
 """A timer for the deadlines of many connections, accurate to `INTERVAL_S`.
 
-A separate timer for each connection would cost more than the requests themselves. A watched
-connection only sets its `deadline_s`, which costs almost nothing.
+A connection only sets its `deadline_s`, which is much cheaper than a timer for each connection.
 """
 
 import asyncio
@@ -18,7 +17,7 @@ class Watched(Protocol):
     deadline_s: float
 
     def deadline_passed(self) -> None:
-        """Handle the passed deadline; the timer calls this method once per interval until the
+        """React to the passed deadline; the timer calls this method once per interval until the
         deadline changes.
         """
 
@@ -41,7 +40,7 @@ class Deadlines:
             self._timer.cancel()
 
     def check(self) -> None:
-        """Call every object whose deadline has passed."""
+        """Call `deadline_passed` of every object whose deadline has passed."""
         now_s = self._loop.time()
         for one in [one for one in self.watched if one.deadline_s <= now_s]:
             one.deadline_passed()

@@ -1,8 +1,7 @@
 """An exchange: a request on its way to a worker of the shop, and its response on the way back.
 
-`TRANSITIONS` lists the states of a request and the events that may happen in each. A request in
-service ends only when the shop has finished it, even if its customer has left. Its worker is not
-free before.
+`TRANSITIONS` lists the states of a request and their events. A request in service holds its worker
+until the shop has finished it, even if the customer has left.
 
 Three sides call an exchange: the customer's connection, the queue in which the request waits, and
 the connection to the shop.
@@ -22,7 +21,7 @@ from gateway.policies.interface import Outcome, Page
 
 
 class CustomerSide(Protocol):
-    """The customer's connection, as an exchange uses it."""
+    """The customer's connection, as an exchange sees it."""
 
     is_tls: bool
 
@@ -40,10 +39,10 @@ class CustomerSide(Protocol):
 
 
 class ShopSide(Protocol):
-    """The connection to the shop, as an exchange uses it."""
+    """The connection to the shop, as an exchange sees it."""
 
     def send_body(self, data: bytes) -> None:
-        """Send a further part of a request's body that is still arriving."""
+        """Send the next part of a request's body that is still arriving."""
 
     def hold_response(self) -> None:
         """Stop reading the response because the customer reads too slowly."""
@@ -52,17 +51,17 @@ class ShopSide(Protocol):
         """Continue to read the response because the customer has caught up."""
 
     def end_requests(self) -> None:
-        """End the gateway's stream, which shows the shop that the customer has left."""
+        """End the gateway's stream, as a signal to the shop that the customer has left."""
 
     def stop(self) -> None:
-        """Show the shop that the response is not wanted."""
+        """Tell the shop to stop, because the response is not wanted."""
 
     def reset(self) -> None:
-        """Close the connection at once, and show the shop that the request was not complete."""
+        """Reset the connection, so that the shop sees that the request was not complete."""
 
 
 class RequestQueue(Protocol):
-    """The queue in which a request waits, of the policy or of a bypass."""
+    """The policy's queue or the queue of a bypass, in which a request waits."""
 
     def submit(self, exchange: "Exchange") -> None:
         """Queue a request that is ready for service; the queue then calls `start`, `dropped` or
@@ -70,18 +69,18 @@ class RequestQueue(Protocol):
         """
 
     def finished(self, exchange: "Exchange", outcome: Outcome) -> None:
-        """Free the worker of a request that was in service and has ended."""
+        """Free the worker of a request whose service has ended."""
 
     def left(self, exchange: "Exchange") -> None:
-        """Handle the event that the customer of a request has left, which waits or is in service.
-        Depending on its abandonment setting, the queue then calls `withdrawn`, `cancel` or nothing.
+        """Handle the departure of the customer of a request that waits or is in service. Depending
+        on the abandonment setting, call the request's `withdrawn` or `cancel`, or nothing.
         """
 
 
 class State(Enum):
     """The state of a request."""
 
-    __hash__ = object.__hash__  # an Enum hashes its name, in Python, at every look-up
+    __hash__ = object.__hash__  # faster than Enum's hash, which is written in Python
 
     RECEIVING = "receiving"
     WAITING = "waiting"
@@ -99,13 +98,13 @@ class State(Enum):
 class Event(Enum):
     """An event in the life of a request."""
 
-    __hash__ = object.__hash__  # an Enum hashes its name, in Python, at every look-up
+    __hash__ = object.__hash__  # faster than Enum's hash, which is written in Python
 
     SUBMITTED = "submitted to its queue"
     STARTED = "given to a worker"
     REFUSED = "dropped or rejected"
     WITHDRAWN = "withdrawn from its queue"
-    GIVEN_UP = "its body can no longer become complete"
+    GIVEN_UP = "its customer left before the body was complete"
     STOPPED = "its answer is no longer wanted"
     ABORTED = "its connection to the shop is reset"
     ENDED = "the shop has answered completely"
@@ -148,27 +147,26 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
         Event.ENDED: State.OVER,
         Event.FAILED: State.OVER,
     },
-    # An event that is on its way while a request ends comes too late, and changes nothing.
+    # Events that arrive after the end of a request change nothing.
     State.OVER: {
         Event.GIVEN_UP: State.OVER,
         Event.STOPPED: State.OVER,
         Event.FAILED: State.OVER,
     },
 }
-"""The transitions of an exchange: for each state, the events that may happen in it, and the state
-that follows each event.
+"""For each state of an exchange, the events that may happen in it and the state after each event.
 """
 
 
 class IllegalMoveError(RuntimeError):
-    """The error for an event that must not happen in the present state; its cause is a fault in the
+    """The error for an event that the present state does not allow, which shows a fault in the
     gateway.
     """
 
 
 class Exchange:
     """One request and its response. `customer` becomes None when the customer has been answered or
-    its connection has ended. `has_left` is true if the customer left without an answer.
+    disconnected. `has_left` is true if the customer left without an answer.
     """
 
     __slots__ = (
@@ -220,8 +218,8 @@ class Exchange:
         self.session: Session | None = None  # only for the eight pages
         self.request_id = request_id
         self.traceparent: bytes | None = None  # only of a traced request
-        self.id = 0  # the queue's
-        self.arrived_s = 0.0  # the queue's
+        self.id = 0  # set by the queue
+        self.arrived_s = 0.0  # set by the queue
         self.connection: ShopSide | None = None
         self.body_bytes = 0
         self.body_is_complete = not head.has_body
@@ -244,8 +242,8 @@ class Exchange:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the shop should stop its work on the request, even if it has not received the
-        signal yet.
+        """Whether the shop should stop its work on the request, even if the shop does not know it
+        yet.
         """
         return self._state is State.STOPPING
 
@@ -263,7 +261,7 @@ class Exchange:
     # ---- calls of the customer's connection ----------------------------------------------------
 
     def submit(self) -> None:
-        """Pass the request to its queue; if its body is still incomplete, the rest is streamed."""
+        """Pass the request to its queue; a body that is still incomplete is streamed later."""
         self._move(Event.SUBMITTED)
         if not self.body_is_complete:
             self.is_streamed = self.upload_is_held = True
@@ -290,10 +288,9 @@ class Exchange:
     def customer_gone(self) -> None:
         """Handle the end of the customer's connection.
 
-        The gateway ends its stream to the shop for every abandonment. The shop's sentry then
-        decides whether to stop the work or only count it as wasted. A complete request may continue
-        without its customer (as an orphan request). A request whose body can no longer become
-        complete cannot continue.
+        The gateway always ends its stream to the shop, whose sentry then stops the work or only
+        counts it as wasted. A complete request may continue as an orphan request; an incomplete
+        request cannot.
         """
         self.customer = None
         self.has_left = True
@@ -308,9 +305,7 @@ class Exchange:
             self.connection.resume_response()
 
     def refused(self) -> None:
-        """End the request after the gateway's own answer, because the gateway will not read the
-        rest of its body.
-        """
+        """End the request after the gateway has refused it without reading the rest of its body."""
         self.customer = None
         self.give_up()
 
@@ -334,8 +329,8 @@ class Exchange:
     # ---- calls of the queue --------------------------------------------------------------------
 
     def start(self) -> bool:
-        """Begin the service of the request by a free worker; return False if the request no longer
-        needs service.
+        """Let a free worker serve the request; return False if the request no longer needs
+        service.
         """
         before = self._move(Event.STARTED)
         if self.has_left:
@@ -356,7 +351,7 @@ class Exchange:
         self._move(Event.WITHDRAWN)
 
     def rejected(self, reason: str, retry_after_s: float) -> None:
-        """Reject the request's session; the customer may come back after `retry_after_s` real
+        """Reject the request's session; the customer may return after `retry_after_s` real
         seconds.
         """
         self._move(Event.REFUSED)
@@ -366,7 +361,7 @@ class Exchange:
         self._answer(503, page, ((b"X-Doorbuster-Verdict", b"rejected"), retry_after))
 
     def cancel(self) -> None:
-        """Stop a request in service because the policy cancelled it or its customer left."""
+        """Stop a request in service because the policy cancelled it or the customer left."""
         if self._state is State.IN_SERVICE:
             self._fail_customer(503, "the request was stopped")
             self._stop()
@@ -384,8 +379,8 @@ class Exchange:
     # ---- calls of the connection to the shop ---------------------------------------------------
 
     def request_bytes(self) -> bytes:
-        """Return the request's head and the available part of its body, in the form that the shop
-        gets.
+        """Return the head and the available part of the body of the request, as the shop
+        gets them.
         """
         is_streamed = self.is_streamed
         self.is_sent = not is_streamed
@@ -410,20 +405,20 @@ class Exchange:
         return head + body
 
     def hold_upload(self) -> None:
-        """Pause the upload, because the shop reads the request's body too slowly."""
+        """Pause the upload, because the shop reads the body too slowly."""
         if not self.body_is_complete:
             self.upload_is_held = True
 
     def resume_upload(self) -> None:
-        """Resume the upload, because the shop can read more of the request's body."""
+        """Resume the upload, because the shop can read more of the body."""
         if not self.body_is_complete:
             self.upload_is_held = False
             if self.customer is not None:
                 self.customer.resume_upload()
 
     def may_repeat(self) -> bool:
-        """Return whether the request can safely be sent a second time; the result is True only
-        once.
+        """Return whether the request can safely be sent a second time; returns True at
+        most once.
         """
         is_wanted = not (self._is_repeated or self._state is State.STOPPING)
         if not is_wanted or self.is_streamed or self.head.method not in IDEMPOTENT:
@@ -432,10 +427,7 @@ class Exchange:
         return True
 
     def begin(self, head: ResponseHead) -> bytes:
-        """Return the response's head in the form that the customer gets.
-
-        The caller sends the head with `write`.
-        """
+        """Return the response's head as the customer gets it; the caller sends it with `write`."""
         is_1_0 = self.head.minor_version == 0
         has_unknown_length = head.has_body and head.length_bytes is None
         self._is_chunked = has_unknown_length and not is_1_0
@@ -491,8 +483,8 @@ class Exchange:
             self._finish(Event.ENDED, outcome)
 
     def shop_failed(self, status: int, reason: str) -> None:
-        """End the exchange because the shop gave no complete response. A customer that has not
-        received any part of the response yet gets `status`.
+        """End the exchange because the shop gave no complete response; a customer who has received
+        nothing yet gets `status`.
         """
         if not self._is_served:
             self._move(Event.FAILED)
@@ -533,7 +525,7 @@ class Exchange:
         customer.answered(keeps_alive)
 
     def _stop(self) -> None:
-        """Show the shop that the answer is no longer wanted; the connection then calls `end` or
+        """Tell the shop that the answer is no longer wanted; the connection then calls `end` or
         `shop_failed`.
         """
         connection = self.connection
@@ -544,10 +536,10 @@ class Exchange:
             return
         self.connection = None
         if connection is not None:
-            # The end of the stream alone does not suffice: the shop must not take the part for the
-            # whole.
+            # A reset, not only the end of the stream: the shop must see that the body is
+            # incomplete.
             connection.reset()
-        # otherwise it is on its way to a connection: the shop has not seen it
+        # otherwise no connection has sent the request yet
         self._finish(Event.ABORTED, Outcome.CANCELLED)
 
     def _finish(self, event: Event, outcome: Outcome) -> None:

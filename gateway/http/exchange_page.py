@@ -1,4 +1,6 @@
-"""The states of a request as docs/gateway.md shows them: `python -m gateway.http.exchange_page`."""
+"""The generator of the part of docs/gateway.md about a request's states: `python -m
+gateway.http.exchange_page`.
+"""
 
 from pathlib import Path
 from typing import Final
@@ -11,7 +13,7 @@ _END: Final = "<!-- end of the states -->\n"
 
 
 def diagram() -> str:
-    """Return the diagram of the states, and a table of their meanings."""
+    """Return a diagram of the states and a table of their meanings."""
     lines = ["```mermaid", "stateDiagram-v2"]
     lines += [f'    state "{state.value}" as {state.name}' for state in State]
     lines += [f"    [*] --> {State.RECEIVING.name}"]
@@ -30,7 +32,7 @@ def diagram() -> str:
 
 
 def page(text: str) -> str:
-    """Return the page with the diagram that the present code defines."""
+    """Return docs/gateway.md with the generated part."""
     before, _, rest = text.partition(_BEGIN)
     _, _, after = rest.partition(_END)
     return f"{before}{_BEGIN}{diagram()}{_END}{after}"

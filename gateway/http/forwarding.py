@@ -1,9 +1,8 @@
 """Functions that change the head of a message as a proxy must before it is passed on (RFC 9110,
 7.6).
 
-The gateway removes hop-by-hop fields, fields that a customer could forge, and the gateway's own
-fields and cookie. It adds Via, X-Forwarded-* and X-Request-Id. The readers have already checked
-that messages are well formed.
+The gateway removes hop-by-hop fields, fields that a customer could forge, and its own fields and
+cookie. It adds Via, X-Forwarded-* and X-Request-Id.
 """
 
 import re
@@ -29,8 +28,8 @@ _HOP_BY_HOP: Final = frozenset(
         b"upgrade",
     )
 )
-# Only the gateway states the customer's address and target. `Proxy` would become HTTP_PROXY in a
-# CGI-like environment. Only the gateway decides which requests are traced.
+# Only the gateway may set the customer's address, the target and the trace. In a CGI-like
+# environment, `Proxy` would become HTTP_PROXY.
 _FORGEABLE: Final = _HOP_BY_HOP | {
     b"forwarded",
     b"x-real-ip",
@@ -65,12 +64,11 @@ def request_head(
     buffered_length_bytes: int | None,
     traceparent: bytes | None = None,
 ) -> bytes:
-    """Return the head in the form that the shop gets: always HTTP/1.1, without `own_cookie`.
+    """Return the request's head as the shop gets it: always HTTP/1.1, without `own_cookie`.
 
-    `peer` is the customer's address, and `scheme` its scheme (http, https). `own_host` replaces a
-    missing Host (HTTP/1.0). `buffered_length_bytes` is the length of a body that has been read
-    completely; None while the body is still arriving. `traceparent` names the gateway's span of a
-    traced request.
+    `peer` is the customer's address, and `scheme` is http or https. `own_host` replaces a missing
+    Host (HTTP/1.0). `buffered_length_bytes` is the length of a completely received body, or None
+    while the body is arriving. `traceparent` names the gateway's span of a traced request.
     """
     passed_on = head.passed_on
     if passed_on is None or passed_on[0] != own_cookie.name:
@@ -126,7 +124,7 @@ def response_head(
     to_http_1_0: bool,
     set_cookie: bytes | None = None,
 ) -> bytes:
-    """Return the head in the form that the customer gets.
+    """Return the response's head as the customer gets it.
 
     `date` gives the Date if the shop sent none (RFC 9110, 6.6.1). `set_cookie` is the gateway's
     Set-Cookie; it is added to the shop's Set-Cookie fields, which may set every cookie except
@@ -166,7 +164,7 @@ def _passed_on_to_customer(head: ResponseHead, own_cookie: SessionCookie) -> Pas
                 continue
             if low == b"date":
                 has_date = True
-            elif own_cookie.is_set_by(value):  # a Set-Cookie
+            elif own_cookie.is_set_by(value):  # a Set-Cookie field
                 continue
         lines.append(b"%b: %b\r\n" % (name, value))
     return own_cookie.name, b"".join(lines), _via(vias, head.minor_version), has_date

@@ -1,6 +1,7 @@
 """The framing of messages: where a message's body ends (RFC 9112, sections 6 and 7).
 
-Content-Length and Transfer-Encoding are read strictly, and chunked bodies are decoded.
+Content-Length and Transfer-Encoding are read strictly, because lenient reading allows request
+smuggling.
 """
 
 import re
@@ -11,13 +12,12 @@ from gateway.http.limits import BodyLimits
 _LENGTH = re.compile(rb"[0-9]{1,18}")
 _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,12})((?:;[\t\x20-\x7e\x80-\xff]*)?)")
 _FIELD_LINE = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]++:[\t\x20-\x7e\x80-\xff]*+")
-# A size line is "1–12 digits, extensions, CRLF": a longer one is refused without waiting for its
-# end.
+# A size line is "1–12 digits, extensions, CRLF". A longer line is refused before its end arrives.
 _SIZE_LINE_SLACK_BYTES: Final = 16
 
 
 class FramingError(Exception):
-    """The error for a body whose end is uncertain; its message is the reason, in one sentence."""
+    """The error for a body whose end is uncertain; the message gives the reason."""
 
 
 class TooLongError(FramingError):
@@ -25,7 +25,7 @@ class TooLongError(FramingError):
 
 
 class End:
-    """The type of END, which marks the end of a body."""
+    """The type of END, the mark at the end of a body."""
 
     __slots__ = ()
 
@@ -39,7 +39,8 @@ END: Final = End()
 def content_length(values: list[bytes]) -> int | None:
     """Return the length in bytes from the Content-Length field; None if there is no such field.
 
-    Two fields are refused even if they agree, because the next hop may use the other field.
+    Two fields are refused even if they agree, because the next proxy or server may use the other
+    field.
     """
     if not values:
         return None
@@ -51,7 +52,9 @@ def content_length(values: list[bytes]) -> int | None:
 
 
 def is_chunked(values: list[bytes]) -> bool:
-    """Return whether there is exactly one Transfer-Encoding field with the value `chunked`."""
+    """Return whether the message has exactly one Transfer-Encoding field, with the value
+    `chunked`.
+    """
     if not values:
         return False
     if len(values) > 1 or values[0].lower() != b"chunked":
@@ -81,22 +84,20 @@ class LengthBody:
 
 
 class EndlessBody:
-    """A reader of a body that ends with its connection (responses only)."""
+    """A reader of a response's body that ends with its connection."""
 
     __slots__ = ()
 
     def read(self, data: bytes) -> tuple[bytes, bytes, bool]:
-        """Return (piece of the body, nothing, False), because only the end of the connection ends
+        """Return (piece of the body, nothing, False): only the end of the connection ends
         the body.
         """
         return data, b"", False
 
 
 class ChunkedBody:
-    """A decoder of a chunked body, which checks extensions and trailers, limits their size and
-    drops them. It is strict, because lenient decoders allow request smuggling. A line must end in
-    CRLF. A size must be 1–12 hexadecimal digits without a sign or a space. CRLF must follow the
-    data.
+    """A strict decoder of a chunked body, which drops extensions and trailers. Every line must end
+    in CRLF, every size must be 1–12 hexadecimal digits, and CRLF must follow the data.
     """
 
     __slots__ = ("_extension_bytes", "_left", "_limits", "_pending", "_size_bytes", "_state")
@@ -104,7 +105,7 @@ class ChunkedBody:
     _SIZE, _DATA, _DATA_END, _TRAILER, _DONE = range(5)
 
     def __init__(self, limits: BodyLimits, *, bounded: bool) -> None:
-        """Begin a body; with `bounded`, which is only for requests, `limits.body_bytes` applies."""
+        """Begin a body; `bounded` applies `limits.body_bytes`, which limits only requests."""
         self._limits = limits
         self._state = self._SIZE
         self._left = 0
@@ -115,7 +116,7 @@ class ChunkedBody:
     def read(self, data: bytes) -> tuple[bytes, bytes, bool]:
         """Return (decoded piece, rest of the data after the body, whether the body is complete).
 
-        Raises FramingError or TooLongError. The decoder keeps the bytes of an unfinished line.
+        Raises FramingError or TooLongError. The decoder keeps an unfinished line.
         """
         data = self._pending + data if self._pending else data
         self._pending = b""
@@ -157,7 +158,7 @@ class ChunkedBody:
 
     def _line_end(self, data: bytes, at: int) -> int:
         """Return the index of the CRLF that ends the line at `at`, or -1 if the line is incomplete.
-        Raise an error for any other end of a line.
+        Any other line end is an error.
         """
         if self._state == self._SIZE:
             allowed = self._limits.chunk_extension_bytes + _SIZE_LINE_SLACK_BYTES
@@ -191,7 +192,7 @@ class ChunkedBody:
             self._state = self._DATA
         else:
             self._state = self._TRAILER
-            self._extension_bytes = 0  # from here on it counts trailer bytes
+            self._extension_bytes = 0  # from here on, this counts the trailer's bytes
 
     def _take_trailer(self, line: bytes) -> None:
         self._extension_bytes += len(line) + 2

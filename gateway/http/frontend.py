@@ -1,5 +1,5 @@
-"""The objects that all customers' connections share: limits, registry and the function that creates
-exchanges.
+"""The objects that all customers' connections share: the limits, the registry of connections, and
+the creation of exchanges.
 """
 
 import asyncio
@@ -26,6 +26,6 @@ class Frontend:
     body_limits: BodyLimits
     customer_limits: CustomerLimits
     exchange_of: Callable[[CustomerSide, RequestHead, bytes], Exchange]
-    """A function that creates the exchange of a customer's request; its last argument is the
-    customer's address.
+    """A function that creates the exchange of a request; its last argument is the customer's
+    address.
     """

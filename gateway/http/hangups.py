@@ -1,6 +1,6 @@
-"""Two functions that asyncio lacks: one sends a reset, the other notices the end of a connection
-that is not being read. The event loop does not listen to a transport whose reading is paused, or
-whose stream has ended. The kernel still reports its end (EPOLLRDHUP, EPOLLHUP).
+"""Functions for broken connections: one resets a connection, the other notices the end of a
+connection that is not being read. asyncio ignores a transport whose reading is paused, although the
+kernel still reports its end (EPOLLRDHUP, EPOLLHUP).
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import socket
 import struct
 from typing import Final, Protocol
 
-# Each is reported once; errors and resets (EPOLLHUP, EPOLLERR) are always reported.
+# Reported once per connection; errors and resets (EPOLLHUP, EPOLLERR) are always reported.
 _RESET = select.EPOLLONESHOT
 _END_OR_RESET = select.EPOLLRDHUP | select.EPOLLONESHOT
 
@@ -19,16 +19,13 @@ _AT_ONCE: Final = struct.pack("ii", 1, 0)
 
 
 class Unread(Protocol):
-    """A connection from which the gateway does not read at the moment."""
+    """A connection that the gateway does not read at the moment."""
 
     def ended_unread(self) -> None:
-        """Handle the end of the other side's stream.
-
-        There may be bytes before the end that have not been read yet.
-        """
+        """Handle the end of the other side's stream; bytes before the end may still be unread."""
 
     def hung_up(self) -> None:
-        """Handle the event that the connection was reset or closed in both directions."""
+        """Handle a reset, or the end of the connection in both directions."""
 
 
 class Descriptor(Protocol):
@@ -38,7 +35,7 @@ class Descriptor(Protocol):
 
 
 class Hangups:
-    """A watch on connections that are not being read; it uses a separate epoll inside the event
+    """A watch on connections that are not being read, with an epoll inside the event
     loop's epoll.
     """
 
@@ -49,16 +46,14 @@ class Hangups:
         self._descriptors: dict[Unread, int] = {}
 
     def watch(self, sock: Descriptor, who: Unread, *, for_end: bool) -> None:
-        """Watch for a reset and, with `for_end`, for the end of the stream; when it happens, call
-        `who`.
-        """
+        """Watch for a reset and, with `for_end`, for the end of the stream; then call `who`."""
         epoll = self._epoll
         if epoll is None:
             epoll = self._epoll = select.epoll()
             self._loop.add_reader(epoll.fileno(), self._look)
         fd = sock.fileno()
         if fd < 0:
-            return  # closed meanwhile, which is reported elsewhere
+            return  # closed in the meantime, which is reported elsewhere
         events = _END_OR_RESET if for_end else _RESET
         try:
             epoll.register(fd, events)
@@ -68,15 +63,13 @@ class Hangups:
         self._descriptors[who] = fd
 
     def forget(self, who: Unread) -> None:
-        """Stop the watch because `who` is read again or no longer exists; it is harmless to call it
-        again.
-        """
+        """Stop the watch because `who` is read again or has ended; repeated calls are harmless."""
         fd = self._descriptors.pop(who, None)
-        if fd is None or self._watched.get(fd) is not who:  # another connection has the number
+        if fd is None or self._watched.get(fd) is not who:  # another connection has this number now
             return
         del self._watched[fd]
         assert self._epoll is not None
-        with contextlib.suppress(OSError):  # closed: the kernel has taken it out by itself
+        with contextlib.suppress(OSError):  # closed: the kernel has already removed it
             self._epoll.unregister(fd)
 
     def close(self) -> None:
@@ -101,9 +94,7 @@ class Hangups:
 
 
 def reset(transport: asyncio.Transport) -> None:
-    """Close the connection at once with a reset, which shows the other side that the data is
-    incomplete.
-    """
+    """Close the connection with a reset, which shows the other side that the data is incomplete."""
     sock = transport.get_extra_info("socket")
     if sock is not None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)

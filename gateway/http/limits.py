@@ -11,7 +11,7 @@ MIB = 1024 * KIB
 class HeadLimits:
     """The limits on the head of a request or a response."""
 
-    start_line_bytes: int = 8190  # the most that Gunicorn takes
+    start_line_bytes: int = 8190  # Gunicorn's maximum
     head_bytes: int = 32 * KIB
     header_fields: int = 100
 
@@ -26,8 +26,7 @@ class BodyLimits:
 
 
 HalfClose = Literal["probe", "wait", "leave"]
-"""The gateway's interpretation of a customer who ends the stream after a request (docs/gateway.md).
-"""
+"""The meaning of a customer's end of stream after a request (docs/gateway.md)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The rules file, which defines the page type of a request."""
+"""The rules file, which assigns a page type to each request."""
 
 import re
 import tomllib
@@ -12,18 +12,18 @@ from gateway.policies.interface import Page
 
 DEFAULT_FILE: Final = Path(__file__).with_name("pages.toml")
 _FIELDS: Final = ("page", "methods", "path")
-# Ids in paths are endless, so only this many results are remembered.
+# Paths contain ids and are therefore endless, so only this many results are cached.
 _REMEMBERED: Final = 4096
 
 
 class RulesError(ValueError):
-    """The error for an invalid rules file; its message names the file, the rule and the field."""
+    """The error for an invalid rules file; the message names the file, the rule and the field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of the rules file: a request has the type `page` if its method is in `methods` and its
-    whole path matches `path`.
+    """A rule of the rules file: a request has the type `page` if `methods` contains its method and
+    `path` matches its whole path.
     """
 
     page: Page
@@ -44,14 +44,16 @@ class PageRules:
         return tuple(self._rules)
 
     def page(self, method: bytes, target: bytes) -> Page | None:
-        """Return the page type of a request for `target` (origin form); None if no rule matches."""
+        """Return the page type of a request for `target` (in origin form); None if no rule
+        matches.
+        """
         raw = target.partition(b"?")[0]
         key = (method, raw)
         try:
             return self.known[key]
         except KeyError:
             pass
-        # Decoded once, as the shop does: "/%73earch/" must not bypass the policy.
+        # Decoded once, as in the shop: "/%73earch/" must not bypass the policy.
         path = unquote_to_bytes(raw).decode("utf-8", "replace")
         page = None
         for rule in self._rules:

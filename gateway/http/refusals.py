@@ -1,4 +1,4 @@
-"""The answers to requests that the gateway does not pass on: status, reason and a short page."""
+"""The answers to requests that the gateway does not pass on: status, reason and page."""
 
 from html import escape
 
@@ -7,8 +7,8 @@ class RefusedError(Exception):
     """The error for a message that the gateway must not pass on, for which the customer gets
     `status`.
 
-    `reason` is a plain sentence for the page; `headers` are sent with the answer. After a refusal,
-    later bytes of the connection cannot be trusted, so the connection is closed.
+    `reason` is a plain sentence for the page; `headers` are sent with the answer. The connection is
+    closed after the answer, because its later bytes cannot be trusted.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ ADVICE: dict[int, str] = {
     503: "The shop is very busy right now. Please try again in a moment.",
     504: "The shop took too long to answer. Please try again in a moment.",
 }
-"""The first sentences of the page for some statuses, whose reason alone does not help a visitor."""
+"""For some statuses, the first sentence of the page, because the reason alone does not help a
+visitor.
+"""
 
 RETRY_SOON: tuple[tuple[bytes, bytes], ...] = ((b"Retry-After", b"2"),)
-"""The headers of answers while the shop is unavailable; the shop's processes restart within
-seconds.
-"""
+"""The headers of answers while the shop is unavailable; its processes restart within seconds."""
 
 _FRAME = """<!doctype html>
 <html lang="en">
@@ -79,8 +79,8 @@ h1 {{ font-size: 1.6rem }}
 
 
 def page(status: int, reason: str) -> bytes:
-    """Return the page for a visitor; `reason` is escaped. Raises KeyError for a status that the
-    gateway never sends.
+    """Return the page for a visitor, with the escaped `reason`. Raises KeyError for a status that
+    the gateway never sends.
     """
     advice = ADVICE.get(status, "The gateway could not pass your request on.")
     heading = TITLES[status]
@@ -88,7 +88,7 @@ def page(status: int, reason: str) -> bytes:
 
 
 def frame(status: int, reason: str, title: str, heading: str, text: str) -> bytes:
-    """Return a whole page around `text`, which is HTML, as are `title` and `heading`."""
+    """Return a whole page around `text`; `title`, `heading` and `text` are HTML."""
     html = _FRAME.format(
         status=status, reason=escape(reason), title=title, heading=heading, text=text
     )
@@ -105,8 +105,8 @@ def response(
     is_head: bool = False,
     headers: tuple[tuple[bytes, bytes], ...] = (),
 ) -> bytes:
-    """Return a complete HTTP/1.1 response with this page; `headers` are added unchanged. `date` is
-    an IMF-fixdate (RFC 9110, 5.6.7); `is_head` omits the page itself.
+    """Return a complete HTTP/1.1 response with the page, and with `headers` unchanged. `date` is an
+    IMF-fixdate (RFC 9110, 5.6.7); `is_head` omits the page.
     """
     body = b"" if status == 204 else page
     lines = [

@@ -1,7 +1,7 @@
 """The page for a visitor whom admission control rejects: the reason, and when to come back.
 
-SBAC, section 8: an explicit rejection discourages the visitor from trying again at once. The page
-does not reload itself, because that would be a retry that the visitor did not choose.
+An explicit rejection discourages immediate retries (SBAC, section 8). The page does not reload
+itself, because that would be a retry.
 """
 
 from datetime import UTC, datetime
@@ -22,8 +22,7 @@ in which you would lose a place, so you can close this page.</p>"""
 
 def page(reason: str, wait_s: int, now_s: float) -> bytes:
     """Return the page for a visitor who may return `wait_s` seconds after `now_s` (seconds since
-    1970). The displayed time is rounded up, so that a visitor who returns at this time is not too
-    early.
+    1970). The displayed time is rounded up.
     """
     step_s = 1 if wait_s < _BY_THE_SECOND_S else 60
     back_s = ceil((now_s + wait_s) / step_s) * step_s

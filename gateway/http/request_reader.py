@@ -1,8 +1,7 @@
 """The reader of a customer's connection.
 
-The reader turns bytes into request heads and body pieces, without I/O. It decides which requests
-are well formed and where their bodies end (RFC 9112). It accepts a head only if this module's
-strict grammar and llhttp (httptools) both accept the head and agree on its content.
+The reader turns bytes into request heads and body pieces, without I/O (RFC 9112). It accepts a head
+only if this module's strict grammar and llhttp (httptools) both accept it and agree on its content.
 """
 
 import re
@@ -28,9 +27,7 @@ from gateway.http.limits import BodyLimits, HeadLimits
 from gateway.http.refusals import RefusedError
 
 METHODS = (b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS")
-"""The methods that are passed on. CONNECT and TRACE get status 405; every other method gets status
-501.
-"""
+"""The methods that are passed on. CONNECT and TRACE get status 405, and all other methods 501."""
 IDEMPOTENT = frozenset((b"GET", b"HEAD", b"PUT", b"DELETE", b"OPTIONS"))
 
 _TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]"
@@ -38,7 +35,7 @@ FIELD = rb"(?:" + _TOKEN + rb"++:[\t\x20-\x7e\x80-\xff]*+\r\n)"
 _HEAD = re.compile(
     rb"(" + _TOKEN + rb"++) ([\x21-\x7e]++) HTTP/([0-9])\.([0-9])\r\n(?:" + FIELD + rb")*+\r\n"
 )
-# Forbidden characters, and line ends other than CRLF. A last CR may yet be followed by LF.
+# Forbidden characters, and line ends other than CRLF; an LF may still follow a CR at the end.
 FORBIDDEN = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r(?=[^\n])")
 _AUTHORITY = rb"(?:\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9\-._~%!$&'()*+,;=]{1,255})(?::[0-9]{0,5})?"
 _HOST = re.compile(_AUTHORITY)
@@ -61,8 +58,7 @@ _MOST_EMPTY_LINES: Final = 32
 H = TypeVar("H")
 
 Field = tuple[bytes, bytes, bytes]
-"""A header field: (name in lower case, name as it was sent, value without surrounding whitespace).
-"""
+"""A header field: (name in lower case, name as sent, value without surrounding whitespace)."""
 
 
 PassedOn = tuple[bytes, bytes, bytes, bool]
@@ -75,10 +71,10 @@ the other fields; value of Via; whether the lines include Date).
 class RequestHead:
     """The head of a well-formed request. Several equal requests may share it.
 
-    `target` is in origin form, or `*`. `host` is the authority; it is None only for an HTTP/1.0
-    request without a Host field. `connection` contains the names listed in Connection, in lower
-    case. `fields` omits Host, Content-Length, Transfer-Encoding, Connection and Expect, which the
-    reader has already evaluated.
+    `target` is in origin form, or `*`. `host` is the authority; only an HTTP/1.0 request may lack
+    it. `connection` contains the lower-case names in Connection. `fields` omits Host,
+    Content-Length, Transfer-Encoding, Connection and Expect, which the reader has already
+    evaluated.
     """
 
     method: bytes
@@ -149,8 +145,6 @@ class RepeatedHeads(Generic[H]):
 
 
 class _Collector:
-    """A list of everything that llhttp reads."""
-
     __slots__ = ("fields", "url")
 
     def __init__(self) -> None:
@@ -165,10 +159,9 @@ class _Collector:
 
 
 class RequestReader:
-    """A reader of the requests of one connection, one after another. Call `receive` with bytes,
-    then `pull` until it returns None. The results of `pull` are a RequestHead, the pieces of the
-    body if the request has one, END, and then the next request. The bytes that have not been pulled
-    yet are counted in `buffered_bytes`.
+    """A reader of the requests of one connection. Call `receive` with bytes, then `pull` until it
+    returns None. `pull` returns, for each request, a RequestHead, the pieces of the body (if any),
+    and END.
     """
 
     __slots__ = (
@@ -250,8 +243,8 @@ class RequestReader:
         return piece or None
 
     def _without_empty_lines(self, buffer: bytes) -> bytes:
-        """Return the buffer from the request line on, without the few empty lines that may come
-        before it (RFC 9112, 2.2).
+        """Return the buffer without the few empty lines that may precede the request line (RFC
+        9112, 2.2).
         """
         start = 0
         while buffer.startswith(b"\r\n", start):
@@ -304,11 +297,11 @@ class _HeadReader:
         if match.end(4) > limits.start_line_bytes:
             raise RefusedError(414, f"the request line exceeds {limits.start_line_bytes} bytes")
         if major != b"1" or minor not in b"01":
-            raise RefusedError(505, "only HTTP/1.0 and HTTP/1.1 are spoken here")
+            raise RefusedError(505, "only HTTP/1.0 and HTTP/1.1 are supported")
         if method not in METHODS:
             if method in (b"CONNECT", b"TRACE"):
                 allow = (b"Allow", b", ".join(METHODS))
-                raise RefusedError(405, f"{method.decode()} is never allowed", headers=(allow,))
+                raise RefusedError(405, f"{method.decode()} is not allowed here", headers=(allow,))
             raise RefusedError(501, "the method is not implemented")
         fields = self._second_opinion(data, target)
         if len(fields) > limits.header_fields:
@@ -317,14 +310,16 @@ class _HeadReader:
 
     @staticmethod
     def _second_opinion(data: bytes, target: bytes) -> list[tuple[bytes, bytes]]:
-        """Return the fields as llhttp reads them; refuse the request if the two readings differ."""
+        """Return the fields as llhttp reads them; refuse the request if its reading differs from
+        this module's reading.
+        """
         collector = _Collector()
         try:
             HttpRequestParser(collector).feed_data(data)
         except HttpParserUpgrade:
-            pass  # an Upgrade is never accepted; the field itself is dropped further on
+            pass  # Upgrade is never accepted; the field is removed later
         except HttpParserError as error:
-            # The code below recognises a body with a coding unknown to llhttp, from the fields.
+            # llhttp does not know this coding; the code below recognises the body from the fields.
             if "Transfer-Encoding" not in str(error) or not collector.fields:
                 raise RefusedError(400, "the request is malformed") from None
             raise RefusedError(400, "Transfer-Encoding must be exactly chunked") from None
@@ -370,7 +365,7 @@ class _HeadReader:
             chunked = is_chunked(codings)
             length = content_length(lengths)
         except FramingError as error:
-            # RFC 9112, 6.1: a coding with valid framing that is not understood is a 501.
+            # RFC 9112, 6.1: an unknown coding with valid framing gets status 501.
             is_sound = len(codings) == 1 and codings[0].lower().endswith((b",chunked", b" chunked"))
             raise RefusedError(501 if is_sound else 400, str(error)) from None
         if chunked and (length is not None or minor == 0):
@@ -403,7 +398,7 @@ class _HeadReader:
     def _destination(
         method: bytes, target: bytes, minor: int, hosts: list[bytes]
     ) -> tuple[bytes | None, bytes]:
-        """Return (authority, target in origin form) as in RFC 9112, section 3.2."""
+        """Return (authority, target in origin form), as RFC 9112, section 3.2 defines them."""
         if len(hosts) > 1 or (minor == 1 and not hosts):
             raise RefusedError(400, "the request must have exactly one Host field")
         if hosts and not _HOST.fullmatch(hosts[0]):
@@ -429,9 +424,7 @@ def _head_reader(
 
 
 def _one_forward_less(value: bytes) -> bytes:
-    """Return the value of Max-Forwards for the next hop. A request with 0 is not passed on (RFC
-    9110, 7.6.2).
-    """
+    """Return Max-Forwards for the next hop; refuse a request with the value 0 (RFC 9110, 7.6.2)."""
     if not _FORWARDS.fullmatch(value):
         raise RefusedError(400, "Max-Forwards must be a whole number")
     if int(value) == 0:
@@ -441,6 +434,6 @@ def _one_forward_less(value: bytes) -> bytes:
 
 @lru_cache(maxsize=64)
 def listed(value: bytes) -> frozenset[bytes]:
-    """Return the members of a comma-separated list in lower case; the results are cached."""
+    """Return the members of a comma-separated list in lower case."""
     members = (member.strip(b" \t").lower() for member in value.split(b","))
     return frozenset(member for member in members if member)

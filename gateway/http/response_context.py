@@ -1,4 +1,4 @@
-"""The state that all responses share: date, ids, cookies, host names and the counts of refusals."""
+"""The state that all responses share: date, ids, cookies, host names and counts of refusals."""
 
 import itertools
 import os
@@ -21,20 +21,18 @@ class ResponseContext:
         is_draining: Callable[[], bool],
         wall_s: Callable[[], float] = time.time,
     ) -> None:
-        """Create the state with all counts at 0. `own_hosts` contains, for each scheme, the
-        authority at which customers reach the gateway. `is_draining` returns whether every
-        connection must close after its next answer.
+        """Create the state with all counts at 0. `own_hosts` maps each scheme to the authority at
+        which customers reach the gateway. `is_draining` returns whether connections must close
+        after their next answers.
         """
         self.sessions = sessions
         self.own_hosts = own_hosts
         self.is_draining = is_draining
         self.wall_s = wall_s
         self.refusals: Counter[int] = Counter()
-        """The number of answers that the gateway gave itself, for each status."""
+        """The number of the gateway's own answers, for each status."""
         self.left_in_service = 0
-        """The number of requests whose customers left during the service, or just before a worker
-        got the request.
-        """
+        """The number of requests whose customers left during the service or just before it."""
         self._ids = itertools.count(1)
         self._id_prefix = os.urandom(4).hex().encode()
         self._date_s = 0
@@ -53,7 +51,7 @@ class ResponseContext:
         return self._date
 
     def count_refusal(self, status: int) -> None:
-        """Count a request that the gateway has answered itself."""
+        """Count an answer that the gateway gave itself."""
         self.refusals[status] += 1
 
     def count_left_in_service(self) -> None:

@@ -1,8 +1,7 @@
 """The reader of a connection to the shop.
 
-The reader turns bytes into response heads and body pieces, without I/O. It decides which responses
-are usable and where their bodies end (RFC 9112, section 6.3). As for requests, this module's strict
-grammar and llhttp must agree.
+The reader turns bytes into response heads and body pieces, without I/O (RFC 9112, section 6.3). As
+for requests, this module's strict grammar and llhttp must agree.
 """
 
 import re
@@ -34,7 +33,7 @@ _READ_HERE = frozenset((b"content-length", b"transfer-encoding", b"connection"))
 
 
 class BadResponseError(Exception):
-    """The error for an answer from the shop that cannot be passed on; its message is the reason."""
+    """The error for an answer of the shop that cannot be passed on; the message is the reason."""
 
 
 @dataclass(slots=True)
@@ -83,9 +82,8 @@ _NO_OPTIONS: frozenset[bytes] = frozenset()
 
 
 class ResponseReader:
-    """A reader of the responses of one connection, one after another. Call `expect` with the method
-    of the request that the next response answers, then use `receive` and `pull` as in
-    RequestReader. END follows every response, even a response without a body.
+    """A reader of the responses of one connection. Call `expect` with the request's method, then
+    `receive` and `pull` as in RequestReader. END follows every response, even one without a body.
     """
 
     __slots__ = (
@@ -118,8 +116,8 @@ class ResponseReader:
 
     @property
     def buffered_bytes(self) -> int:
-        """The number of bytes that have been received but not yet pulled; after END, they do not
-        belong to any request.
+        """The number of received bytes that have not been pulled; after END, they belong to no
+        request.
         """
         return len(self._buffer)
 
@@ -128,7 +126,8 @@ class ResponseReader:
         self._buffer = self._buffer + data if self._buffer else data
 
     def receive_eof(self) -> None:
-        """Handle the end of the shop's stream; `pull` returns END if that ends the body.
+        """Handle the end of the shop's stream; `pull` returns END if the end of the stream ends the
+        body.
 
         Raises BadResponseError if the response is incomplete.
         """
@@ -212,7 +211,9 @@ class _HeadReader:
         status = int(match[2])
         if status < 200:
             if status == 101:
-                raise BadResponseError("the shop switched protocols without a request")
+                raise BadResponseError(
+                    "the shop switched protocols, which the request did not allow"
+                )
             return None
         if status > 599:
             raise BadResponseError(f"status {status} does not exist")

@@ -1,8 +1,7 @@
 """The signed cookie by which the gateway recognises a session.
 
 The value is `1.<session>.<expiry>.<signature>`: a version, 16 random bytes, seconds since 1970, and
-the HMAC-SHA256 of these parts and the cookie's name. The random bytes and the HMAC are in
-base64url. The value contains nothing that identifies the customer.
+the HMAC-SHA256 of these parts and of the cookie's name. Random bytes and HMAC are in base64url.
 """
 
 import hmac
@@ -14,15 +13,15 @@ from typing import Final, NamedTuple
 from gateway.http import cookie_field
 
 NAME: Final = b"doorbuster_session"
-"""The cookie's default name. It contains the product's name, because a browser sends the cookies of
-a host to all ports of this host.
+"""The cookie's default name. It contains the product's name, because browsers send a host's cookies
+to all ports of the host.
 """
 SESSION_BYTES: Final = 16
 """The number of random bytes in a session id."""
 
 _VALUE: Final = re.compile(rb"(1\.([A-Za-z0-9_-]{22})\.([0-9]{1,12}))\.([A-Za-z0-9_-]{43})")
 _LONGEST_BYTES: Final = 96
-# A customer sends the same cookie again and again, so recent checks are remembered.
+# A customer sends the same cookie with every request, so recent checks are cached.
 _REMEMBERED: Final = 8192
 
 
@@ -44,16 +43,14 @@ class SessionCookie:
     def __init__(self, key: bytes, name: bytes = NAME) -> None:
         self.name = name
         self.mark = name + b"="
-        """The bytes before the cookie's value in a Cookie field: the cookie's name and an equals
-        sign.
-        """
+        """The cookie's name and an equals sign, as bytes."""
         self._key = key
         self._pairs = cookie_field.pairs_named(name)
         self._remembered = lru_cache(_REMEMBERED)(self._check)
 
     @property
     def remembered(self) -> int:
-        """The maximum number of cookie values that are remembered with their content."""
+        """The maximum number of cached cookie values."""
         return self._remembered.cache_info().currsize
 
     def value(self, session: str, expires_s: int) -> bytes:
@@ -71,18 +68,17 @@ class SessionCookie:
         return known if known is not None and now_s < known.expires_s else None
 
     def session_of(self, secret: bytes) -> str:
-        """Return the id of a session, which is calculated from `secret` but does not reveal it."""
-        # Never the beginning of a signature: customers choose `secret`, and see the id.
+        """Return the id of a session, which is derived from `secret` but does not reveal it."""
+        # The id must not be the beginning of a signature, because customers choose `secret` and see
+        # the id.
         return session_id(hmac.digest(self._key, b"session of " + secret, "sha256")[:SESSION_BYTES])
 
     def without(self, cookies: bytes) -> bytes:
-        """Return a Cookie field's value without this cookie, for the shop; the result may be
-        empty.
-        """
+        """Return a Cookie field's value without this cookie; the result may be empty."""
         return cookie_field.without(cookies, self._pairs) if self.name in cookies else cookies
 
     def is_set_by(self, set_cookie: bytes) -> bool:
-        """Return whether this value of a Set-Cookie field would set the cookie."""
+        """Return whether this Set-Cookie value would set the gateway's cookie."""
         return set_cookie.partition(b";")[0].partition(b"=")[0].strip(b" \t") == self.name
 
     def _check(self, value: bytes) -> Known | None:
@@ -90,7 +86,7 @@ class SessionCookie:
         if match is None:
             return None
         said, session, expiry, signature = match.groups()
-        # Compared as text: another spelling of the same bytes is not the gateway's signature.
+        # Compared as text, because base64url can write the same bytes in several ways.
         if not hmac.compare_digest(self._signature(said), signature):
             return None
         return Known(session.decode(), int(expiry))

@@ -1,5 +1,5 @@
 """The session of each request, and the decision when a customer gets the gateway's cookie. Decision
-record 0006 (docs/decisions) defines the sessions that a policy sees.
+record 0006 (docs/decisions) defines sessions.
 """
 
 import os
@@ -13,8 +13,8 @@ from gateway.http import cookie_field, session_cookie
 from gateway.http.request_reader import RequestHead
 from gateway.http.session_cookie import SessionCookie
 
-# A cookie is valid for T and this share more, and renewed once less than T is left of it. A
-# customer that returns within T is recognised, and few answers have to carry a new cookie.
+# A cookie is valid for T plus this share of T, and is renewed once less than T is left. So every
+# customer who returns within T is recognised, although few answers carry a new cookie.
 _SLACK_RATIO: Final = 1 / 8
 
 
@@ -36,10 +36,9 @@ _UNKNOWN: Final = Session(None, True)
 
 
 class Sessions:
-    """The object that determines the session of each request. Without admission control, the shop's
-    cookie identifies a session, and the gateway adds no cookie to answers. Under admission control,
-    or with a policy that uses sessions, the gateway's signed cookie identifies it. `timeout_s` is
-    the session timeout T in paper seconds.
+    """The object that determines the session of each request. The shop's cookie identifies a
+    session, unless admission control or another policy uses sessions: then the gateway's signed
+    cookie does. `timeout_s` is the session timeout T in paper seconds.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class Sessions:
         is_guarded: bool,
         wall_s: Callable[[], float] = time.time,
     ) -> None:
-        """Create the object; `wall_s` returns seconds since 1970, because a cookie outlives this
+        """Create the object; `wall_s` returns seconds since 1970, because cookies outlive this
         process.
         """
         self.cookie = cookie
@@ -64,11 +63,10 @@ class Sessions:
         self._shop_mark = shop_cookie.encode() + b"="
 
     def guard(self, is_guarded: bool) -> None:
-        """Begin or end the protection of sessions by signed cookies.
+        """Begin or end the use of signed cookies.
 
-        If the protection begins during a run, the customers in the shop have no signed cookies yet.
-        So for the next T paper seconds, the gateway also accepts the shop's cookie, which it cannot
-        check.
+        Customers who are in the shop at the beginning have no signed cookies yet. For the next T
+        paper seconds, the gateway therefore also accepts the shop's cookie, which it cannot check.
         """
         if is_guarded and not self._is_guarded:
             self._trust_ends_s = self._clock() + self._timeout_s
@@ -93,16 +91,16 @@ class Sessions:
         return Session(session_cookie.session_id(random), True, 0)
 
     def set_cookie(self, session: Session) -> bytes | None:
-        """Return the Set-Cookie value for the answer to a request of `session`; None if the answer
-        needs no cookie.
+        """Return the Set-Cookie value for the answer to a request of `session`; None if no cookie
+        is needed.
         """
         if not self._is_guarded or session.id is None or session.expires_s is None:
             return None
         now_s = self._wall_s()
         timeout_s = self._clock.real_s(self._timeout_s)
         longest_s = ceil(timeout_s * (1 + _SLACK_RATIO))
-        # A cookie that is valid for too long is replaced as well: T in real seconds follows the
-        # time scale.
+        # A cookie that is valid for too long is also replaced, because T in real seconds depends on
+        # the time scale.
         if timeout_s <= session.expires_s - now_s <= longest_s + 1:
             return None
         return b"%b=%b; Max-Age=%d; Path=/; HttpOnly; SameSite=Lax" % (

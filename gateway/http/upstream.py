@@ -1,7 +1,6 @@
-"""The connections to the shop, which are opened when they are needed and kept for later requests.
+"""The connections to the shop, which are opened on demand and kept for later requests.
 
-A connection serves one request at a time. The module enforces the time limits on connecting, on
-answers and on idle connections.
+A connection serves one request at a time. Connecting, answers and idle times have time limits.
 """
 
 import asyncio
@@ -21,8 +20,8 @@ from gateway.http.response_reader import BadResponseError, ResponseReader
 class ShopAddress:
     """The address of the shop, and the time limits of connections to it in real seconds.
 
-    `idle_s` must be shorter than the shop's keep-alive limit. Otherwise the gateway could send a
-    request just when the shop closes the connection.
+    `idle_s` must be shorter than the shop's keep-alive limit. Otherwise the shop could close a
+    connection just when the gateway sends a request on it.
     """
 
     host: str
@@ -55,7 +54,8 @@ class Pool:
         self._open: set[ShopConnection] = set()
         self._connecting: set[asyncio.Task[None]] = set()
         self.overdue = 0
-        """The number of requests that the shop did not end in time after their customers left."""
+        """The number of requests that the shop did not end in time after their customers had left.
+        """
 
     @property
     def open_connections(self) -> int:
@@ -64,7 +64,7 @@ class Pool:
 
     @property
     def in_service(self) -> int:
-        """The number of requests that are in service in the shop or on their way to it."""
+        """The number of requests in service in the shop or on their way to it."""
         return len(self._connecting) + len(self._open) - len(self._idle)
 
     def serve(self, exchange: Exchange) -> None:
@@ -99,7 +99,7 @@ class Pool:
             exchange.shop_failed(502, "the shop could not be reached")
         else:
             if exchange.is_over:
-                connection.abort()  # kept without a request, it would hold a thread of the shop
+                connection.abort()  # an idle connection would hold a thread of the shop
             elif not connection.is_usable:
                 exchange.shop_failed(502, "the shop broke the connection")
             else:
@@ -115,7 +115,7 @@ class Pool:
         self._idle.append(connection)
 
     def forget(self, connection: "ShopConnection") -> None:
-        """Remove a connection that must not be used again; it is harmless to call this again."""
+        """Remove a connection that must not be used again; repeated calls are harmless."""
         self._open.discard(connection)
         self.deadlines.watched.discard(connection)
         if connection in self._idle:
@@ -157,7 +157,7 @@ class ShopConnection(asyncio.Protocol):
 
     @property
     def is_usable(self) -> bool:
-        """Whether the connection works; False once it is broken, even before asyncio reports it."""
+        """Whether the connection works; it may be False before asyncio reports the failure."""
         return not self._transport.is_closing()
 
     # ---- calls of the exchange -----------------------------------------------------------------
@@ -174,7 +174,7 @@ class ShopConnection(asyncio.Protocol):
             self.end_requests()
 
     def send_body(self, data: bytes) -> None:
-        """Send a further part of a request's body that is still arriving."""
+        """Send the next part of a request's body that is still arriving."""
         self._allow_time()
         if self.is_usable and not self._has_ended:
             self._transport.write(data)
@@ -193,29 +193,29 @@ class ShopConnection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def end_requests(self) -> None:
-        """End the gateway's stream (SHUT_WR), so that the shop sees that the customer has left.
+        """End the gateway's stream (SHUT_WR), as a signal to the shop that the customer has left.
 
-        The gateway still reads the response. The shop has finished when the response or the shop's
-        stream ends. The connection then does not serve another request.
+        The gateway still reads the response. The shop has finished when the response or its stream
+        ends; the connection is not used again.
         """
         if not self._has_ended and self.is_usable:
             self._has_ended = True
             self._transport.write_eof()
 
     def stop(self) -> None:
-        """Give the shop `cancel_s` to stop its work, because the response is no longer wanted."""
+        """Give the shop `cancel_s` to stop its work on an unwanted response."""
         self.end_requests()
         self.resume_response()
         self._allow_time()
 
     def abort(self) -> None:
-        """Close the connection at once without calling the exchange."""
+        """Close the connection without calling the exchange."""
         self._exchange = None
         self._pool.forget(self)
         self._transport.abort()
 
     def reset(self) -> None:
-        """Close the connection at once, and show the shop that the request was not complete."""
+        """Reset the connection, so that the shop sees that the request was not complete."""
         self._exchange = None
         self._pool.forget(self)
         hangups.reset(self._transport)
@@ -231,7 +231,9 @@ class ShopConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         exchange = self._exchange
-        if exchange is None:  # no request is open: the bytes must not answer the next request
+        if (
+            exchange is None
+        ):  # no request is open, and the bytes must not become the answer to the next request
             self.abort()
             return
         self._answered = True
@@ -276,9 +278,8 @@ class ShopConnection(asyncio.Protocol):
         try:
             self._reader.receive_eof()
         except BadResponseError as error:
-            # After the gateway has ended its stream, the shop's sentry may end its own in answer to
-            # it, and stop the abandoned work. A second attempt would then execute the request
-            # twice.
+            # After the gateway has ended its stream, the shop's sentry may stop the work and end
+            # the shop's stream. A second attempt would then execute the request twice.
             self._fail(502, str(error), may_be_stale=not self._has_ended)
         else:
             self._pass_on(exchange)
@@ -305,9 +306,7 @@ class ShopConnection(asyncio.Protocol):
             self._fail(504, "the shop did not answer in time")
 
     def _allow_time(self) -> None:
-        """Restart the time limit within which the shop must send the next part or the end of its
-        answer.
-        """
+        """Restart the time limit for the next part of the shop's answer."""
         address = self._pool.address
         is_stopped = self._exchange is not None and self._exchange.is_stopped
         wait_s = address.cancel_s if is_stopped else address.response_s
@@ -316,7 +315,7 @@ class ShopConnection(asyncio.Protocol):
     def _fail(self, status: int, reason: str, *, may_be_stale: bool = True) -> None:
         """Give up this connection; then repeat the request once or end the exchange with a failure.
 
-        The shop may have closed a kept connection just before the request reached it. The gateway
+        The shop may have closed a kept connection just before the request arrived. The gateway
         therefore repeats an idempotent request that got no answer (RFC 9110, 9.2.2).
         """
         exchange = self._exchange

@@ -1,23 +1,21 @@
 """The names of all policies: queueing policies, session admission and connection admission.
 
-A new policy needs one module in this package and one line in this file. `registry` reads data
-sheets and creates policies; it imports a policy's module only when it first needs it. Policies are
-pure: the modules of this package import only the standard library and each other.
+A new policy needs one module in this package and one line in this file. Policies are pure: the
+modules of this package import only the standard library and each other.
 """
 
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
 Abandonment = Literal["ignore", "drop-queued", "cancel"]
-"""The driver's three possible reactions when a customer leaves; they do not depend on the policy.
-`ignore`: the driver has the orphan request served in full (LIFO-Pri). `drop-queued`: the driver
-takes a waiting request out of its queue. `cancel`: the driver also stops a request in service
-(Connection Sentry).
+"""The driver's reactions when a customer leaves, which do not depend on the policy. `ignore`: the
+orphan request is served in full (LIFO-Pri). `drop-queued`: the driver removes a waiting request
+from its queue. `cancel`: the driver also stops a request in service (Connection Sentry).
 """
 
 
 class Entry(NamedTuple):
-    """The location of a policy's code: a module of this package, and two names in this module."""
+    """The place of a policy's code: a module of this package, and two names in the module."""
 
     module: str
     sheet: str
@@ -51,7 +49,7 @@ POLICIES: Final[dict[str, Entry]] = {
 }
 
 NO_ADMISSION: Final = "none"
-"""The name for "no admission policy", with which the driver uses only the queueing policy."""
+"""The name for "no admission policy": the driver then uses only the queueing policy."""
 ADMISSIONS: Final[dict[str, Entry]] = {
     NO_ADMISSION: Entry("admission", "NONE", "no_admission"),
     "sbac-responsive": Entry("sbac", "SBAC_RESPONSIVE", "sbac_responsive"),
@@ -69,8 +67,8 @@ CONNECTION_ADMISSIONS: Final[dict[str, Entry]] = {
 
 
 class PolicyError(ValueError):
-    """The error for an unknown policy, or for an unknown or invalid parameter. `field` names what
-    is wrong (`policy` or `parameters.<name>`), and `allowed` names the valid values.
+    """The error for an unknown policy, or for an unknown or invalid parameter. `field` is `policy`
+    or `parameters.<name>`, and `allowed` names the valid values.
     """
 
     def __init__(self, field: str, message: str, allowed: str) -> None:
@@ -81,9 +79,8 @@ class PolicyError(ValueError):
 
 
 def find(name: str, among: Mapping[str, Entry], field: str) -> Entry:
-    """Return the entry of the policy `name` from `among`.
-
-    Raises PolicyError for `field` if the name is unknown; the error lists the known names.
+    """Return the entry of the policy `name` from `among`; raise PolicyError for `field` if the name
+    is unknown.
     """
     if name not in among:
         raise PolicyError(field, f"{name!r} is unknown", ", ".join(among))
@@ -94,7 +91,7 @@ FILE_SUFFIX: Final = ".py"
 
 
 def is_path(name: object) -> bool:
-    """Return whether this name of a policy is the path of a student's file."""
+    """Return whether this policy name is the path of a student's file."""
     return isinstance(name, str) and name.endswith(FILE_SUFFIX)
 
 

@@ -1,7 +1,7 @@
 """Session admission: the decision, made before any queue, whether a session may begin.
 
-Admission and queueing are two independent choices. The module `combination` combines one policy of
-each kind. The policy `none` admits every session.
+`combination` combines an admission policy with a queueing policy. The policy `none` admits every
+session.
 """
 
 from collections.abc import Mapping
@@ -17,13 +17,11 @@ class Admission(Protocol):
     name: str
 
     def arrival(self, time_s: float, request: Request) -> Reject | None:
-        """Return a rejection of the new request, or None if the request goes on to the queues."""
+        """Return a rejection of the new request, or None to pass the request to the queues."""
         ...
 
     def dropped(self, time_s: float, id: int) -> None:
-        """Count an admitted request that was then dropped at a full queue (SBAC: a refused
-        connection).
-        """
+        """Count an admitted request that a full queue then dropped (SBAC: a refused connection)."""
         ...
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
@@ -39,7 +37,7 @@ class Admission(Protocol):
         ...
 
     def load_sample(self, time_s: float, sample: LoadSample) -> None:
-        """Handle a load report from the server, which arrives once per utilisation interval."""
+        """Handle the server's load report, which arrives once per utilisation interval."""
         ...
 
     def snapshot(self) -> Mapping[str, object]:

@@ -8,9 +8,9 @@ from gateway.policies.interface import NOTHING, LoadSample, Outcome, Request, Ve
 
 
 class Line:
-    """A queue of waiting requests in order of arrival; requests can be taken from both ends. Every
-    operation is O(1). `capacity` is a number of requests. Call `append` only while `is_full` is
-    False, except for requests adopted from another policy.
+    """A queue of waiting requests in order of arrival, from which requests can be taken at both
+    ends in O(1). `capacity` is a number of requests. Call `append` only while `is_full` is False,
+    except for requests from a previous policy.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -48,9 +48,9 @@ class Line:
 
 
 class IgnoringPolicy:
-    """A base class for policies, which ignores every event that a simple queue does not need. It
-    also ignores abandonment: in LIFO-Pri, an orphan request keeps its place and is executed in
-    full. If SQ skipped orphan requests, it would complete twice as many requests.
+    """A base class for policies that ignores every event that a simple queue does not need.
+    Abandonments are also ignored: in LIFO-Pri, an orphan request keeps its place and is executed in
+    full.
     """
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
@@ -70,8 +70,8 @@ class IgnoringPolicy:
 
 
 def oldest_first(lines: Sequence[Line]) -> list[Request]:
-    """Return the requests of all queues in order of arrival. If two requests arrived at the same
-    time, the one with the lower id comes first.
+    """Return the requests of all queues in order of arrival; requests that arrived at the same time
+    are in the order of their ids.
     """
     return sorted(
         (request for line in lines for request in line),

@@ -16,9 +16,9 @@ from gateway.policies.interface import (
 
 
 class Combination:
-    """A policy in which `queueing` receives the arrivals that `admission` admits.
+    """A policy that passes the arrivals that `admission` admits to `queueing`.
 
-    Both receive all later events of the admitted requests; `admission` receives each event first.
+    Both receive the later events of admitted requests, `admission` first.
     """
 
     def __init__(self, admission: Admission, queueing: Policy) -> None:
@@ -70,6 +70,6 @@ class Combination:
         for verdict in verdicts:
             if type(verdict) is Drop or type(verdict) is Reject:
                 self.admission.dropped(time_s, verdict.id)
-            elif type(verdict) is Cancel:  # one in service has a completion later
+            elif type(verdict) is Cancel:  # a request in service still gets a completion
                 self.admission.withdrawn(time_s, verdict.id)
         return verdicts

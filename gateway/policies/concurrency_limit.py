@@ -1,7 +1,7 @@
 """Policies that limit the number of requests in the system, as in Netflix' concurrency-limits.
 
-They turn an arrival away when the limit is reached, and keep admitted requests in one FIFO queue.
-The limit is fixed, or it changes by AIMD or with a gradient.
+An arrival is dropped if the limit is reached; admitted requests wait in one FIFO queue. The limit
+is fixed, or it changes by AIMD or with a gradient.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ UNBOUNDED = 1 << 62
 
 
 class Limit(Protocol):
-    """A limit on the number of requests in the system, which wait or are in service."""
+    """A limit on the number of requests in the system, waiting or in service."""
 
     @property
     def value(self) -> int:
@@ -25,8 +25,8 @@ class Limit(Protocol):
         ...
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
-        """Handle the end of a request, `response_s` after its arrival, when it made the number of
-        requests in the system `in_flight`. The request counts as lost if its customer did not get a
+        """Handle the end of a request `response_s` after its arrival. `in_flight` is the number of
+        requests in the system when the request arrived. A request is lost if its customer got no
         valid answer.
         """
         ...
@@ -37,8 +37,8 @@ class Limit(Protocol):
 
 
 class Inside(NamedTuple):
-    """A record of a request in the system: its arrival time, and the number of requests in the
-    system when it arrived.
+    """A request in the system: its arrival time, and the number of requests in the system at that
+    time.
     """
 
     arrived_s: float
@@ -68,7 +68,7 @@ class LimitedLine(IgnoringPolicy):
         return [Dispatch(line.take(Discipline.FIFO).id) for _ in range(min(free, len(line)))]
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
-        inside = self._inside.pop(id, None)  # None: another policy admitted it
+        inside = self._inside.pop(id, None)  # None if another policy admitted the request
         if inside is not None:
             is_lost = outcome is not Outcome.ANSWERED
             self._limit.ended(time_s, time_s - inside.arrived_s, inside.in_flight, is_lost)
@@ -91,7 +91,7 @@ class LimitedLine(IgnoringPolicy):
             "discipline": Discipline.FIFO,
             "discipline_switches": 0,
             "queues": {"all": len(self._line)},
-            "capacities": {},  # the limit is on the system, not on the requests that wait
+            "capacities": {},  # the limit also counts requests in service
             "in_flight": len(self._inside),
             **({} if limit == UNBOUNDED else {"limit": limit}),
             **self._limit.figures(),
@@ -116,8 +116,8 @@ class FixedLimit:
 
 
 class AimdLimit:
-    """A limit that grows by one while it is well used and no request is lost; each loss reduces it
-    by a share.
+    """A limit that grows by one while it is well used and no request is lost, and that each loss
+    reduces by a share.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Gradient2Limit:
     """
 
     WARM_UP = 10
-    """The number of samples at the beginning that have equal weights in the mean."""
+    """The number of first samples that have equal weights in the mean."""
 
     def __init__(
         self,
@@ -182,11 +182,11 @@ class Gradient2Limit:
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
         short_rtt_s = max(response_s, 1e-9)
         self._remember(short_rtt_s)
-        # After a long overload the long-term mean would need very long to follow.
+        # After a long overload, the long-term mean would fall very slowly.
         if self.long_rtt_s / short_rtt_s > 2.0:
             self.long_rtt_s *= 0.95
         if in_flight < self._limit / 2:
-            return  # the limit does not restrict the requests
+            return  # the limit is not what restricts the requests
         gradient = self.rtt_tolerance * self.long_rtt_s / short_rtt_s
         gradient = max(0.5, min(1.0, gradient))
         wanted = self._limit * gradient + self.queue_size
@@ -213,11 +213,8 @@ def require_order(least_name: str, least: int, most_name: str, most: int) -> Non
 
 
 _NETFLIX = "Netflix concurrency-limits 0.5, "
-_NOT_WINDOWED = (
-    "Each response is a sample; there are no windows. An orphan request counts as lost, "
-    "because its customer's deadline has passed. The response time includes the wait in the "
-    "policy's queue."
-)
+_NOT_WINDOWED = "Each response is a sample; there are no windows. An orphan request counts as "
+"lost. The response time includes the wait in the policy's queue."
 
 
 def _limit(name: str, default: int, meaning: str, source: str) -> Parameter:
@@ -225,7 +222,6 @@ def _limit(name: str, default: int, meaning: str, source: str) -> Parameter:
 
 
 def _limits(source: str) -> tuple[Parameter, ...]:
-    """Return the parameters of a limit that changes: its initial value and its bounds."""
     return (
         _limit("initial_limit", 20, "initial value of the limit", source),
         _limit("min_limit", 20, "lowest value of the limit", source),

@@ -1,8 +1,8 @@
-"""Connection admission: the decision, made before the expensive handshake, which TLS connections to
-accept.
+"""Connection admission: the decision which TLS connections to accept, made before the expensive
+handshake.
 
-Connection admission is independent of session admission and queueing, which still handle the
-requests of an accepted connection. The policy `none` accepts all connections.
+The requests of accepted connections still pass session admission and queueing. The policy `none`
+accepts all connections.
 """
 
 from collections.abc import Mapping
@@ -12,29 +12,23 @@ from gateway.policies.sheet import Sheet
 
 
 class ConnectionAdmission(Protocol):
-    """A policy that decides whether to accept a TLS connection. It sees the connections that begin
-    a TLS session and those that resume one.
+    """A policy that decides which TLS connections to accept, whether they begin or resume a TLS
+    session.
     """
 
     name: str
     asks_for_processors: bool
-    """Whether the policy requests processors from the CPU manager; if False, `requested` stays
-    None.
+    """Whether the policy requests processors from the CPU manager; if not, `requested` stays None.
     """
 
     def connection(self, time_s: float, *, resumed: bool) -> bool:
-        """Return whether to accept a connection; `resumed` is true if it resumes a TLS session that
-        has been verified.
-
-        The driver calls this method once per connection. If the result is False, the connection is
-        refused before the expensive part of the handshake.
+        """Return whether to accept a connection, before the expensive part of its handshake;
+        `resumed` is true if it resumes a verified TLS session.
         """
         ...
 
     def assigned(self, time_s: float, processors: float) -> None:
-        """Set A_i, the number of processors that the application has from now on (a multiple of
-        0.5).
-        """
+        """Set A_i, the number of processors assigned to the application (a multiple of 0.5)."""
         ...
 
     def timer_due(self, time_s: float) -> None:
@@ -67,7 +61,7 @@ NONE = Sheet(
 
 
 class AcceptAll:
-    """The original server, which treats all connections alike and requests no processors."""
+    """The original server, which accepts all connections and requests no processors."""
 
     name = NONE.name
     asks_for_processors = False

@@ -11,11 +11,11 @@ _UNBOUNDED = 1 << 62
 
 
 class ControlledDelay(IgnoringPolicy):
-    """A queue in which requests expire, with adaptive LIFO. A request may wait for at most
-    `interval_s`. While the queue persists (it has not been empty for more than `interval_s`), an
-    arriving request may wait only for `target_s`, and the newest request is served first. At each
-    arrival, the policy drops expired requests from the old end of the queue. When workers are free,
-    it also drops expired requests that it takes for service.
+    """A queue in which requests expire, with adaptive LIFO. The queue persists if it has not been
+    empty for more than `interval_s`. A request may wait for `interval_s`; if the queue persists
+    when the request arrives, only for `target_s`. While the queue persists, the newest request is
+    served first. At each arrival, the policy drops expired requests from the old end; when workers
+    are free, it also drops expired requests that it takes for service.
     """
 
     def __init__(self, *, interval_s: float, target_s: float) -> None:
@@ -78,8 +78,8 @@ class ControlledDelay(IgnoringPolicy):
         self.is_standing = time_s - self._empty_s > self._interval_s
 
     def _expired(self, time_s: float) -> Verdicts:
-        """Drop expired requests from the old end of the queue, up to the first request that has not
-        expired. Some of the newer requests may have expired, too; they stay for now.
+        """Drop the oldest requests, up to the first one that has not expired; expired requests
+        behind it stay for now.
         """
         late: list[Verdict] = []
         for request in self._line:
@@ -99,17 +99,17 @@ def _late(id: int) -> Drop:
 CODEL = Sheet(
     name="codel",
     title="CoDel + adaptive LIFO",
-    idea="A queue may build up for a moment; a queue that persists is kept short, and its "
-    "newest request is served first. The policy uses Facebook's timeouts, which are derived "
-    "from CoDel, but not the drop law of Nichols and Jacobson.",
+    idea="A queue may build up for a moment, but a queue that persists is kept short, and its "
+    "newest request is served first. The timeouts are Facebook's, derived from CoDel; CoDel's "
+    "own drop law is not used.",
     rule="a queue persists if it has not been empty for interval_s. A request may wait for "
     "target_s if the queue persists when it arrives, otherwise for interval_s; drop a request "
     "that has waited longer; serve the newest request while the queue persists, otherwise the "
     "oldest",
     source="Maurer, *Fail at Scale*, ACM Queue 13 (8), 2015: controlled delay and adaptive LIFO",
-    deviations="The article says only that LIFO begins “when a queue is forming”; here it begins "
-    "when the queue persists. The article's times are for services that answer in "
-    "milliseconds; they are short for a page that takes 250 ms of paper time.",
+    deviations="In the article, LIFO begins “when a queue is forming”; here, LIFO begins when "
+    "the queue persists. The article's times suit services that answer in milliseconds; they "
+    "are short for pages that take 250 ms of paper time.",
     parameters=(
         Parameter(
             "interval_s",

@@ -1,7 +1,7 @@
 """DAGOR: admission by business priority and user priority, as in WeChat's services.
 
-DAGOR admits all priorities from the highest down to a level. It adjusts this level with a histogram
-of the priorities of arrivals.
+DAGOR admits all priorities above a level, which it adjusts with a histogram of the arrivals'
+priorities.
 """
 
 from collections.abc import Mapping
@@ -24,13 +24,11 @@ class Dagor(LimitedLine):
     """A policy that admits all priorities from the highest down to a level, and adjusts the level
     to the queueing time.
 
-    It adjusts the level once per window (Algorithm 1). The server is overloaded if the mean
-    queueing time of the window is above the threshold. If no request was dispatched in the window,
-    the queueing time of the oldest waiting request counts instead. The new level is chosen with the
-    requests that arrived in the window. Under overload, the level falls until it would have
-    admitted only the share 1 − α of the requests that were admitted. Otherwise, the level rises
-    until it would have admitted more requests; the additional number is the share β of all
-    arrivals.
+    Once per window, it adjusts the level (Algorithm 1). The server is overloaded if the window's
+    mean queueing time exceeds the threshold; in a window without a dispatch, the wait of the oldest
+    request counts. Under overload, the level falls until it would have admitted only the share 1 −
+    α of the window's admitted requests. Otherwise, the level rises until it would have admitted
+    more requests, by the share β of all arrivals.
     """
 
     def __init__(
@@ -92,9 +90,8 @@ class Dagor(LimitedLine):
         self._queued_s = 0.0
 
     def _queueing_s(self, time_s: float) -> float:
-        """Return the mean queueing time of the present window in paper seconds.
-
-        If no request was dispatched, return the queueing time of the oldest waiting request.
+        """Return the mean queueing time of the present window, in paper seconds; without a
+        dispatch, the wait of the oldest request.
         """
         if self._dispatched:
             return self._queued_s / self._dispatched
@@ -117,7 +114,7 @@ class Dagor(LimitedLine):
 
 
 def _level_of(time_s: float, request: Request) -> int:
-    # A request without a session gets a separate priority each time.
+    # Every request without a session gets a new priority.
     who = f"{int(time_s / REHASH_S)} {request.session or request.id}"
     return _RANK[request.page] * USERS + crc32(who.encode()) % USERS
 
@@ -127,8 +124,7 @@ _SOURCE = "Zhou et al., *Overload Control for Scaling WeChat Microservices*, SoC
 DAGOR = Sheet(
     name="dagor",
     title="DAGOR",
-    idea="The most important requests are admitted; the measured queueing time decides how many "
-    "these are.",
+    idea="The most important requests are admitted; the measured queueing time decides how many.",
     rule="admit a request whose priority (page, then a hash of the session) is at least the "
     "level; serve the oldest. The level changes after window_s, or after window_requests "
     "arrivals if they come first. If requests queued longer than queueing_threshold_s on "
@@ -136,11 +132,10 @@ DAGOR = Sheet(
     "decrease_ratio (α) of those admitted. Otherwise, the level rises until it would have "
     "admitted more requests, by the share increase_ratio (β) of all arrivals",
     source=_SOURCE + "sections 4.1 and 4.2, Algorithm 1",
-    deviations="There is only one service, so services do not pass on priorities. The business "
-    "priority of a page depends on its place in the chain: the later the page, the higher the "
-    "priority. A window ends with the first arrival after window_s; in a window without a "
-    "dispatch, the wait of the oldest waiting request counts. Time that a request waits inside "
-    "the shop does not count as queueing time. The threshold is WeChat's, whose services "
+    deviations="There is only one service, so no priorities are passed on. The later a page is "
+    "in the chain, the higher its business priority. A window ends with the first arrival after "
+    "window_s; in a window without a dispatch, the wait of the oldest request counts. A wait "
+    "inside the shop does not count as queueing time. The threshold is WeChat's, whose services "
     "answer in milliseconds; the pages here take a quarter of a second.",
     parameters=(
         Parameter(

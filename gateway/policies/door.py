@@ -1,8 +1,7 @@
 """This project's policy DOOR in its two forms, DOOR-LIFO and DOOR-FIFO.
 
 DOOR limits the number of requests in service. A session is in progress once one of its requests has
-been served. DOOR serves sessions in progress first, while new sessions wait in a separate admission
-queue.
+been served. DOOR serves sessions in progress first; new sessions wait in an admission queue.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,9 +27,7 @@ from gateway.policies.patience_estimate import PatienceEstimate
 from gateway.policies.sheet import Parameter, Sheet
 
 _UNBOUNDED = 1 << 62
-"""The capacity of each queue for sessions in progress; it is so large that no such queue is ever
-full.
-"""
+"""The capacity of each queue for sessions in progress, which no run can fill."""
 
 
 class Entrance(Protocol):
@@ -50,8 +47,8 @@ class Entrance(Protocol):
         ...
 
     def next_timer_s(self) -> float | None:
-        """Return the time of the next refusal of a request that has waited too long; None means
-        never.
+        """Return the time at which the next request will have waited too long; None if there is
+        none.
         """
         ...
 
@@ -65,7 +62,7 @@ class Entrance(Protocol):
 
 
 class NewestFirst:
-    """A LIFO admission queue for at most `places` requests. When it is full, an arrival replaces
+    """A LIFO admission queue for at most `places` requests; when it is full, an arrival replaces
     the oldest request.
     """
 
@@ -103,9 +100,9 @@ class NewestFirst:
 
 class InTurn:
     """A FIFO admission queue that rejects a request with a page once the request has waited for
-    `wait_s`. With `follows`, once the customers' patience is known, wait_s is FOLLOWS_SHARE × the
-    age at which the share FOLLOWS_QUANTILE of the customers has left. In this way, most customers
-    get the rejection before they would leave.
+    `wait_s`. With `follows`, wait_s depends on the customers' patience as soon as this is known:
+    FOLLOWS_SHARE × the age at which the share FOLLOWS_QUANTILE of the customers has left. Most
+    customers then get the rejection before they would leave.
     """
 
     discipline = Discipline.FIFO
@@ -130,7 +127,7 @@ class InTurn:
         for request in self.line:
             if time_s < request.arrived_s + self.wait_s:
                 break
-            reason = f"waited {self.wait_s:g} s at the door"
+            reason = f"waited {self.wait_s:g} s in the admission queue"
             late.append(Reject(request.id, reason, self._retry_after_s))
         for verdict in late:
             self.line.remove(verdict.id)
@@ -151,12 +148,11 @@ class InTurn:
 
 
 class Door(IgnoringPolicy):
-    """A policy that serves sessions in progress before new sessions. Among the sessions in
-    progress, it serves the latest page first.
+    """A policy that serves sessions in progress before new sessions, and among sessions in progress
+    the latest page first.
 
-    A session is in progress if one of its requests has been served (`session_is_new` is false);
-    every other session is new. With `removes_gone`, the policy takes the request of a new session
-    out of the queue when its customer leaves.
+    A session is in progress once one of its requests has been served (`session_is_new` is false).
+    With `removes_gone`, a new session's request leaves the queue when its customer leaves.
     """
 
     def __init__(
@@ -266,20 +262,18 @@ _REMOVES_GONE = Parameter(
     "removes_gone",
     1,
     "switch",
-    "1: a newcomer whose customer has left is taken out of the queue; 0: it stays in the "
-    "queue and is served",
+    "1: the request of a new session is taken out of the queue when its customer leaves; 0: it "
+    "stays and is served",
     "DOOR, rule 3",
     0,
     1,
 )
-_IDEA = (
-    "A session that has been served once is served to the end. New sessions get the remaining "
-    "capacity, "
-)
+_IDEA = "Sessions in progress are served first. New sessions get the remaining capacity, "
 _RULE = (
-    "dispatch only below the concurrency limit hands (with hands_automatic, it grows by one "
-    "while the CPU is partly idle and newcomers wait, and shrinks by one when the CPU is "
-    "full). Requests of sessions in progress come first, the latest page before the others, "
+    "dispatch only while the requests in service are below the concurrency limit hands (with "
+    "hands_automatic, the limit grows by one while the CPU is partly idle and newcomers wait, "
+    "and shrinks by one when the CPU is full). Requests of sessions in progress come first, the "
+    "latest page before the others, "
     "and are never turned away. Newcomers, the first requests of new sessions, come next, "
 )
 
@@ -290,9 +284,9 @@ DOOR_LIFO = Sheet(
     rule=_RULE
     + "the newest first; with removes_gone, a newcomer is taken out when its customer leaves. "
     "When places newcomers wait, a further newcomer replaces the oldest",
-    source="this project: docs/door.md",
-    deviations="DOOR's rules do not say which newcomer is turned away when the admission queue "
-    "is full; here it is the oldest.",
+    source="this project (docs/door.md)",
+    deviations="DOOR's rules do not define which newcomer a full admission queue turns away; "
+    "here, it is the oldest.",
     parameters=(
         HANDS,
         HANDS_AUTOMATIC,
@@ -312,14 +306,13 @@ DOOR_LIFO = Sheet(
 DOOR_FIFO = Sheet(
     name="door-fifo",
     title="DOOR-FIFO",
-    idea=_IDEA
-    + "in order of arrival; a customer for whom the capacity is not enough learns this soon.",
+    idea=_IDEA + "in order of arrival; a customer who cannot be served learns this soon.",
     rule=_RULE
     + "in order of arrival; with removes_gone, a newcomer is taken out when its customer leaves. A "
     "newcomer that has waited for wait_s is turned away with a page and "
     "retry_after_s; with wait_automatic, wait_s is three quarters of the age at which 5 % of "
     "the customers have left. At most places newcomers wait",
-    source="this project: docs/door.md",
+    source="this project (docs/door.md)",
     deviations="The admission queue holds at most places requests, to protect memory.",
     parameters=(
         HANDS,
@@ -328,8 +321,8 @@ DOOR_FIFO = Sheet(
             "wait_s",
             6.0,
             "s",
-            "D, the wait after which a newcomer is turned away; with wait_automatic, the wait "
-            "that applies until the customers' patience is known",
+            "D, the wait after which a newcomer is turned away; with wait_automatic, D changes "
+            "once the customers' patience is known",
             "DOOR, rule 3",
             0.1,
             3_600.0,
@@ -347,7 +340,7 @@ DOOR_FIFO = Sheet(
             "retry_after_s",
             60.0,
             "s",
-            "time after which a customer who was turned away should come back",
+            "time after which a rejected customer should come back",
             "this project",
             0.0,
             86_400.0,

@@ -1,7 +1,7 @@
 """The driver of a policy, which passes events to the policy and carries out its verdicts.
 
 The gateway, the simulator, shadows and the checks of policies all drive a policy through `Driver`.
-They supply the time, the workers and the effects; only this module states the rules:
+They supply the time, the workers and the effects. Only this module states the rules:
 
 - A request without a verdict waits.
 - After every event, the driver offers the free workers to the policy once, if a request waits.
@@ -37,9 +37,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 """The type of the data that the host keeps about each request."""
 
 REMEMBERED: Final = 10_000
-"""The number of ended requests whose fates a ledger remembers, so that an error can show them to
-the author of a policy.
-"""
+"""The number of ended requests whose fates a ledger remembers for error messages."""
 
 
 class Workers(Protocol):
@@ -51,44 +49,43 @@ class Workers(Protocol):
 
 
 class Host(Protocol[T_contra]):
-    """The system in which the driver runs, which carries out verdicts. The driver calls each method
-    at most once per request, with the host's data about the request.
+    """The system around the driver, which carries out verdicts. The driver calls each method at
+    most once per request, with the host's data about it.
     """
 
     def start(self, now_s: float, id: int, item: T_contra) -> None:
-        """Give the request to a free worker now."""
+        """Give the request to a free worker."""
 
     def refuse(self, now_s: float, id: int, item: T_contra, verdict: Drop | Reject) -> None:
         """Refuse the request, which the driver has removed."""
 
     def rejected(self, now_s: float, number: int) -> None:
-        """Charge the server for the cost of `number` rejections.
-
-        The driver calls this method after it has carried out all verdicts of an answer.
+        """Charge the server for `number` rejections, after all verdicts of an answer have been
+        carried out.
         """
 
     def cancel(self, now_s: float, id: int) -> None:
-        """Stop the request in service; a completion follows once it has stopped."""
+        """Stop the request in service; its completion follows."""
 
     def withdraw(self, now_s: float, id: int, item: T_contra) -> None:
-        """Remove a waiting request whose customer has left. The driver has already removed it."""
+        """Remove a waiting request whose customer has left; the driver has already removed it."""
 
 
 class Ledger(Generic[T]):
-    """The record of the requests that wait and those in service, which checks whether verdicts are
+    """The record of waiting requests and requests in service, which checks whether verdicts are
     allowed.
     """
 
     def __init__(self, *, remembered: int = 0) -> None:
-        """Create an empty ledger, whose errors can report the fates of the last `remembered` ended
-        requests.
+        """Create an empty ledger; its error messages report the fates of the last `remembered`
+        ended requests.
         """
         self.waiting: dict[int, T] = {}
         """The host's data about each waiting request, by request id, in order of arrival."""
         self.in_service: dict[int, T] = {}
         """The host's data about each request in service, by request id, in order of dispatch."""
         self.gone: set[int] = set()
-        """The ids of requests that wait although their customers have left."""
+        """The ids of waiting requests whose customers have left."""
         self._remembered = remembered
         self._fates: OrderedDict[int, str] = OrderedDict()
 
@@ -99,14 +96,13 @@ class Ledger(Generic[T]):
         return self.in_service.pop(id)
 
     def customer_left(self, id: int) -> None:
-        """Record that the customer of a request has left; ignore requests that do not wait."""
+        """Record that the customer of a request has left; ignored unless the request waits."""
         if id in self.waiting:
             self.gone.add(id)
 
     def obey(self, now_s: float, event: str, verdicts: Verdicts, offered: int = 0) -> None:
-        """Check the policy's answer to an event and record its verdicts.
-
-        If it raises BrokenPolicyError, nothing is recorded.
+        """Check the policy's answer to an event and record its verdicts; record nothing if it
+        raises BrokenPolicyError.
         """
         self.check(event, verdicts, offered)
         for verdict in verdicts:
@@ -133,9 +129,9 @@ class Ledger(Generic[T]):
                     continue
                 if id in waiting:
                     raise self._broken(
-                        f"{_short(verdict)} in {event}, although {id} waits and its customer "
-                        "is still there; cancel a waiting request only after its customer has "
-                        "left; before that, use Drop or Reject"
+                        f"{_short(verdict)} in {event}, although {id} waits and its customer is "
+                        f"still there; cancel a waiting request only after its customer has "
+                        f"left, otherwise use Drop or Reject"
                     )
             if id not in waiting:
                 raise self._broken(self._forbidden(verdict, event))
@@ -150,8 +146,8 @@ class Ledger(Generic[T]):
                     "the request until the driver calls workers_free, when a worker is free"
                 )
             raise self._broken(
-                f"workers_free was offered {offered} and answered {dispatched} Dispatch; dispatch "
-                "at most `free` of them"
+                f"workers_free was offered {offered} and answered {dispatched} Dispatch; "
+                f"dispatch at most `free` requests"
             )
 
     def take(self, now_s: float, id: int, fate: str = "") -> T:
@@ -187,9 +183,8 @@ class Ledger(Generic[T]):
 
 
 class Driver(Ledger[T]):
-    """The driver of one policy. Events must come one after another: a method of the host must not
-    call the driver. Every method that passes an event to the policy raises BrokenPolicyError if the
-    answer breaks a rule.
+    """The driver of one policy. A method of the host must not call the driver. Every method that
+    passes an event to the policy raises BrokenPolicyError if the answer breaks a rule.
     """
 
     def __init__(
@@ -222,9 +217,9 @@ class Driver(Ledger[T]):
         return item
 
     def abandonment(self, now_s: float, id: int, mode: Abandonment) -> None:
-        """Handle the event that a request's customer has left; ignore a request that has ended. The
-        policy gets the event first, and only once. Then `mode` decides whether a waiting request is
-        withdrawn, and whether a request in service is cancelled.
+        """Handle the departure of a request's customer; ignored if the request has ended. The
+        policy gets the event once. Then `mode` decides whether a waiting request is withdrawn, or a
+        request in service is cancelled.
         """
         if id not in self.waiting and id not in self.in_service:
             return
@@ -249,9 +244,9 @@ class Driver(Ledger[T]):
         self.offer(now_s)
 
     def switch(self, now_s: float, policy: Policy, requests: Sequence[Request]) -> None:
-        """Replace the policy. The new policy adopts `requests`, which must contain all waiting
-        requests, the oldest first. It then gets an abandonment event for each waiting request whose
-        customer has left, with the present time.
+        """Replace the policy. The new policy adopts `requests`, all waiting requests in order of
+        arrival. Then it gets an abandonment event, with the present time, for each waiting request
+        whose customer has left.
         """
         policy.adopt(now_s, requests)
         self.policy = policy
@@ -265,7 +260,8 @@ class Driver(Ledger[T]):
         if free > 0 and self.waiting:
             verdicts = self.policy.workers_free(now_s, free)
             if len(verdicts) == 1:
-                # Nearly every answer is one permitted dispatch: a simulation spends its time here.
+                # The fast path for nearly every answer, one permitted dispatch: simulations spend
+                # most of their time here.
                 verdict = verdicts[0]
                 id = verdict.id
                 if type(verdict) is Dispatch and id in self.waiting:

@@ -1,6 +1,5 @@
-"""The parts of eDragon in an application: the load monitor (ELM) and the admission control (EAC).
-
-Source: edragon.txt, sections 3.2.1 (ELM) and 3.2.2 (EAC).
+"""The parts of eDragon in an application (edragon.txt): the load monitor ELM (section 3.2.1) and
+the admission control EAC (section 3.2.2).
 """
 
 import math
@@ -8,17 +7,17 @@ from collections.abc import Mapping
 
 from gateway.policies.sheet import Parameter, Sheet
 
-# Sums of measured floats: a number that is whole except for rounding counts as whole.
+# A sum of floats that differs from a whole number only by rounding counts as whole.
 _TOLERANCE = 1e-9
 
 
 class LoadMonitor:
-    """The load monitor ELM, which predicts the number of connections per interval and the
-    processors that they will need.
+    """The load monitor ELM, which predicts the connections of the next interval and the processors
+    that they need.
 
     It predicts the number O of resumed connections by eq. 3: Ô(2) = O(1), Ô(k) = ewma_alpha Ô(k−1)
-    + (1 − ewma_alpha) O(k−1). It predicts the number N of new connections in the same way (eq. 4).
-    `ewma_alpha` is the weight of the previous prediction. Refused connections count, too.
+    + (1 − ewma_alpha) O(k−1); and the number N of new connections in the same way (eq. 4). Refused
+    connections count, too.
     """
 
     def __init__(self, *, cto_s: float, ctn_s: float, k_apl_s: float, ewma_alpha: float) -> None:
@@ -39,10 +38,10 @@ class LoadMonitor:
             self._new += 1
 
     def interval_over(self, took_s: float) -> None:
-        """Predict the connections of the next interval when an interval ends that took `took_s`
-        paper seconds (> 0).
+        """At the end of an interval that took `took_s` paper seconds (> 0), predict the connections
+        of the next one.
 
-        If the interval ended late, its counts are scaled to the length `k_apl_s`.
+        The counts of an interval that ended late are scaled to the length `k_apl_s`.
         """
         share = self.k_apl_s / took_s
         self.predicted_resumed = self._smoothed(self.predicted_resumed, self._resumed * share)
@@ -61,7 +60,7 @@ class LoadMonitor:
 
     def acceptable_new(self, processors: float) -> float | None:
         """Return AN_i (eq. 5), the number of new connections per interval that `processors` can
-        serve; it is at least 0. Return None before the first prediction.
+        serve, at least 0; None before the first prediction.
         """
         if self.predicted_resumed is None:
             return None
@@ -75,8 +74,8 @@ class LoadMonitor:
 
 
 class ProcessorAdmission:
-    """The admission control EAC, which accepts all resumed connections, and as many new connections
-    as the processors can serve.
+    """The admission control EAC, which accepts every resumed connection, but only as many new
+    connections as the processors can serve.
     """
 
     asks_for_processors = True
@@ -104,9 +103,8 @@ class ProcessorAdmission:
 
     @property
     def requested(self) -> int | None:
-        """The number of processors to request, R_i, rounded up and at least 1; None before the
-        first prediction. With 0 processors, an application could not admit any connection, and so
-        could never show that it needs a processor.
+        """R_i, the number of processors to request, rounded up and at least 1; None before the
+        first prediction. With 0 processors, an application could never show that it needs one.
         """
         demand = self.monitor.demand_processors
         return None if demand is None else max(1, math.ceil(demand - _TOLERANCE))
@@ -149,9 +147,8 @@ class ProcessorAdmission:
         }
 
     def _begin_interval(self) -> None:
-        """Set the number of new connections that may be accepted in this interval; None means that
-        no limit is known yet. AN_i may have a fraction. The policy carries the fraction over to the
-        next interval, so that on average it accepts AN_i new connections.
+        """Set the number of new connections that may be accepted in this interval; None means no
+        limit yet. A fraction of AN_i is carried over to the next interval.
         """
         acceptable = None
         if self.processors is not None:
@@ -167,17 +164,15 @@ class ProcessorAdmission:
 
 EAC = Sheet(
     name="eac",
-    idea="A full TLS handshake costs a hundred times as much as a resumed handshake, and a "
-    "customer who resumes a TLS session is in the middle of a visit. So every resumed "
-    "connection is accepted, and only as many new connections as the assigned processors can "
-    "serve completely.",
+    idea="A full TLS handshake costs a hundred times as much as a resumed handshake, and only a "
+    "customer in the middle of a visit resumes a TLS session. So every resumed connection is "
+    "accepted, but only as many new connections as the assigned processors can serve.",
     rule="AN = (k_apl_s × processors − Ô × cto_s) / ctn_s new connections per interval; "
     "R = (Ô × cto_s + N̂ × ctn_s) / k_apl_s processors requested, rounded up",
     source="eDragon, sections 3.2.1 and 3.2.2, eq. (2) to (5)",
-    deviations="R is at least 1. The fractional part of AN is carried over to the next "
-    "interval. The counts of an interval that ends late are scaled to k_apl_s. Before the "
-    "first prediction and before the first assignment of processors, every connection is "
-    "accepted.",
+    deviations="R is at least 1. A fraction of AN is carried over to the next interval. The "
+    "counts of an interval that ends late are scaled to k_apl_s. Every connection is accepted "
+    "before the first prediction and the first assignment of processors.",
     parameters=(
         Parameter(
             "cto_s",
@@ -219,8 +214,8 @@ EAC = Sheet(
             "processors",
             0.0,
             "processors",
-            "0: the processors that the CPU manager assigns; above 0: always this number "
-            "(static provisioning, or all processors of a platform without a manager)",
+            "0: the CPU manager assigns the processors; above 0: always this number (static "
+            "provisioning, or all processors of a platform without a manager)",
             "Fig. 1 for fixed numbers",
             0,
             4096,

@@ -67,11 +67,9 @@ class EightQueues(IgnoringPolicy):
     """A policy with a queue for each page type, which serves the queues by dynamic priority
     (LIFO-Pri, Algorithm 1).
 
-    The next request comes from the queue i with the largest DP_i = N_i × U_i, where N_i is the
-    length of the queue and U_i the utility of its page. If priorities are equal, the later page
-    comes first. With the published capacities and utilities, transaction queues have absolute
-    priority, as in section 2.2 (50 × 73 = 1 × 3650). Transaction queues are always FIFO. The
-    discipline of browsing queues follows `switch`; without a switch, it is FIFO.
+    The next request comes from the queue i with the largest DP_i = N_i × U_i (queue length ×
+    utility of the page); of equal priorities, the later page comes first. Transaction queues are
+    always FIFO. The discipline of browsing queues follows `switch`; without a switch, it is FIFO.
     """
 
     def __init__(
@@ -89,7 +87,7 @@ class EightQueues(IgnoringPolicy):
             page: Line(transaction_capacity if page.is_transaction else browsing_capacity)
             for page in PAGES
         }
-        # Latest page first: the first of equals is taken, so the later page wins.
+        # Latest page first, because the first of equal priorities is taken.
         self._by_lateness = [(self._lines[p], utility[p], p) for p in reversed(PAGES)]
         self._total = 0
 
@@ -121,7 +119,7 @@ class EightQueues(IgnoringPolicy):
 
     def _next(self) -> tuple[Line, Page]:
         chosen: tuple[Line, float, Page] | None = None
-        highest = -1.0  # an empty queue must never win, even when every utility is 0
+        highest = -1.0  # an empty queue must not be chosen, even if every utility is 0
         for entry in self._by_lateness:
             if queue := entry[0].requests:
                 priority = len(queue) * entry[1]
@@ -160,26 +158,25 @@ class EightQueues(IgnoringPolicy):
 EIGHT_QUEUES_AF = Sheet(
     name="8q-af",
     title="8Q-AF",
-    idea="There is a queue for each page type, and the most valuable queue is served first; "
-    "within a queue, the oldest request comes first.",
+    idea="Each page type has a queue, and the most valuable queue is served first, its oldest "
+    "request before the others.",
     rule="serve the oldest request of the queue with the largest N_i × utility_i; drop an "
     "arrival whose queue is full",
     source="LIFO-Pri, section 3.2.1, scheme 2 (8Q-AF)",
-    deviations="The paper does not say how this scheme chooses a queue; this policy uses "
-    "dynamic priority, as in scheme 3, which fits the paper's figures.",
+    deviations="The paper does not define how this scheme chooses a queue; this policy uses the "
+    "dynamic priority of scheme 3, which fits the paper's figures.",
     parameters=_QUEUES,
 )
 EIGHT_QUEUES_LIFO_PRI = Sheet(
     name="8q-lifo-pri",
     title="8Q-LIFO-Pri",
-    idea="There is a queue for each page type, and the most valuable queue is served first; "
-    "under overload, the newest browsing request comes first, because its customer is still "
-    "there.",
+    idea="Each page type has a queue, and the most valuable queue is served first. Under "
+    "overload, the newest browsing request comes first, because its customer is still there.",
     rule="serve the queue with the largest N_i × utility_i: transaction queues FIFO, browsing "
     "queues LIFO once the utilisation is above cpu_upper_threshold, and FIFO again once it is "
     "below cpu_lower_threshold; drop an arrival whose queue is full",
     source="LIFO-Pri, sections 2.2 and 3.2.1, Algorithm 1, scheme 3 (8Q-LIFO-Pri)",
-    deviations="If priorities are equal, the later page comes first (the paper does not say). "
+    deviations="If priorities are equal, the later page comes first (not defined in the paper). "
     "Among transaction queues, the priority is Algorithm 1's N_i × U_i, although section 2.2 "
     "describes a fixed order.",
     parameters=(*_QUEUES, CPU_UPPER_THRESHOLD, CPU_LOWER_THRESHOLD),

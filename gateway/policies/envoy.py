@@ -16,15 +16,14 @@ _ADMISSION = "Envoy, admission control filter, "
 
 class GradientController:
     """A limit that follows the ratio (minimum response time + buffer) / current response time, with
-    a headroom of √limit. From time to time, the controller measures the minimum response time with
-    at most `min_concurrency` requests in the system. Requests that arrived before the measurement
-    do not count. The controller learns the time only when a response ends, so a window ends with
+    a headroom of √limit. Periodically, the controller measures the minimum response time with at
+    most `min_concurrency` requests in the system; earlier arrivals do not count. A window ends with
     the first response after its planned end.
     """
 
     LOWEST_FOR_WINDOWS = 5
-    """The number of successive windows with the lowest limit after which the minimum response time
-    is measured again.
+    """After this number of successive windows with the lowest limit, the minimum response time is
+    measured again.
     """
 
     def __init__(
@@ -60,14 +59,14 @@ class GradientController:
 
     @property
     def value(self) -> int:
-        """The present limit in requests; it is `min_concurrency` while the minimum response time is
+        """The present limit in requests: `min_concurrency` while the minimum response time is
         measured.
         """
         return self.min_concurrency if self._is_measuring else self._limit
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
         if time_s - response_s < self._measures_since_s:
-            return  # it came while more were in the system
+            return  # it arrived while more requests were in the system
         self._samples_s.append(response_s)
         if self._is_measuring:
             if len(self._samples_s) >= self._request_count:
@@ -113,9 +112,7 @@ class GradientController:
 
 
 class SuccessRate:
-    """Counts of requests and successes in the last `window_s`, kept in steps of one second. A step
-    that began `window_s` ago or earlier no longer counts.
-    """
+    """Counts of requests and successes in the last `window_s`, in steps of one second."""
 
     STEP_S = 1.0
 
@@ -144,8 +141,8 @@ class SuccessRate:
 
 
 class AdmissionControl(LimitedLine):
-    """A policy that rejects requests at random. The lower the success rate of recent requests, the
-    more requests it rejects.
+    """A policy that rejects requests at random: the lower the recent success rate, the more of
+    them.
     """
 
     def __init__(
@@ -205,18 +202,20 @@ ADAPTIVE_CONCURRENCY = Sheet(
     idea="A limit that aims at response times only slightly longer than those of an empty server.",
     rule=(
         "turn an arrival away while limit requests are in the system; serve the oldest. Every "
-        "update_interval_s: gradient = clamp((1 + buffer_ratio) × minRTT / median response "
-        "time, 0.5, 2). The limit = gradient × limit + √(gradient × limit), from "
+        "update_interval_s, the gradient is calculated: gradient = clamp((1 + buffer_ratio) × "
+        "minRTT / median response "
+        "time, 0.5, 2). The limit becomes gradient × limit + √(gradient × limit), from "
         "min_concurrency to max_concurrency. minRTT is the median response time of "
         "request_count requests while at most min_concurrency requests are in the system; "
-        "requests that arrived before the measurement do not count. It is measured every "
-        "min_rtt_interval_s, with a random delay of up to jitter_ratio of that interval (drawn "
-        "with seed), and after five successive windows with the limit at min_concurrency"
+        "earlier arrivals do not count. The measurement is repeated every min_rtt_interval_s, "
+        "with a "
+        "random delay of up to jitter_ratio of that interval (drawn with seed), and after five "
+        "successive windows with the limit at min_concurrency"
     ),
     source=_ADAPTIVE + "gradient controller",
     deviations="A window ends with the first response after update_interval_s. Envoy has no "
-    "defaults for the two intervals; the values here are from its example. The response times "
-    "of orphan requests count, too.",
+    "defaults for the two intervals; the values here are from Envoy's example. The response "
+    "times of orphan requests count, too.",
     parameters=(
         Parameter(
             "min_concurrency", 3, "requests", "lowest limit", _ADAPTIVE + "default", 1, 10**6
@@ -275,13 +274,13 @@ ADAPTIVE_CONCURRENCY = Sheet(
 ADMISSION_CONTROL = Sheet(
     name="envoy-admission-control",
     title="Envoy admission control",
-    idea="The more requests fail, the more arrivals are rejected at random, before they cost the "
-    "shop anything.",
+    idea="The more requests fail, the more arrivals are rejected at random before they reach "
+    "the shop.",
     rule="reject with probability min(max_probability, max(0, (n − s / threshold) / (n + 1)) ^ "
     "(1 / aggression)), with random numbers from seed. n is the number of requests, "
     "and s the number of successes, in the last window_s. Reject nothing while the rate n / "
     "window_s is below rps_threshold; serve the oldest",
-    source=_ADMISSION + "1.31 (earlier versions used n / the age of the oldest request); based on "
+    source=_ADMISSION + "1.31 (earlier versions: n / age of the oldest request); based on "
     "Google's client-side throttling (SRE book, chapter 21)",
     deviations=(
         "A success is an answer that reached its customer; an orphan request counts as a failure."
@@ -291,7 +290,7 @@ ADMISSION_CONTROL = Sheet(
             "threshold",
             0.95,
             "ratio",
-            "success rate from which on nothing is rejected",
+            "success rate at or above which nothing is rejected",
             _ADMISSION + "default",
             0.01,
             1.0,
@@ -344,5 +343,4 @@ def adaptive_concurrency(*, seed: int, **parameters: Any) -> LimitedLine:
 
 
 def admission_control(*, seed: int, **parameters: Any) -> AdmissionControl:
-    """Return a policy object of the sheet “Envoy admission control”."""
     return AdmissionControl(random=Random(seed), **parameters)

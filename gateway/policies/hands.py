@@ -1,9 +1,8 @@
 """DOOR's concurrency limit c, fixed or automatic: the maximum number of requests in service.
 
-A server with 30 workers takes 30 requests at once and works a little on each of them. No queue can
-reorder the requests that the server has taken. With LIFO-Pri's pages, these requests are 30 × 0.179
-CPU s = 5.4 CPU s of work. A page of a session in progress has to wait for this work, whatever its
-priority.
+A page of a session in progress must wait for the requests that the server has already taken,
+because no queue can reorder them. With LIFO-Pri's pages and 30 workers, these are 30 × 0.179 CPU s
+= 5.4 CPU s of work.
 """
 
 from gateway.policies.interface import LoadSample
@@ -30,8 +29,8 @@ HANDS_AUTOMATIC = Parameter(
 
 
 class Hands:
-    """A concurrency limit: at most `limit` requests are in service, without the requests that
-    another policy dispatched.
+    """A concurrency limit: at most `limit` requests are in service. Requests that another policy
+    dispatched do not count.
     """
 
     def __init__(self, limit: int) -> None:
@@ -53,9 +52,7 @@ class Hands:
         self._busy.add(id)
 
     def release(self, id: int) -> None:
-        """Stop counting this request because it has ended. Ignore requests that another policy
-        dispatched.
-        """
+        """Stop counting this ended request; ignore requests that another policy dispatched."""
         self._busy.discard(id)
 
     def sample(self, sample: LoadSample, somebody_waits: bool) -> None:
@@ -63,14 +60,13 @@ class Hands:
 
 
 class AutomaticHands(Hands):
-    """A concurrency limit c that adapts to the CPU utilisation: c grows while the CPU is partly
-    idle, and shrinks when the CPU is full.
+    """A concurrency limit c that grows while the CPU is partly idle, and shrinks when the CPU is
+    full.
 
-    The limit can change once per utilisation interval. If new sessions wait, c requests are in
-    service and the utilisation is below IDLE_RATIO, c grows by 1. If the utilisation has been at
-    least FULL_RATIO for FULL_FOR_S paper seconds without a break, c shrinks by 1, but not below
-    FLOOR. So c settles at the value at which the CPU is just full, even if pages spend much of
-    their time waiting for the back end.
+    Once per utilisation interval, c grows by 1 if new sessions wait, c requests are in service and
+    the utilisation is below IDLE_RATIO. After FULL_FOR_S paper seconds with a utilisation of at
+    least FULL_RATIO, c shrinks by 1, but not below FLOOR. So c settles where the CPU is just full,
+    even if pages mostly wait for the back end.
     """
 
     IDLE_RATIO = 0.98

@@ -1,9 +1,8 @@
 """The vocabulary between a policy and its driver: events and verdicts.
 
-The gateway drives a policy with real connections, and the simulator drives it in virtual time; both
-use only this vocabulary. All times are in paper seconds on one time axis, whose zero the driver
-chooses; a policy reads no clock. The driver guarantees that time never goes backwards and that
-every request has a different id.
+The gateway drives a policy with real connections, the simulator in virtual time. All times are in
+paper seconds on one axis, whose zero the driver chooses; a policy reads no clock. The driver
+guarantees that time never goes backwards and that request ids are unique.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,7 @@ class Page(StrEnum):
     PAYMENT = "Tr-3"
     CONFIRM = "Tr-4"
 
-    # As equal texts have: Enum's own is a call of Python for each look-up.
+    # The hash of the text: faster than Enum's hash, which is written in Python.
     __hash__ = str.__hash__
 
     @property
@@ -41,10 +40,10 @@ TRANSACTION_PAGES = tuple(page for page in Page if page.is_transaction)
 class Request(NamedTuple):
     """One attempt by a customer to get one page, as a policy sees it.
 
-    The driver chooses the `id`. `session` is None if no cookie identifies the session. It is never
-    None under admission control or with a policy whose sheet sets `needs_sessions`, because a new
-    session then has a name from its first request on. `session_is_new` is true if this request
-    would open the session. `attempt` is 1 for the first request of a page; each retry adds 1.
+    The driver chooses the `id`. `session` is None if no cookie identifies the session; under
+    admission control, and for a policy whose sheet sets `needs_sessions`, every request has a
+    session. `session_is_new` is true if this request would open the session. `attempt` is 1 for the
+    first request of a page; each retry adds 1.
     """
 
     id: int
@@ -56,14 +55,14 @@ class Request(NamedTuple):
 
 
 class Outcome(StrEnum):
-    """The way in which a dispatched request ended, as the server sees it."""
+    """The end of a dispatched request, as the server sees it."""
 
     ANSWERED = "answered"  # the whole response reached the customer
-    ORPHANED = "orphaned"  # the server finished it after the customer had left (an orphan request)
+    ORPHANED = "orphaned"  # finished after the customer had left (an orphan request)
     FAILED = "failed"  # the server gave no usable answer
-    CANCELLED = "cancelled"  # it was stopped because of the policy, or because the customer left
+    CANCELLED = "cancelled"  # stopped because of the policy, or because the customer left
 
-    __hash__ = str.__hash__  # as of a page
+    __hash__ = str.__hash__  # as in Page
 
 
 FATES = (
@@ -75,11 +74,11 @@ FATES = (
     "withdrawn",
     *(outcome.value for outcome in Outcome),
 )
-"""The names of the counts that a driver keeps per page type.
+"""The names of the counts that a driver keeps for each page type.
 
-`abandoned_waiting` counts the customers who left while their requests waited, and `withdrawn`
-counts the requests that were taken out of a queue for this reason. Every request that has arrived
-is dispatched, dropped, rejected or withdrawn, or still waits.
+`abandoned_waiting` counts customers who left while their requests waited; `withdrawn` counts
+requests that were taken out of a queue for this reason. A request that has arrived is dispatched,
+dropped, rejected or withdrawn, or still waits.
 """
 
 
@@ -93,7 +92,7 @@ class LoadSample:
 
 
 class Dispatch(NamedTuple):
-    """Give this waiting request to a worker now."""
+    """Give this waiting request to a worker."""
 
     id: int
 
@@ -106,8 +105,8 @@ class Drop(NamedTuple):
 
 
 class Reject(NamedTuple):
-    """Turn this request away with a rejection page, which gives a time after which the customer
-    should come back.
+    """Turn this request away with a rejection page, which says when the customer should
+    come back.
     """
 
     id: int
@@ -118,8 +117,8 @@ class Reject(NamedTuple):
 class Cancel(NamedTuple):
     """Stop this request.
 
-    A dispatched request may be stopped even if its customer is still there. The customer then gets
-    status 503, the attempt fails, and the work already done is lost. A completion event follows.
+    A dispatched request may be stopped even if its customer is still there: the customer gets
+    status 503, and a completion event follows.
 
     A waiting request may be stopped only after its customer has left; it is then withdrawn, and no
     event follows.
@@ -134,7 +133,7 @@ NOTHING: Verdicts = ()
 
 
 class BrokenPolicyError(RuntimeError):
-    """The error for a verdict that breaks the rules, which is always a fault in the policy."""
+    """The error for a verdict that breaks the rules; the policy is always at fault."""
 
 
 class Policy(Protocol):
@@ -142,8 +141,7 @@ class Policy(Protocol):
     turned away.
 
     A request without a verdict waits. After every event, the driver calls `workers_free` once if
-    workers are free and a request waits. The policy may dispatch at most one request for each free
-    worker. Requests that it does not dispatch wait for the next event.
+    workers are free and a request waits; the other requests wait for the next event.
     """
 
     name: str
@@ -153,8 +151,8 @@ class Policy(Protocol):
         ...
 
     def workers_free(self, time_s: float, free: int) -> Verdicts:
-        """Return at most `free` `Dispatch` verdicts; `free` is the number of workers that can start
-        now, at least 1.
+        """Return at most `free` `Dispatch` verdicts; `free`, the number of idle workers, is at
+        least 1.
         """
         ...
 
@@ -163,18 +161,17 @@ class Policy(Protocol):
         ...
 
     def abandonment(self, time_s: float, id: int) -> Verdicts:
-        """Handle the event that a customer has left whose request waits or is in service."""
+        """Handle the departure of the customer of a request that waits or is in service."""
         ...
 
     def withdraw(self, time_s: float, id: int) -> None:
-        """Remove a waiting request that the driver withdraws because its customer has left. The
-        driver calls this method only if the abandonment setting is `drop-queued` or `cancel`, after
-        the event `abandonment`.
+        """Remove a waiting request whose customer has left. The driver calls this method after
+        `abandonment`, and only if the abandonment setting is `drop-queued` or `cancel`.
         """
         ...
 
     def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:
-        """Handle a load report from the server, which arrives once per utilisation interval."""
+        """Handle the server's load report, which arrives once per utilisation interval."""
         ...
 
     def timer_due(self, time_s: float) -> Verdicts:
@@ -186,18 +183,18 @@ class Policy(Protocol):
         ...
 
     def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
-        """Take over the requests that waited under the previous policy, given oldest first, even if
-        they exceed the capacity. The driver calls this method once, before any event, when the
-        policy is switched during a run.
+        """Take over the requests that waited under the previous policy, in order of arrival, even
+        if they exceed the capacity. When the policy is switched during a run, the driver calls this
+        method once, before any event.
         """
         ...
 
     def waiting(self) -> Sequence[Request]:
-        """Return the waiting requests in order of arrival, the oldest first."""
+        """Return the waiting requests in order of arrival."""
         ...
 
     def snapshot(self) -> Mapping[str, object]:
-        """Return the policy's state as values that JSON can express: `discipline`, `queues` and its
-        metrics.
+        """Return the policy's state as values that JSON can express: `discipline`, `queues`, and
+        the policy's own metrics.
         """
         ...

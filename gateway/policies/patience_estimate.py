@@ -1,13 +1,12 @@
-"""The estimate of customers' patience, calculated from how requests end at a server.
+"""The estimate of customers' patience, calculated from the ends of requests at a server.
 
-Most requests are answered or turned away before their customers' patience ends. Such a request
-gives only a lower bound for the patience (the observation is censored). An estimate that uses only
-the customers who left would be too low. The earlier the other customers are turned away, the larger
-this error is. A limit on the wait that follows such an estimate would shrink towards 0.
+Most requests end before their customers' patience does, so their ages are only lower bounds
+(censored observations). An estimate from the other requests alone would be too low, and a limit on
+the wait that follows it would shrink towards 0.
 
-So this module uses the product-limit estimate (Kaplan and Meier, *Nonparametric estimation from
-incomplete observations*, JASA 53, 1958). At each age, the estimate takes the customers who were
-still present at this age, and uses the share of them who left at this age.
+The product-limit estimate avoids this (Kaplan and Meier, *Nonparametric estimation from incomplete
+observations*, JASA 53, 1958). For each age, it uses the share of the customers still present at
+this age who left at this age.
 """
 
 from collections.abc import Sequence
@@ -16,10 +15,9 @@ from itertools import accumulate
 STEP_S = 0.25
 """The width of the steps in which ages are counted, in paper seconds."""
 LONGEST_S = 120.0
-"""The highest age that is distinguished, in paper seconds; a higher age counts as this age."""
+"""The highest age, in paper seconds; a higher age counts as this age."""
 ENOUGH_LEFT = 20
-"""The minimum number of customers who left, each counted with its present weight, for an estimate.
-"""
+"""The minimum weight of the customers who left that an estimate needs."""
 REMEMBERED_FOR_S = 600.0
 """The age, in paper seconds, at which the weight of an observation has fallen to 1/e."""
 
@@ -27,24 +25,20 @@ _STEPS = int(LONGEST_S / STEP_S)
 
 
 class PatienceEstimate:
-    """Counts of the ages at which customers left and at which requests ended; old observations
-    fade.
-    """
+    """Counts of the ages at which customers left and requests ended; old observations fade."""
 
     def __init__(self) -> None:
         self._left = [0.0] * _STEPS
-        self._ended = [0.0] * _STEPS  # left, answered or turned away
+        self._ended = [0.0] * _STEPS  # customers who left or whose requests ended
 
     def left(self, age_s: float) -> None:
-        """Record that a customer closed the connection when its request was `age_s` old."""
+        """Record that a customer left when its request was `age_s` old."""
         step = _step(age_s)
         self._left[step] += 1.0
         self._ended[step] += 1.0
 
     def stayed(self, age_s: float) -> None:
-        """Record that a request was answered or turned away at this age, while its customer was
-        still present.
-        """
+        """Record that a request ended at this age while its customer was still present."""
         self._ended[_step(age_s)] += 1.0
 
     def fade(self, elapsed_s: float) -> None:
@@ -57,7 +51,7 @@ class PatienceEstimate:
 
     def quantile_s(self, share: float) -> float | None:
         """Return the age, in paper seconds, at which the share `share` (0 to 1) of the customers
-        has left; None while it is unknown.
+        has left; None while unknown.
 
         The result is rounded down to a multiple of STEP_S. It is LONGEST_S if fewer customers
         leave.
@@ -66,13 +60,13 @@ class PatienceEstimate:
         return None if ages_s is None else ages_s[0]
 
     def quantiles_s(self, shares: Sequence[float]) -> list[float] | None:
-        """Return the ages at which the given shares, in ascending order, have left; None while they
-        are unknown.
+        """Return the ages at which the given shares, in ascending order, have left; None while
+        unknown.
         """
         if sum(self._left) < ENOUGH_LEFT:
             return None
-        # Summed up from the longest age on: the sum of the others does not lose observations that
-        # have faded to almost 0, and no customer leaves at an age that none has reached.
+        # Summed from the longest age down: subtraction could lose observations that have almost
+        # faded, and let customers leave at an age that no customer has reached.
         at_risk = list(accumulate(reversed(self._ended)))[::-1]
         survive = 1.0
         ages_s: list[float] = []

@@ -10,12 +10,12 @@ from gateway.policies.interface import PAGES, Drop, Page, Request, Verdicts
 from gateway.policies.sheet import Parameter, Sheet
 
 LOWEST = 100
-"""The score of the lowest priority; the score of the highest priority is 1."""
+"""The score of the lowest priority; the highest priority has the score 1."""
 
 
 class PrioritisedRejection(LimitedLine):
-    """A policy that admits requests whose score is at most a level; the level falls with the cube
-    of the overload. The overload is 0 with up to `throttle_from` requests in the system, and 1 with
+    """A policy that admits requests whose score is at most a level, which falls with the cube of
+    the overload. The overload is 0 with up to `throttle_from` requests in the system, and 1 with
     `overloaded_at` or more.
     """
 
@@ -35,8 +35,8 @@ class PrioritisedRejection(LimitedLine):
 
     @property
     def overload_ratio(self) -> float:
-        """The overload from 0 to 1: it is 0 up to `throttle_from` requests in the system, then
-        rises linearly to 1 at `overloaded_at`.
+        """The overload: 0 with up to `throttle_from` requests in the system, then linear, 1 with
+        `overloaded_at` or more.
         """
         beyond = len(self._inside) - self._throttle_from
         return min(1.0, max(0.0, beyond / (self._overloaded_at - self._throttle_from)))
@@ -69,20 +69,16 @@ _SOURCE = (
 PRIORITISED_REJECTION = Sheet(
     name="prioritised-rejection",
     title="Prioritised rejection",
-    idea="The fuller the system, the more important a request must be to be admitted. The "
-    "least important requests are rejected first, and the most important requests only close "
-    "to complete overload.",
+    idea="The fuller the system, the more important a request must be to be admitted.",
     rule="overload = (requests in the system − throttle_from) / (overloaded_at − throttle_from), "
     "from 0 to 1; level = 100 × (1 − overload³); turn an arrival away if its priority score is "
     "above the level (1 is the most important score); serve the oldest",
     source=_SOURCE + ", service throttling",
-    deviations="The source calls the curve cubic and names some of its points: the level is in "
-    "the mid-90s at an overload of 35 %, about 50 at 80 % and about 10 at 95 %. At these "
-    "points, 100 × (1 − overload³) is 96, 49 and 14. The source measures overload by "
-    "concurrent requests and by error rates; this policy uses only concurrent requests, "
-    "because this shop has no error rates. A score depends only on the page; scores rise "
-    "evenly from the last page (1) to the first (100). The policy does not tell rejected "
-    "customers how often they may retry.",
+    deviations="The source calls the curve cubic, with a level in the mid-90s at an overload of "
+    "35 %, about 50 at 80 % and about 10 at 95 %; 100 × (1 − overload³) gives 96, 49 and 14. "
+    "The source measures overload by concurrent requests and error rates; this policy uses only "
+    "concurrent requests. A score depends only on the page; scores rise evenly from the last "
+    "page (1) to the first (100). Rejected customers do not learn how often they may retry.",
     parameters=(
         Parameter(
             "throttle_from",

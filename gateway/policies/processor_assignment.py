@@ -1,10 +1,8 @@
-"""The scheduling policy of the CPU manager (ECM), which assigns processors to applications.
+"""The scheduling policy of the CPU manager (ECM), which assigns processors to applications
+(edragon.txt, section 3.1.1).
 
-The module calculates the number of processors of each application (eq. 1), decides which processors
-are shared, and chooses the processors. A single function makes the decision, so that another
-scheduling policy needs only another function.
-
-Source: edragon.txt, section 3.1.1.
+The module calculates each application's number of processors (eq. 1), and chooses the processors,
+of which some are shared.
 """
 
 import math
@@ -15,8 +13,8 @@ from typing import Literal
 
 Sharing = Literal["both", "to-high", "none"]
 """The rule about which applications may share a processor. `both`: any two applications. `to-high`:
-only an application of lower priority gives half a processor to an application of higher priority.
-`none`: no applications.
+an application gives half a processor only to an application of higher priority. `none`: no
+applications.
 """
 
 
@@ -31,8 +29,8 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """An application's share of the processors: `whole` exclusive processors and, if there is a
-    `partner`, half of a processor that both share.
+    """An application's share: `whole` exclusive processors and, if there is a `partner`, half of a
+    processor that both share.
     """
 
     whole: int
@@ -52,17 +50,16 @@ class Share:
 def assign(wishes: Sequence[Wish], processors: int, sharing: Sharing = "both") -> dict[str, Share]:
     """Return the share A_i of every application; the sum of the shares is at most `processors`.
 
-    A_i = Round(P_i R_i N / Σ P_j R_j) (eq. 1), and never more than R_i. If the sum of all requests
-    is at most N, each application gets R_i. An R_i above N counts as N. Otherwise, a rush at one
-    application could take the only processor that another application needs.
+    A_i = Round(P_i R_i N / Σ P_j R_j) (eq. 1), and at most R_i. If all requests together are at
+    most N, each application gets R_i. An R_i above N counts as N; otherwise, a rush at one
+    application could take another application's only processor.
 
-    After rounding, the sum may be too large or too small. If it is too large, the application that
-    gained most by rounding gives up one processor. If it is too small, the application that lost
-    most gets one more.
+    If rounding makes the sum too large, the application that gained most gives up a processor. If
+    the sum is too small, the application that lost most gets another one.
 
-    Then some processors are shared in halves. Two equal applications share a processor if one of
-    them has one processor more than the other. An application that got all that it requested shares
-    a processor with an application that got less. An application shares at most one processor.
+    Then some processors are shared in halves. Two equal applications share one if one of them has a
+    processor more than the other. An application that got all that it requested shares one with an
+    application that got less. An application shares at most one processor.
 
     The order of `wishes` decides between equal applications. Raises ValueError if a name occurs
     twice, a priority is not above 0, or a number of processors is negative.
@@ -82,12 +79,10 @@ def assign(wishes: Sequence[Wish], processors: int, sharing: Sharing = "both") -
 def place(
     shares: Mapping[str, Share], cpus: Sequence[int], before: Mapping[str, frozenset[int]]
 ) -> dict[str, frozenset[int]]:
-    """Return the set of processors for each application. Applications keep their processors from
-    `before` as far as possible.
+    """Return the set of processors for each application, as similar as possible to `before`.
 
-    With two applications, only the necessary processors change. With more applications, sometimes
-    one more processor changes. The sets of two applications overlap only in the processor that they
-    share. Raises ValueError if `shares` need more processors than `cpus` contains.
+    Two sets overlap only in the processor that the two applications share. Raises ValueError if
+    `shares` need more processors than `cpus` contains.
     """
     free = set(cpus)
     placed: dict[str, set[int]] = {name: set() for name in shares}
@@ -100,7 +95,7 @@ def place(
         return set(before.get(name, ())) & free
 
     for one, other in sorted(tuple(sorted(str(name) for name in pair)) for pair in pairs):
-        # A processor that both had, or one of an application that has to give one up anyway.
+        # A processor that both had, or a processor of the application that must give one up anyway.
         spare = [
             cpu
             for name in sorted((one, other), key=lambda n: shares[n].whole - len(had(n)))
@@ -117,8 +112,8 @@ def place(
     missing = {}
     had_by = Counter(cpu for name in shares for cpu in had(name))
     for name, share in shares.items():
-        # First the processors that no other application had: a former partner may keep a shared
-        # one.
+        # First the processors that no other application had, so that a former partner may keep the
+        # shared processor.
         kept = sorted(had(name), key=lambda cpu: (had_by[cpu], cpu))[: share.whole]
         free.difference_update(kept)
         placed[name].update(kept)
@@ -140,12 +135,13 @@ def _check(wishes: Sequence[Wish], processors: int) -> None:
 
 
 def _whole(wishes: Sequence[Wish], processors: int) -> dict[str, int]:
-    """Return each application's number of processors by eq. (1), corrected so that the sum is
+    """Return each application's number of processors by eq. 1, corrected so that the sum is
     `processors`.
     """
     if sum(wish.requested for wish in wishes) <= processors:
         return {wish.application: wish.requested for wish in wishes}
-    # Only their ratios count; scaled to at most 1, no priority is too large for the product.
+    # Only the ratios of priorities count; scaled to at most 1, they cannot make the product
+    # overflow.
     highest = max(wish.priority for wish in wishes if wish.requested)
     weight = {
         wish.application: wish.priority / highest * min(wish.requested, max(1, processors))
@@ -181,8 +177,8 @@ def _whole(wishes: Sequence[Wish], processors: int) -> dict[str, int]:
 def _share_between_equals(
     wishes: Sequence[Wish], whole: dict[str, int], partner: dict[str, str], sharing: Sharing
 ) -> None:
-    """Let two equal applications share a processor if one of them has one processor more. Equal
-    applications have the same request and the same priority.
+    """Let two equal applications (same request, same priority) share a processor if one of them has
+    a processor more.
     """
     if sharing == "to-high":
         return
@@ -204,8 +200,8 @@ def _share_what_is_left_over(
     """Let applications that got all that they requested share a processor with applications that
     got less.
 
-    Among the applications that got less, the highest priority comes first; among those that share,
-    the lowest priority comes first.
+    The application of the highest priority that got less comes first; of the others, the lowest
+    priority shares first.
     """
     satisfied = {wish.application: whole[wish.application] == wish.requested for wish in wishes}
     takers = sorted(
@@ -230,7 +226,6 @@ def _share_what_is_left_over(
 def _has_less(
     equal: Wish, wish: Wish, whole: Mapping[str, int], partner: Mapping[str, str]
 ) -> bool:
-    """Return whether `equal` has the same request and priority as `wish`, but fewer processors."""
     return (equal.priority, equal.requested) == (wish.priority, wish.requested) and (
         whole[equal.application] + 0.5 * (equal.application in partner)
         < whole[wish.application] + 0.5 * (wish.application in partner)

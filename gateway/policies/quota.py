@@ -1,21 +1,19 @@
-"""The quota of new sessions in an ac-interval: its calculation (eq. 7), and the account of unused
-quota.
-
-The account carries fractions, unused quota and debts over to later intervals (SBAC, section 12).
+"""The quota of new sessions in an ac-interval (eq. 7), and the account of unused quota (SBAC,
+section 12).
 """
 
 from collections import deque
 from math import floor
 
-# A quota is a sum of fractions; ten times 0.1 is one session.
+# A quota is a sum of fractions: ten times 0.1 must be one session.
 _ROUNDING = 1e-9
 
 
 def sessions_rps(
     capacity_rps: float, session_length: float, load: float, rejection_cost: float = 1.0
 ) -> float:
-    """Return y of eq. 7, the number of sessions per second that a server can complete while it
-    rejects all other sessions.
+    """Return y of eq. 7: the sessions per second that a server can complete while it rejects all
+    other sessions.
 
     y = S_r (L − r Load) / (L (L − r)), with S_r = `capacity_rps`, L = `session_length` in requests,
     r = `rejection_cost` in requests; with r = 1, this is eq. 7. Like eq. 7, the formula follows
@@ -34,14 +32,13 @@ def sessions_rps(
 
 class QuotaAccount:
     """The account of the new sessions that may still be admitted in the present ac-interval.
-    Fractions of a session, and a debt from a quota that was too large, are kept without a time
-    limit. Whole sessions that an interval did not use may be used later, once the present quota is
-    used up; the oldest are used first. They are lost when their interval is no longer among the
-    last few intervals.
+    Fractions of a session, and the debt after a quota that was too large, are kept without a time
+    limit. Unused whole sessions of the last few intervals may be used once the present quota is
+    used up, the oldest first.
     """
 
     def __init__(self) -> None:
-        self.quota = 0.0  # of this interval alone; below 0 after a large correction
+        self.quota = 0.0  # of this interval only; below 0 after a large correction
         self._fresh = 0.0
         self._left_over = 0
         self._leftovers: deque[tuple[int, int]] = deque()  # (number of the interval, sessions)
@@ -57,7 +54,7 @@ class QuotaAccount:
         return self.left < 1 - _ROUNDING
 
     def begin(self, quota: float, leftover_intervals: int) -> None:
-        """Begin the next interval with `quota` new sessions and the unused sessions of the last
+        """Begin the next interval with `quota` new sessions, and the unused sessions of the last
         `leftover_intervals` intervals.
         """
         whole = self._whole_fresh
@@ -75,7 +72,7 @@ class QuotaAccount:
             self._take_leftovers(debt)
 
     def take(self, sessions: int = 1) -> None:
-        """Take `sessions` admitted sessions from the account. If it has fewer, the difference
+        """Take `sessions` admitted sessions from the account; if it contains fewer, the difference
         becomes a debt.
         """
         beyond = max(0, sessions - self._whole_fresh)

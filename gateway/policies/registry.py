@@ -1,4 +1,4 @@
-"""Functions that find a policy by its name and return its data sheet or create the policy."""
+"""Functions that return a policy's data sheet, or create the policy, by its name."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,28 +23,28 @@ from gateway.policies.sheet import Sheet
 
 
 def import_all() -> None:
-    """Import the module of every policy, so that no request has to wait for an import later."""
+    """Import the module of every policy, so that no request waits for an import later."""
     for entry in (*POLICIES.values(), *ADMISSIONS.values(), *CONNECTION_ADMISSIONS.values()):
         _module(entry)
 
 
 def sheet(name: str) -> Sheet:
-    """Return the data sheet of the queueing policy `name`; raise PolicyError, which lists the known
-    policies, if it is unknown.
+    """Return the data sheet of the queueing policy `name`; if it is unknown, raise PolicyError with
+    the known names.
     """
     return _sheet(find(name, POLICIES, "policy"))
 
 
 def admission_sheet(name: str) -> Sheet:
-    """Return the data sheet of the admission policy `name`; raise PolicyError, which lists the
-    known policies, if it is unknown.
+    """Return the data sheet of the admission policy `name`; if it is unknown, raise PolicyError
+    with the known names.
     """
     return _sheet(find(name, ADMISSIONS, "admission"))
 
 
 def connection_admission_sheet(name: str) -> Sheet:
-    """Return the data sheet of the connection admission policy `name`; raise PolicyError if it is
-    unknown.
+    """Return the data sheet of the connection admission policy `name`; if it is unknown, raise
+    PolicyError with the known names.
     """
     return _sheet(find(name, CONNECTION_ADMISSIONS, "connection_admission"))
 
@@ -56,8 +56,7 @@ def create(
     admission_parameters: Mapping[str, object] | None = None,
 ) -> Policy:
     """Return a new queueing policy combined with a new admission policy; omitted parameters have
-    their default values. Raises PolicyError for an unknown policy, an unknown parameter or an
-    invalid value; its field is `policy`, `parameters.<name>`, `admission` or
+    their defaults. Raises PolicyError for the field `policy`, `parameters.<name>`, `admission` or
     `admission_parameters.<name>`.
     """
     values = sheet(name).read(parameters)
@@ -77,9 +76,9 @@ def create_admission(name: str, parameters: Mapping[str, object]) -> Admission |
 def create_connection_admission(
     name: str, parameters: Mapping[str, object] | None = None
 ) -> ConnectionAdmission:
-    """Return a new connection admission policy; omitted parameters have their default values.
+    """Return a new connection admission policy; omitted parameters have their defaults.
 
-    Raises PolicyError; its field is `connection_admission` or
+    Raises PolicyError for the field `connection_admission` or
     `connection_admission_parameters.<name>`.
     """
     known = connection_admission_sheet(name)
@@ -91,7 +90,6 @@ def create_connection_admission(
 
 @contextmanager
 def _named(kind: str) -> Iterator[None]:
-    """Prefix the field of a PolicyError that is raised inside with the kind of policy."""
     try:
         yield
     except PolicyError as error:

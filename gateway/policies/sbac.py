@@ -1,4 +1,6 @@
-"""Session-based admission control by predicted utilisation: sbac, sbac-responsive, sbac-stable."""
+"""Session-based admission control by predicted utilisation: sbac, sbac-responsive and
+sbac-stable.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,13 +8,13 @@ from dataclasses import dataclass
 from gateway.policies.interface import LoadSample, Outcome, Reject, Request
 from gateway.policies.sheet import Parameter, Sheet
 
-# Times are sums of measured floats; times that are equal except for rounding count as equal.
+# Times that differ only by the rounding of floats count as equal.
 TOLERANCE_S = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class AcInterval:
-    """A finished ac-interval: its mean utilisation U_measured, and the time in paper seconds that
+    """A finished ac-interval: its mean utilisation U_measured, and the time, in paper seconds, that
     its samples cover.
     """
 
@@ -21,11 +23,10 @@ class AcInterval:
 
 
 class AcIntervals:
-    """An object that divides the stream of load samples into ac-intervals of about `ac_interval_s`.
-    An interval ends with the sample with which the covered time comes closest to `ac_interval_s`;
-    the difference is at most half the length of the sample. The tolerance is needed for live
-    samples, whose lengths vary, and for a slow shop, which sends one long sample. U_measured is the
-    mean of the samples, each weighted by the time that it covers.
+    """An object that divides the load samples into ac-intervals of about `ac_interval_s`. An
+    interval ends with the sample after which its length is closest to `ac_interval_s`, because the
+    lengths of live samples vary. U_measured is the mean of the samples, weighted by the time that
+    each covers.
     """
 
     def __init__(self, ac_interval_s: float) -> None:
@@ -34,7 +35,7 @@ class AcIntervals:
         self._busy_s = 0.0
 
     def sample(self, sample: LoadSample) -> AcInterval | None:
-        """Add a sample. Return the interval if the sample ends it, otherwise None."""
+        """Add a sample; return the interval if the sample ends it, otherwise None."""
         self._covered_s += sample.interval_s
         self._busy_s += sample.cpu_utilisation_ratio * sample.interval_s
         missing_s = self.ac_interval_s - self._covered_s
@@ -46,10 +47,10 @@ class AcIntervals:
 
 
 class UtilisationAdmission:
-    """A policy that rejects all new sessions of an ac-interval if the utilisation predicted for it
-    is above `ac_threshold`.
+    """A policy that rejects all new sessions of an ac-interval if its predicted utilisation is
+    above `ac_threshold`.
 
-    f(1) = ac_threshold, f(i+1) = (1 − weight) f(i) + weight U_measured(i)  (SBAC, section 7).
+    f(1) = ac_threshold, f(i+1) = (1 − weight) f(i) + weight U_measured(i) (SBAC, section 7).
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class UtilisationAdmission:
         self.admitted = 0
         self.rejected = 0
         self.aborted = 0
-        self.left: set[int] = set()  # in the system, counted when their customers left
+        self.left: set[int] = set()  # still in the system, but counted when their customers left
         self._intervals = AcIntervals(ac_interval_s)
 
     @property
@@ -91,9 +92,7 @@ class UtilisationAdmission:
         self.left.discard(id)
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
-        """Forget the request; its outcome does not matter, because the policy uses only the
-        utilisation.
-        """
+        """Forget the request, because this policy uses only the utilisation."""
         self.left.discard(id)
 
     def abandonment(self, time_s: float, id: int) -> None:
@@ -121,7 +120,6 @@ class UtilisationAdmission:
         }
 
     def _interval_over(self, time_s: float, over: AcInterval) -> None:
-        """Apply the ac-function at the boundary between two ac-intervals."""
         k = self.weight = self._next_weight(over)
         self.measured_utilisation_ratio = over.measured_utilisation_ratio
         self.predicted_utilisation_ratio = (
@@ -129,7 +127,7 @@ class UtilisationAdmission:
         ) * self.predicted_utilisation_ratio + k * over.measured_utilisation_ratio
 
     def _next_weight(self, over: AcInterval) -> float:
-        """Return k for the next ac-interval; in this class, k never changes."""
+        """Return k for the next ac-interval; here, k is constant."""
         return self.weight
 
     def _reject(self, request: Request) -> Reject:
@@ -175,7 +173,7 @@ COMMON = (AC_THRESHOLD, AC_INTERVAL_S, RETRY_AFTER_S)
 
 
 def ac_weight(meaning: str, default: float, source: str, *, low: float = 0.0) -> Parameter:
-    """Return the data sheet's entry for the weight k of the ac-function."""
+    """Return the parameter for the weight k of the ac-function."""
     return Parameter("ac_weight", default, "ratio", meaning, source, low, 1.0)
 
 
@@ -197,18 +195,18 @@ SBAC = Sheet(
     name="sbac",
     title="SBAC",
     idea=(
-        "A session that cannot be finished should not begin: under overload, only sessions in "
-        "progress are served."
+        "A session that cannot be finished should not begin: under overload, no new sessions "
+        "are admitted."
     ),
     rule=_rule("(1 − ac_weight) f(i) + ac_weight U_i"),
     source="SBAC, section 7 (ac-function), section 10 (weights between the two)",
     deviations=_INTERVALS,
     parameters=(
         ac_weight(
-            "k, the weight of the last ac-interval; the earlier intervals together have the "
+            "k, the weight of the last ac-interval; all earlier intervals together have the "
             "weight 1 − k",
             0.5,
-            "between responsive (1) and stable (0.1)",
+            "a value between responsive (1) and stable (0.1)",
         ),
         *COMMON,
     ),
@@ -216,8 +214,7 @@ SBAC = Sheet(
 SBAC_RESPONSIVE = Sheet(
     name="sbac-responsive",
     title="SBAC responsive",
-    idea="This form of SBAC uses only the last ac-interval, which leads to the fewest aborted "
-    "sessions.",
+    idea="SBAC with only the last ac-interval, which leads to the fewest aborted sessions.",
     rule=_rule("U_i (weight k = 1)"),
     source="SBAC, section 7 (ac-responsive)",
     deviations=_INTERVALS,
@@ -226,8 +223,7 @@ SBAC_RESPONSIVE = Sheet(
 SBAC_STABLE = Sheet(
     name="sbac-stable",
     title="SBAC stable",
-    idea="This form of SBAC has a long memory, so that an occasional burst does not lead to "
-    "rejections.",
+    idea="SBAC with a long memory: an occasional burst does not lead to rejections.",
     rule=_rule("0.9 f(i) + 0.1 U_i (weight k = 0.1)"),
     source="SBAC, section 7 (ac-stable)",
     deviations=_INTERVALS,
@@ -241,7 +237,7 @@ STABLE_WEIGHT = 0.1
 def sbac(
     *, ac_weight: float, ac_threshold: float, ac_interval_s: float, retry_after_s: float
 ) -> UtilisationAdmission:
-    """Return the policy SBAC with any weight k."""
+    """Return the policy SBAC with the weight k as a parameter."""
     return UtilisationAdmission(
         SBAC.name,
         ac_weight=ac_weight,

@@ -1,4 +1,4 @@
-"""The common part of the adaptive SBAC policies, which counts sessions."""
+"""The common part of the SBAC policies that count sessions."""
 
 from gateway.policies.interface import Outcome, Reject, Request
 from gateway.policies.sbac import AcInterval, UtilisationAdmission
@@ -6,7 +6,9 @@ from gateway.policies.session_census import SessionCensus
 
 
 class CountingAdmission(UtilisationAdmission):
-    """A policy that admits by predicted utilisation and keeps a census of the admitted sessions."""
+    """A policy that admits sessions by predicted utilisation, and keeps a census of the admitted
+    sessions.
+    """
 
     def __init__(
         self,

@@ -22,9 +22,9 @@ class HybridAdmission(CountingAdmission):
     without one.
 
     Ab(i) is the number of aborted requests and refused connections in ac-interval i. If Ab(i) > 0,
-    the weight becomes 1. If Ab has been 0 for a whole ac_cycle since the weight was last adjusted,
-    the weight falls by 0.1, but not below 0.1. The ac_cycle is inter_request_s × session_length,
-    measured as in section 12, or `ac_cycle_s` if this is not 0.
+    the weight becomes 1. Once Ab has been 0 for a whole ac_cycle since the last change, the weight
+    falls by 0.1, but not below 0.1. The ac_cycle is `ac_cycle_s` or, if this is 0, inter_request_s
+    × session_length, measured as in section 12.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class HybridAdmission(CountingAdmission):
         if 0 < ac_cycle_s < ac_interval_s:
             raise PolicyError(
                 "parameters.ac_cycle_s",
-                f"{ac_cycle_s:g} must be at least ac_interval_s, which is {ac_interval_s:g}",
+                f"{ac_cycle_s:g} is below ac_interval_s, which is {ac_interval_s:g}",
                 f"0 (measured) or at least {ac_interval_s:g}",
             )
         self._given_cycle_s = ac_cycle_s
@@ -89,8 +89,8 @@ class HybridAdmission(CountingAdmission):
 SBAC_HYBRID = Sheet(
     name="sbac-hybrid",
     title="SBAC hybrid",
-    idea="This form of SBAC becomes responsive when customers leave or are refused; otherwise "
-    "it returns to stable step by step.",
+    idea="SBAC that becomes responsive when customers leave or are refused, and otherwise "
+    "returns to stable step by step.",
     rule=(
         "as sbac, but the weight starts at ac_weight and changes. Ab(i) = aborted requests + "
         "refused connections of ac-interval i (ac_interval_s). If Ab(i) > 0, the weight "
@@ -102,10 +102,10 @@ SBAC_HYBRID = Sheet(
     deviations="The paper does not give the initial weight; here it is 1, the cautious end. "
     "Without ac_cycle_s, the cycle is inter-request time × session length, measured as in "
     "sbac-predictive; the weight does not fall before both are known. A closed connection "
-    "counts as an aborted request even if the customer tries again. ac-intervals and clients "
+    "counts as an aborted request, even if the customer retries. ac-intervals and clients "
     "without cookies are handled as in sbac.",
     parameters=(
-        ac_weight("k at the start", RESPONSIVE_WEIGHT, "the careful end", low=STABLE_WEIGHT),
+        ac_weight("k at the start", RESPONSIVE_WEIGHT, "the cautious end", low=STABLE_WEIGHT),
         Parameter(
             "ac_cycle_s",
             0.0,

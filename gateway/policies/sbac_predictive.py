@@ -1,5 +1,5 @@
-"""SBAC with a quota of new sessions instead of an on-off decision: sbac-predictive. The policy
-measures capacity and load, and calculates the quota of each ac-interval.
+"""SBAC with a quota of new sessions for each ac-interval: sbac-predictive. The policy measures
+capacity and load, and calculates the quota.
 """
 
 from collections import deque
@@ -16,23 +16,19 @@ from gateway.policies.sheet import Parameter, Sheet
 
 MEASURED_INTERVALS = 100
 """The number n of ac-intervals in the measured capacity: each new interval multiplies the weight of
-earlier intervals by 1 − 1/n.
+earlier ones by 1 − 1/n.
 """
 
 LEFTOVER_LIVES = log(2)
 """The time for which unused quota lasts, in mean session lives (ac_cycle).
 
-For geometric lengths this is the time after which half of the sessions admitted together have
-ended. It is also the longest time with which arrivals after a lull never lead to more sessions in
-progress than the server can serve. If sessions arrive at the rate (1 + a) y until the leftovers of
-w lives are used or lost, the share (1 + a) (1 − e^(−w / max(a, 1))) of this number is in progress.
-For w = ln 2, the share is at most 1.
+For geometric lengths, half of the sessions that were admitted together have ended after this time.
+It is also the longest time with which arrivals after a lull never lead to more sessions in progress
+than the server can serve.
 """
 
 REMEMBERED_INTERVALS = 10_000
-"""The maximum number of intervals before the first quota that are remembered; the newest intervals
-are kept.
-"""
+"""The maximum number of intervals before the first quota that are kept, the newest ones."""
 
 ROUNDING = 1e-9
 
@@ -40,9 +36,8 @@ ROUNDING = 1e-9
 class CapacityMeter:
     """A meter of S_r, the number of requests that a server processes per second of busy time.
 
-    It uses all ac-intervals whose utilisation is at least `measuring_utilisation`, and divides the
-    sum of their requests by the sum of their busy time (length × utilisation). So an interval with
-    one huge request has no more weight than its busy time.
+    S_r = sum of processed requests / sum of busy times (length × utilisation), over the
+    ac-intervals whose utilisation is at least `measuring_utilisation`.
     """
 
     def __init__(self, measuring_utilisation: float) -> None:
@@ -52,13 +47,11 @@ class CapacityMeter:
 
     @property
     def capacity_rps(self) -> float | None:
-        """S_r in requests per second; None until an interval with processed requests has been busy
-        enough.
-        """
+        """S_r in requests per second; None until an interval has been busy enough."""
         return self._processed / self._busy_s if self._processed > 0 else None
 
     def measure(self, over: AcInterval, processed: float) -> None:
-        """Add an ac-interval in which `processed` requests were processed, rejections included."""
+        """Add an ac-interval in which `processed` requests, rejections included, were processed."""
         if over.measured_utilisation_ratio >= self.measuring_utilisation:
             keep = 1 - 1 / MEASURED_INTERVALS
             self._processed = keep * self._processed + processed
@@ -67,18 +60,18 @@ class CapacityMeter:
 
 
 class PredictiveAdmission(CountingAdmission):
-    """A policy that admits only as many new sessions in each ac-interval as the server can
+    """A policy that admits in each ac-interval only as many new sessions as the server can
     complete.
 
     quota = y × ac_interval_s, where y is calculated by eq. 7 from the load of the previous
-    interval. Two numbers are added:
+    interval, plus two numbers:
 
     - a correction for the previous interval: the quota that y gives with its real load, minus the
       quota that it had;
     - the unused quota of the last intervals.
 
-    Until the capacity and the session length are known, the policy behaves like sbac-responsive. If
-    the mean life of a session must be measured, the policy also waits for this value.
+    Until capacity, session length and (if it must be measured) the mean life of a session are
+    known, the policy behaves like sbac-responsive.
     """
 
     def __init__(
@@ -105,13 +98,13 @@ class PredictiveAdmission(CountingAdmission):
         self.rejection_cost = rejection_cost
         self.planned_utilisation = planned_utilisation
         self.ac_interval_s = ac_interval_s
-        self.load: float | None = None  # of the newest ac-interval
+        self.load: float | None = None  # in the newest ac-interval
         self._given_capacity_rps = capacity_rps
         self._given_length = session_length
         self._given_leftover_s = leftover_s
         self._meter = CapacityMeter(measuring_utilisation)
         self._account = QuotaAccount()
-        self._allowed: float | None = None  # by y alone in this interval; None: ac-responsive
+        self._allowed: float | None = None  # from y alone, for this interval; None: ac-responsive
         self._beginnings: deque[int] = deque(maxlen=REMEMBERED_INTERVALS)
         self._arrivals = 0
         self._admitted_before = 0
@@ -122,20 +115,20 @@ class PredictiveAdmission(CountingAdmission):
 
     @property
     def capacity_rps(self) -> float | None:
-        """S_r in requests per second, given as a parameter or measured; None while unknown."""
+        """S_r in requests per second, given or measured; None while unknown."""
         return self._given_capacity_rps or self._meter.capacity_rps
 
     @property
     def session_length(self) -> float | None:
-        """L, the mean number of requests per session: measured, and combined with the given
-        estimate if there is one.
+        """L, the mean number of requests per session, measured and combined with the given
+        estimate, if any.
         """
         return self.census.session_length(self._given_length)
 
     @property
     def leftover_s(self) -> float | None:
-        """The time, in paper seconds, for which unused quota lasts: given as a parameter, or
-        LEFTOVER_LIVES mean session lives.
+        """The time, in paper seconds, for which unused quota lasts: a parameter, or LEFTOVER_LIVES
+        mean session lives.
         """
         between_s, length = self.census.inter_request_s, self.session_length
         if self._given_leftover_s:
@@ -187,7 +180,7 @@ class PredictiveAdmission(CountingAdmission):
         if self._allowed is None:
             self._start_quotas(y)
         else:
-            # A shop without reports for a long time leaves no more quota than may be left over.
+            # After a long time without reports, no more than the permitted unused quota is left.
             longest_s = self.ac_interval_s * (1 + self._leftover_intervals)
             correction = y * min(over.covered_s, longest_s) - self._allowed
             self._begin(y, correction)
@@ -197,8 +190,8 @@ class PredictiveAdmission(CountingAdmission):
         return int((self.leftover_s or 0.0) / self.ac_interval_s + ROUNDING)
 
     def _start_quotas(self, y: float) -> None:
-        """Begin the quotas as if y had always been in force and no session had begun before the
-        first interval.
+        """Begin the quotas as if y had always been in force, without sessions before the first
+        interval.
         """
         for admitted in chain(repeat(0, self._leftover_intervals), self._beginnings):
             self._begin(y, 0.0)
@@ -221,7 +214,7 @@ def _check_estimate(session_length: float, rejection_cost: float) -> None:
     if 0 < session_length <= max(1.0, rejection_cost):
         raise PolicyError(
             "parameters.session_length",
-            f"{session_length:g} requests must be more than the cost of a rejection and more "
+            f"{session_length:g} requests: must be more than the cost of a rejection, and more "
             f"than one request",
             f"0 (measured) or more than {max(1.0, rejection_cost):g}",
         )
@@ -230,8 +223,8 @@ def _check_estimate(session_length: float, rejection_cost: float) -> None:
 SBAC_PREDICTIVE = Sheet(
     name="sbac-predictive",
     title="SBAC predictive",
-    idea="This form of SBAC calculates how many sessions the server can finish, and admits at "
-    "most this number in each ac-interval, so that a burst is never admitted as a whole.",
+    idea="SBAC that admits in each ac-interval at most as many sessions as the server can "
+    "finish, so that a burst is never admitted as a whole.",
     rule="y = S_r (L − r Load) / (L (L − r)). S_r = planned_utilisation × capacity_rps, "
     "L = session_length, r = rejection_cost, Load = new sessions of the last ac-interval / "
     "(interval × S_r / L). The quota of an interval is the sum of three parts: "
@@ -244,21 +237,20 @@ SBAC_PREDICTIVE = Sheet(
     "sbac-responsive, with ac_threshold",
     source="SBAC, section 12, eq. 7 (r = 1), and its remark on inaccuracy and unused quota",
     deviations=(
-        "SesLength = C_r/C_s is measured whenever a session ends. C_s counts only sessions "
-        "that have ended by themselves: they have sent no request for 5 mean inter-request "
-        "times. If the customer comes back after all, the session no longer counts as ended. "
-        "The plain ratio counts sessions in progress and aborted sessions as if they were "
-        "complete. It is too low while there are many such sessions; with this ratio, the "
-        "policy would admit more sessions when more sessions are aborted. In the long run, "
-        "both ratios agree. The measured length is used only after 30 sessions have ended; a "
-        "given session_length has as much weight as 30 sessions. Load ≤ 1: y = S_r / L, "
+        "SesLength = C_r/C_s is measured whenever a session ends. C_s counts only sessions that "
+        "have ended by themselves: without a request for 5 mean inter-request times. The plain "
+        "ratio also counts aborted sessions and sessions in progress, and is too low while "
+        "there are many of them; the policy would then admit more sessions when more sessions "
+        "are aborted. In the long run, both ratios agree. The measured length is used only "
+        "after 30 sessions have ended; a given session_length has as much weight as 30 "
+        "sessions. Load ≤ 1: y = S_r / L, "
         "because no session needs to be rejected. Load ≥ L / r: y = 0. L ≤ r: y = S_r / L, "
         "because a rejection saves nothing. Eq. 7 counts a rejection as one request; "
-        "rejection_cost is 0 where a gateway answers for the server. The paper does not say "
-        "how long unused quota lasts. Here it lasts for ln 2 × inter-request time × L: an idle "
-        "server then fills up fast, but never has more sessions in progress than it can serve. "
-        "The paper does not say how quotas begin; here they start as if they had been in force "
-        "since the server was empty. ac-intervals and clients without cookies are handled as "
+        "rejection_cost is 0 if a gateway answers for the server. The paper does not define how "
+        "long unused quota lasts; here, ln 2 × inter-request time × L, so that an idle server "
+        "fills up fast, but never has more sessions in progress than it can serve. The paper "
+        "does not define the first quota; here, quotas start as if they had been in force since "
+        "the server was empty. ac-intervals and clients without cookies are handled as "
         "in sbac."
     ),
     parameters=(
@@ -314,8 +306,8 @@ SBAC_PREDICTIVE = Sheet(
             "leftover_s",
             0.0,
             "s",
-            "time for which unused quota can be used later; 0: ln 2 × the measured mean life "
-            "of a session; other values below ac_interval_s: unused quota is lost at once",
+            "time for which unused quota can be used later; 0: ln 2 × the measured mean life of "
+            "a session; other values below ac_interval_s: unused quota is lost",
             "SBAC, section 12 (“the last few ac-intervals”)",
             0.0,
             86_400.0,

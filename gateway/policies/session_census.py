@@ -1,17 +1,12 @@
-"""The census of a server's sessions: their length, and the time between their requests.
+"""The census of a server's sessions: their mean length, and the time between their requests (SBAC,
+section 12: C_r, C_s, inter-request time).
 
-The census has the counters of SBAC, section 12 (C_r, C_s, inter-request time), and decides when a
-session has ended.
+The paper's running ratio C_r/C_s is too low while most sessions are in progress, and when sessions
+are aborted. An overloaded server would then seem to have room for more sessions.
 
-The paper's running ratio C_r/C_s is too low while most sessions are still in progress. With a mean
-length of 50 requests and a think time of 5 s, the ratio is only half the true value after 500 s.
-Aborted sessions make it too low as well. An overloaded server would then seem to have room for more
-sessions, and more of them would be aborted.
-
-So in this module, a session counts in the denominator only once it has ended by itself, and C_r is
-read at that moment. The length is the number of requests processed until the last session ended,
-divided by the number of sessions ended by then. For geometric lengths, this estimate is unbiased,
-even if sessions are cut short. In the long run, without aborted sessions, it equals C_r/C_s.
+So here, a session counts in the denominator only once it has ended by itself, and C_r is read at
+that moment. For geometric lengths, this estimate is unbiased, even if sessions are cut short. In
+the long run, without aborted sessions, it equals C_r/C_s.
 """
 
 from collections import OrderedDict
@@ -19,16 +14,15 @@ from collections import OrderedDict
 from gateway.policies.interface import Outcome
 
 # A session has ended (the paper's T) after this number of mean inter-request times without a
-# request. One in e^5 exponential gaps is longer; a session that continues after all no longer
-# counts as ended.
+# request. One in e^5 exponential gaps is longer; if a session continues, it no longer counts as
+# ended.
 SILENCE_GAPS = 5
 
 ENOUGH_SESSIONS = 30
-"""The number of ended sessions that are needed to measure their mean length (standard error 18 %).
-"""
+"""The number of ended sessions that a measured mean length needs (standard error 18 %)."""
 
 REMEMBERED = 100_000
-"""The maximum number of remembered sessions, and of remembered requests; the oldest are forgotten
+"""The maximum number of sessions, and of requests, that are kept; the oldest are forgotten
 first.
 """
 
@@ -36,9 +30,7 @@ _PROCESSED = frozenset({Outcome.ANSWERED, Outcome.ORPHANED})
 
 
 class _Asked:
-    """A record of a session's request: its arrival time, C_r at this time, and whether it was
-    aborted.
-    """
+    """A session's request: its arrival time, C_r at this time, and whether it was aborted."""
 
     __slots__ = ("at_s", "is_aborted", "processed")
 
@@ -51,18 +43,17 @@ class _Asked:
 class SessionCensus:
     """Counts of the admitted sessions, their requests and how they end.
 
-    `remembered` limits the memory, however many session names clients invent; a forgotten session
-    counts as ended. A driver of an admission policy names every session from its first request on;
-    a request without a name does not belong to a session and is not counted.
+    `remembered` limits the memory; a forgotten session counts as ended. A request without a session
+    name is not counted as part of a session.
     """
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
         self.processed = 0  # all requests, with or without a session
         self.ended = 0
         self._remembered = remembered
-        self._under_way: OrderedDict[str, _Asked] = OrderedDict()  # the longest silent first
-        self._silent: OrderedDict[str, _Asked] = OrderedDict()  # over, as it seems
-        self._in_system: OrderedDict[int, _Asked] = OrderedDict()  # by the request's id
+        self._under_way: OrderedDict[str, _Asked] = OrderedDict()  # the longest inactive first
+        self._silent: OrderedDict[str, _Asked] = OrderedDict()  # sessions that seem to have ended
+        self._in_system: OrderedDict[int, _Asked] = OrderedDict()  # by request id
         self._processed_of_sessions = 0
         self._processed_until_end = 0
         self._gaps = 0
@@ -75,15 +66,15 @@ class SessionCensus:
 
     @property
     def inter_request_s(self) -> float | None:
-        """The mean time between two requests of a session (response time and think time) in paper
-        seconds; None before a session has sent its second request.
+        """The mean time between two requests of a session in paper seconds (response time + think
+        time); None before a session has sent its second request.
         """
         return self._gaps_s / self._gaps if self._gaps else None
 
     def session_length(self, estimate: float = 0.0) -> float | None:
         """Return the mean number of requests per session; None while fewer than ENOUGH_SESSIONS
-        have ended. If there is an `estimate` (above 0), it has as much weight as ENOUGH_SESSIONS
-        sessions, and the result is never None.
+        have ended. An `estimate` above 0 has as much weight as ENOUGH_SESSIONS sessions, and the
+        result is then never None.
         """
         measured = self._processed_until_end / self.ended if self.ended > 0 else None
         if estimate > 0:
@@ -94,7 +85,7 @@ class SessionCensus:
     # ---- events of every admitted request ------------------------------------------------------
 
     def request(self, time_s: float, id: int, session: str | None) -> None:
-        """Count a request that was admitted."""
+        """Count an admitted request."""
         if session is None:
             return
         asked = self._in_system[id] = _Asked(time_s, self._processed_of_sessions)
@@ -111,7 +102,7 @@ class SessionCensus:
             self._end_oldest()
 
     def request_ended(self, id: int, outcome: Outcome) -> None:
-        """Count the end of an admitted request, which was served or failed."""
+        """Count the end of an admitted request that was served or failed."""
         asked = self._in_system.pop(id, None)
         if outcome in _PROCESSED:
             self.processed += 1
@@ -127,10 +118,8 @@ class SessionCensus:
             asked.is_aborted = True
 
     def request_dropped(self, id: int) -> None:
-        """Record that a request left a queue without service: the queue was full, or the request
-        was withdrawn.
-
-        The request counts as aborted and has left the system.
+        """Record that a request left a queue without service: it was dropped or withdrawn, and
+        counts as aborted.
         """
         self.request_aborted(id)
         self._in_system.pop(id, None)

@@ -11,9 +11,9 @@ ParameterValue = int | float | dict[Page, float]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a policy; its values have the type of `default`. If this is a mapping, there
-    is one value for each page type, and an omitted page type keeps its default. `low` and `high`
-    are the smallest and the largest allowed value.
+    """A parameter of a policy, whose values have the type of `default`. If `default` is a mapping,
+    there is one value for each page type, and an omitted page type keeps its default. `low` and
+    `high` are the smallest and the largest allowed value.
     """
 
     name: str
@@ -33,18 +33,18 @@ class Parameter:
         return f"{'a whole number' if isinstance(self.default, int) else 'a number'} {span}"
 
     def read(self, given: object) -> ParameterValue:
-        """Check `given` and return it as a value of the parameter; raise PolicyError, which names
-        the field, if it is invalid.
+        """Return `given` as a checked value of the parameter; if it is invalid, raise PolicyError,
+        which names the field.
         """
         field = f"parameters.{self.name}"
         if isinstance(self.default, Mapping):
             if not isinstance(given, Mapping) or any(key not in set(Page) for key in given):
-                raise PolicyError(field, f"{given!r} does not fit", self.allowed)
+                raise PolicyError(field, f"{given!r} is invalid", self.allowed)
             numbers = {Page(key): self._number(f"{field}.{key}", v) for key, v in given.items()}
             return {**self.default, **numbers}
         number = self._number(field, given)
         if isinstance(self.default, int) and not isinstance(number, int):
-            raise PolicyError(field, f"{given!r} does not fit", self.allowed)
+            raise PolicyError(field, f"{given!r} is invalid", self.allowed)
         return number if isinstance(self.default, int) else float(number)
 
     def _number(self, field: str, given: object) -> int | float:
@@ -57,7 +57,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """The documentation of a policy; its `rule` uses the parameters' names as symbols."""
+    """The documentation of a policy; its `rule` contains the parameters' names as symbols."""
 
     name: str
     idea: str
@@ -66,14 +66,14 @@ class Sheet:
     deviations: str
     parameters: tuple[Parameter, ...] = ()
     needs_sessions: bool = False
-    """Whether the policy uses the session in a customer's cookie, so that the gateway must verify
-    sessions.
+    """Whether the policy uses the session in a customer's cookie, which the gateway must then
+    verify.
     """
     title: str = ""
     """The policy's name as its source spells it; if this is empty, pages show `name`."""
 
     def read(self, given: Mapping[str, object]) -> dict[str, ParameterValue]:
-        """Return the values of all parameters: those in `given`, and the defaults of all others.
+        """Return the values of all parameters: those in `given`, and the defaults of the others.
         Raises PolicyError for an unknown parameter or an invalid value.
         """
         known = {parameter.name: parameter for parameter in self.parameters}

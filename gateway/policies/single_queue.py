@@ -20,7 +20,7 @@ def _capacity(default: int, source: str) -> Parameter:
 
 
 class SingleQueue(IgnoringPolicy):
-    """A single queue for at most `capacity` requests; a full queue drops the arrival. The
+    """A single queue for at most `capacity` requests, which drops arrivals when it is full. The
     discipline is fixed, or `switch` chooses it: LIFO under overload, otherwise FIFO.
     """
 
@@ -94,7 +94,7 @@ SQ = Sheet(
 ALWAYS_FIFO = Sheet(
     name="always-fifo",
     title="Always-FIFO",
-    idea="SQ with the shorter queue that the paper's comparison of FIFO and LIFO uses.",
+    idea="SQ with a shorter queue, as in the paper's comparison of FIFO and LIFO.",
     rule="serve the oldest; drop an arrival when capacity requests wait",
     source="LIFO-Pri, section 3.1.1 (Always-FIFO)",
     deviations="none",
@@ -113,7 +113,8 @@ ALWAYS_LIFO = Sheet(
 LIFO_AT_OVERLOAD = Sheet(
     name="lifo-at-overload",
     title="LIFO-at-overload",
-    idea="While the CPU is not full, the oldest request comes first; when it is full, the newest.",
+    idea="Under normal load, the oldest request comes first; when the CPU is full, the newest "
+    "request.",
     rule="serve LIFO once the utilisation is above cpu_upper_threshold, and FIFO again once it is "
     "below cpu_lower_threshold; "
     "drop an arrival when capacity requests wait",

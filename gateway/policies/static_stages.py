@@ -57,7 +57,7 @@ class StaticStages(EightQueues):
 STATIC_STAGES = Sheet(
     name="static-stages",
     title="Static stages",
-    idea="This is 8Q-LIFO-Pri without its formula: the latest page always comes first.",
+    idea="8Q-LIFO-Pri without its formula: the latest page always comes first.",
     rule="dispatch only below the concurrency limit hands, from the queue of the latest page "
     "that has requests. Transaction queues are FIFO; browsing queues are LIFO once the "
     "utilisation is above cpu_upper_threshold, and FIFO again once it is below "

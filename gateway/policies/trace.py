@@ -1,8 +1,7 @@
-"""A policy's decision trace: functions that record its events and verdicts, write them to a file
-and replay them.
+"""A policy's decision trace: functions that record a policy's events and verdicts, write them to a
+file and replay them.
 
-No other module of the package uses files. This one reads and writes them (as JSON lines) only on
-request.
+This is the only module of the package that uses files.
 """
 
 import json
@@ -26,13 +25,13 @@ Said = tuple[object, ...]
 
 
 class TraceError(ValueError):
-    """The error for an invalid trace file; the message is one line with the file and its line."""
+    """The error for an invalid trace file; the message is one line that names the file and the
+    line.
+    """
 
 
 class Event(NamedTuple):
-    """One call of a policy: the name of its method, the arguments, and the verdicts that the policy
-    gave.
-    """
+    """One call of a policy: the method's name, the arguments, and the policy's verdicts."""
 
     name: str
     time_s: float
@@ -41,9 +40,7 @@ class Event(NamedTuple):
 
 
 def said(verdicts: Verdicts) -> tuple[Said, ...]:
-    """Return verdicts as plain values. Named tuples of different kinds can be equal; these values
-    are equal only if their kinds are equal, too.
-    """
+    """Return verdicts as plain values, which unlike named tuples differ if their kinds differ."""
     return tuple((_kind(verdict), *verdict) for verdict in verdicts)
 
 
@@ -99,14 +96,12 @@ class Recorded:
 
 
 def replay(events: Iterable[Event], policy: Policy) -> list[tuple[Said, ...]]:
-    """Pass the events to `policy`, and return its verdicts for each event, so that they can be
-    compared with the recorded verdicts.
-    """
+    """Pass the events to `policy`, and return its verdicts for each event."""
     return [said(getattr(policy, event.name)(event.time_s, *event.told) or ()) for event in events]
 
 
 def write(path: Path, events: Iterable[Event]) -> None:
-    """Write the events as JSON lines; times and ratios keep all their digits."""
+    """Write the events as JSON lines, with all digits of times and ratios."""
     with path.open("w", encoding="utf-8") as file:
         for event in events:
             row = {
@@ -119,7 +114,7 @@ def write(path: Path, events: Iterable[Event]) -> None:
 
 
 def read(path: Path) -> list[Event]:
-    """Read the events from a file that `write` wrote; raises TraceError for any other file."""
+    """Read the events from a file that `write` wrote; raise TraceError for any other file."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -135,7 +130,7 @@ def read(path: Path) -> list[Event]:
         except (KeyError, OverflowError, TypeError, ValueError) as error:
             raise TraceError(f"{path}:{number}: {_in_words(error)}") from None
         if len(events) > 1 and events[-1].time_s < events[-2].time_s:
-            raise TraceError(f"{path}:{number}: time_s: goes backwards")
+            raise TraceError(f"{path}:{number}: time_s: time must not go backwards")
     return events
 
 
@@ -154,7 +149,7 @@ def _plain(value: Any) -> Any:
 
 def _event(row: Any) -> Event:
     if not isinstance(row, dict):
-        raise TypeError("is no event")
+        raise TypeError("is not an event")
     name, told = row["event"], row["told"]
     if not isinstance(name, str) or name not in _READERS:
         raise ValueError(f"event: {name!r} is unknown; allowed: {', '.join(_READERS)}")
@@ -198,7 +193,7 @@ def _sample(value: Any) -> LoadSample:
 def _verdict(value: Any) -> Said:
     kind, id, *rest = value
     if _VERDICTS.get(kind) != len(rest):
-        raise ValueError(f"verdicts: {value!r} is none; allowed: {', '.join(_VERDICTS)}")
+        raise ValueError(f"verdicts: {value!r} is not a verdict; allowed: {', '.join(_VERDICTS)}")
     return (kind, _whole(id), *rest)
 
 

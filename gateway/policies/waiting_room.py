@@ -1,5 +1,5 @@
-"""A waiting room: a limited number of sessions is inside, and the next session enters when one has
-gone.
+"""A waiting room: a limited number of sessions is inside, and the next session enters when another
+has gone.
 """
 
 from collections import OrderedDict
@@ -14,20 +14,21 @@ _UNBOUNDED = 1 << 62
 
 
 class WaitingRoom(IgnoringPolicy):
-    """A policy that serves only the sessions inside the shop, in order of arrival of their
-    requests. Other sessions wait until there is room.
+    """A policy that serves only the sessions inside the shop, whose requests are in order of
+    arrival; other sessions wait.
 
-    A session counts as gone once it has sent no request for `idle_s` after its last answer; its
-    place is then free. A request without a session counts as a separate session that ends with its
-    answer.
+    A session counts as gone once it has sent no request for `idle_s` after its last answer. A
+    request without a session counts as a separate session, which ends with its answer.
     """
 
     def __init__(self, *, inside: int, idle_s: float) -> None:
         self.name = WAITING_ROOM.name
         self._places = inside
         self._idle_s = idle_s
-        self._silent_since_s: OrderedDict[str, float] = OrderedDict()  # the longest silent first
-        self._asking: dict[str, int] = {}  # sessions inside with requests that wait or are served
+        self._silent_since_s: OrderedDict[str, float] = OrderedDict()  # the longest inactive first
+        self._asking: dict[
+            str, int
+        ] = {}  # sessions inside that have requests waiting or in service
         self._session_of: dict[int, str] = {}
         self._door = Line(_UNBOUNDED)
         self._line = Line(_UNBOUNDED)
@@ -127,16 +128,15 @@ def _name(request: Request) -> str:
 WAITING_ROOM = Sheet(
     name="waiting-room",
     title="Waiting room",
-    idea="The shop has a doorkeeper: when it is full, a customer may enter only when another "
-    "customer leaves.",
-    rule="serve the requests of the sessions inside in order of arrival; while fewer sessions "
-    "than the parameter inside are inside, let further sessions enter in order of arrival; a "
-    "session counts as gone idle_s after its last answer",
+    idea="The shop has a doorkeeper: when the shop is full, a customer may enter only when "
+    "another customer leaves.",
+    rule="serve the requests of the sessions inside in order of arrival; while fewer than "
+    "inside sessions are inside, let further sessions enter in order of arrival; a session "
+    "counts as gone idle_s after its last answer",
     source="Cloudflare Waiting Room, documentation: total active users, session duration",
-    deviations="In Cloudflare's product, the session duration is 5 minutes and the limit is at "
-    "least 200 users; "
-    "customers here have no think time between pages, so both values would be far too large. A "
-    "waiting customer keeps a connection open instead of reloading a page.",
+    deviations="Cloudflare's session duration is 5 minutes, and its limit is at least 200 "
+    "users; both are far too large for customers without think time. A waiting customer keeps a "
+    "connection open instead of reloading a page.",
     parameters=(
         Parameter(
             "inside",

@@ -1,9 +1,8 @@
 """The balancer, which chooses one of the shop's processes for each request.
 
-A Python process cannot use more than one processor, so a shop that may be assigned P processors
-runs P processes. The number of processes that get requests equals the shop's present number of
-processors, but is at least 1. The other processes keep running, so that they can serve requests at
-once when they are needed.
+A Python process uses at most one processor, so a shop that may be assigned P processors runs P
+processes. Only as many of them get requests as the shop has processors at present, but at least
+one; the others stay ready.
 """
 
 from collections.abc import Sequence
@@ -18,8 +17,8 @@ class Processors:
 
     def __init__(self) -> None:
         self.assigned: float | None = None
-        """The number of processors (0, 0.5, 1, …); without a CPU manager it is None, and every
-        process gets requests.
+        """The number of processors (0, 0.5, 1, …); None without a CPU manager: every process then
+        gets requests.
         """
 
     def taking_part(self, processes: int) -> int:
@@ -31,7 +30,7 @@ class Processors:
 
 class Balance:
     """A balancer that sends each request to the process with the fewest requests in service, or to
-    the first of several such processes.
+    the first of these.
     """
 
     def __init__(self, pools: Sequence[Pool], processors: Processors) -> None:

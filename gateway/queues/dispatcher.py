@@ -1,7 +1,7 @@
 """The dispatcher, which drives the gateway's policy, counts the fates of requests, and informs an
 observer. It adds four things to `gateway.policies.driver`: a clock in paper seconds, a queue for
 events that arrive while an effect is carried out, counts by page type, and a switch of the policy
-that loses no request. It uses no sockets, no asyncio and no HTTP; effects go to its host.
+without a lost request. Its host carries out the effects.
 """
 
 from collections import Counter, deque
@@ -24,8 +24,8 @@ from gateway.policies.interface import (
 
 
 class Host(Protocol):
-    """The connection layer, whose methods carry out the dispatcher's decisions; they must not raise
-    errors.
+    """The connection layer, which carries out the dispatcher's decisions; its methods must not
+    raise errors.
     """
 
     def start(self, id: int) -> None:
@@ -35,7 +35,7 @@ class Host(Protocol):
         """Answer the request with a refusal; the dispatcher has removed it."""
 
     def cancel(self, id: int) -> None:
-        """Stop the work on the request; the host must call `finished` once the work has stopped."""
+        """Stop the work on the request; the host calls `finished` once the work has stopped."""
 
     def withdraw(self, id: int) -> None:
         """Remove the request from the queue without an answer, because its customer has left."""
@@ -45,8 +45,7 @@ class Witness(Protocol):
     """An observer that receives all events and must not influence them; its methods must not raise
     errors.
 
-    It receives each verdict when the verdict is carried out, and each event after the policy has
-    handled it.
+    It receives each verdict when it is carried out, and each event after the policy has handled it.
     """
 
     def arrival(self, time_s: float, request: Request) -> None: ...
@@ -68,13 +67,12 @@ class Witness(Protocol):
     def withdrawn(self, time_s: float, request: Request) -> None: ...
 
     def next_timer_s(self) -> float | None:
-        """Return the time at which the observer wants a call of `tick`."""
+        """Return the time at which the observer needs a call of `tick`."""
 
 
 class AtHand(NamedTuple):
-    """A record of all requests of a dispatcher at one moment.
-
-    The requests in `gone` still wait although their customers have left.
+    """A record of all requests of a dispatcher at one moment; the requests in `gone` wait although
+    their customers have left.
     """
 
     waiting: Sequence[Request]
@@ -85,10 +83,9 @@ class AtHand(NamedTuple):
 class Dispatcher:
     """A driver of one policy for a shop with `workers` workers.
 
-    The host calls `submit`, `finished`, `client_left`, `load_sample` and `tick`; the dispatcher
-    calls the host's methods, possibly before such a call returns. A call that the host makes from
-    within one of these methods is queued and handled later, so that a policy never receives an
-    event while it handles another event.
+    The host calls `submit`, `finished`, `client_left`, `load_sample` and `tick`. The dispatcher may
+    call the host's methods before such a call returns. If the host calls the dispatcher from within
+    one of these methods, the call is queued, so that the policy handles one event at a time.
     """
 
     def __init__(
@@ -145,9 +142,9 @@ class Dispatcher:
         self._handle(completion)
 
     def client_left(self, id: int, mode: Abandonment | None = None) -> None:
-        """Handle the event that a request's customer has left; ignore a request that has ended. The
+        """Handle the departure of a request's customer; ignored if the request has ended. The
         policy gets the event first. Then `mode` (by default `abandonment`) decides whether a
-        waiting request is withdrawn, and whether a request in service is cancelled.
+        waiting request is withdrawn, or a request in service is cancelled.
         """
 
         def abandonment(now_s: float) -> None:
@@ -179,7 +176,7 @@ class Dispatcher:
 
         def timer_due(now_s: float) -> None:
             wanted_s = self.policy.next_timer_s()
-            if wanted_s is not None and wanted_s <= due_s:  # otherwise the observer wanted the time
+            if wanted_s is not None and wanted_s <= due_s:  # otherwise the observer set this time
                 self._driver.timer_due(now_s)
             if self.witness is not None:
                 self.witness.tick(now_s, due_s)
@@ -193,8 +190,8 @@ class Dispatcher:
         return wanted_s if witness is None else earliest((wanted_s, witness.next_timer_s()))
 
     def switch(self, policy: Policy) -> None:
-        """Replace the policy; waiting requests continue to wait under the new policy. To the new
-        policy, customers who have already left seem to leave now.
+        """Replace the policy; waiting requests continue to wait. The new policy gets an abandonment
+        event for each customer who has already left.
         """
 
         def switching(now_s: float) -> None:
@@ -205,9 +202,8 @@ class Dispatcher:
         self._handle(switching)
 
     def take_over(self, others: AtHand) -> None:
-        """Take over the requests of another dispatcher; this dispatcher must not have any requests
-        yet. The policy adopts them as in `switch`. The host does not start requests in service a
-        second time.
+        """Take over the requests of another dispatcher, as in `switch`; this dispatcher must not
+        have any requests yet. Requests in service are not started a second time.
         """
 
         def taking_over(now_s: float) -> None:
@@ -246,8 +242,8 @@ class Dispatcher:
         return len(self._driver.in_service)
 
     def at_hand(self) -> AtHand:
-        """Return all waiting requests in order of arrival, all requests in service in order of
-        dispatch, and the ids of the waiting requests whose customers have left.
+        """Return all requests: the waiting ones in order of arrival, those in service in order of
+        dispatch, and the ids of waiting requests whose customers have left.
         """
         driver = self._driver
         return AtHand([*driver.waiting.values()], [*driver.in_service.values()], {*driver.gone})
@@ -257,8 +253,8 @@ class Dispatcher:
         return {page: {fate: n[fate] for fate in FATES} for page, n in self._counts.items()}
 
     def snapshot(self) -> Mapping[str, object]:
-        """Return the queue lengths by page type, the numbers of workers, the counts of fates and
-        the policy's snapshot.
+        """Return the queue lengths by page type, the number of workers, the counts of fates and the
+        policy's snapshot.
         """
         by_page = Counter(request.page for request in self._driver.waiting.values())
         return {
@@ -298,9 +294,8 @@ class _Places:
 
 
 class _Effects:
-    """The object that carries out a verdict: it counts the verdict, informs the observer, and calls
-    the host. It does not refer to the dispatcher, because a reference cycle would stay in memory
-    after its last use.
+    """The object that counts a verdict, informs the observer, and calls the host. It does not refer
+    to the dispatcher, because a reference cycle would stay in memory.
     """
 
     def __init__(self, host: Host, counts: Mapping[Page, Counter[str]]) -> None:
@@ -321,8 +316,8 @@ class _Effects:
         self._host.refuse(id, verdict)
 
     def rejected(self, now_s: float, number: int) -> None:
-        """Do nothing: the gateway answers rejected requests itself, so a rejection does not occupy
-        a worker of the shop.
+        """Do nothing: the gateway answers rejected requests itself, without a worker of the
+        shop.
         """
 
     def cancel(self, now_s: float, id: int) -> None:

@@ -1,6 +1,7 @@
 """The probe of the shop's load, which polls the shop's controller once per utilisation interval.
 
-The probe calculates the CPU utilisation. When the shop does not answer, it keeps the latest sample.
+The probe calculates the CPU utilisation. While the shop does not answer, it keeps the latest
+sample.
 """
 
 import asyncio
@@ -22,8 +23,8 @@ from gateway.policies.interface import LoadSample
 
 log = logging.getLogger("gateway.load")
 
-# A saturated shop answers late, and a late answer is still exact: it covers the whole time since
-# the one before. Closing the connection would only give the shop more to do.
+# The probe waits for a saturated shop: a late answer is still exact, because it covers the whole
+# time since the previous answer, and a new connection would be more work for the shop.
 LEAST_PATIENCE_S = 10.0
 _LEAST_PAUSE_S: Final = 0.02
 _ANSWER_BYTES: Final = 1 << 20
@@ -32,9 +33,7 @@ _NUMBERS: Final = ("time_s", "cpu_s", "cpus", "busy_workers")
 
 
 class ProbeError(Exception):
-    """The error raised when the controller does not give a usable status; the message is one
-    line.
-    """
+    """The error for a controller without a usable status; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +50,8 @@ class Status:
 
 
 def read_status(body: bytes) -> Status:
-    """Return the status in a controller's JSON answer; raise ProbeError, which names the field, if
-    a value is invalid.
+    """Return the status in a controller's JSON answer; if a value is invalid, raise ProbeError,
+    which names the field.
     """
     try:
         whole = plain_json.decoded(body, _MOST_VALUES)
@@ -72,8 +71,7 @@ def read_status(body: bytes) -> Status:
 def sample(before: Status, now: Status, interval_s: float) -> LoadSample | None:
     """Return the load between two answers, or None if the shop was restarted between them.
     Utilisation = Δcpu_s / (Δtime_s × cpus), in real seconds. `interval_s` is the time between the
-    answers in paper seconds. The caller must give it, because the time scale may have changed in
-    this time.
+    answers in paper seconds.
     """
     elapsed_s = now.time_s - before.time_s
     burnt_s = now.cpu_s - before.cpu_s
@@ -85,8 +83,7 @@ def sample(before: Status, now: Status, interval_s: float) -> LoadSample | None:
 class LoadProbe:
     """A poller over one persistent connection that passes each sample to `hand_over`.
 
-    If the shop is slow or does not run, samples are missing and `snapshot` shows the error, but the
-    gateway continues.
+    If the shop is slow or not running, samples are missing and `snapshot` shows the error.
     """
 
     def __init__(
@@ -110,7 +107,7 @@ class LoadProbe:
         self._before_at_s = 0.0
         self._newest: LoadSample | None = None
         self._newest_at_s = 0.0
-        self._error: str | None = "no sample has been requested yet"
+        self._error: str | None = "the shop has not been sampled yet"
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self.samples = 0
@@ -127,7 +124,7 @@ class LoadProbe:
         self.restart_interval()
 
     def restart_interval(self) -> None:
-        """Begin a new interval now, because the interval's length or the time scale has changed."""
+        """Begin a new interval now, after a change of its length or of the time scale."""
         self._changed.set()
 
     def start(self) -> None:
@@ -143,7 +140,7 @@ class LoadProbe:
         return self._newest
 
     def snapshot(self) -> dict[str, object]:
-        """Return the latest sample, its age in paper seconds, the controller's whole status, and
+        """Return the latest sample, its age in paper seconds, the controller's complete status, and
         the latest error.
         """
         known = self._newest
@@ -164,7 +161,7 @@ class LoadProbe:
         while True:
             await self._ask()
             pause_s = self._clock.real_s(self._interval_s)
-            # Samples are on a fixed grid; an interval that a slow shop missed is left out.
+            # Samples are on a fixed grid; a slow shop misses intervals.
             due_s = max(due_s + pause_s, time.monotonic() + min(_LEAST_PAUSE_S, pause_s))
             try:
                 async with asyncio.timeout(due_s - time.monotonic()):
@@ -197,8 +194,8 @@ class LoadProbe:
             self._error = fault
 
     def _handed_over(self, measured: LoadSample) -> str | None:
-        """Pass the sample on, and return the error that this raises, or None; polling continues in
-        any case.
+        """Pass the sample on; return the error that this raises, or None, so that polling
+        continues.
         """
         self.samples += 1
         self._newest = measured

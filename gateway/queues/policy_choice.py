@@ -1,6 +1,4 @@
-"""The choice of the queueing policy and the admission policy that are in force, with their
-parameters.
-"""
+"""The choice of the queueing policy and the admission policy, with their parameters."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -19,7 +17,7 @@ log = logging.getLogger("gateway")
 
 @dataclass(frozen=True, slots=True)
 class PolicyChoice:
-    """A choice of policies as the caller gave it; an omitted parameter has its default value.
+    """A choice of policies, in which an omitted parameter has its default value.
 
     `name` may be the path of a student's file; `file` is then its text.
     """
@@ -39,16 +37,16 @@ class PolicyChoice:
         admission_parameters: Mapping[str, object],
         source: str | None = None,
     ) -> "PolicyChoice":
-        """Return the choice. If `name` is a path, the choice contains `source` or, without it, the
-        text of that file.
+        """Return the choice. If `name` is a path, the policy's text is `source` or, without it,
+        read from the file.
 
         Raises PolicyError.
         """
         file = None
         if source is not None and not is_path(name):
-            allowed = "no text, or the path of a policy's file as `name`"
+            allowed = "omit the text, or give the path of a policy's file as `name`"
             raise PolicyError(
-                "source", f"only a policy from a file has a text, and {name} is not a path", allowed
+                "source", f"only a policy from a file has a text, but {name} is not a path", allowed
             )
         if is_path(name):
             file = (
@@ -63,8 +61,8 @@ class PolicyChoice:
 
     @property
     def needs_sessions(self) -> bool:
-        """Whether the policies need signed sessions: each session then has a name from its first
-        request on, and no other client can claim this name. The choice must be valid.
+        """Whether the policies need signed sessions, so that every request has a session that no
+        other client can claim. The choice must be valid.
         """
         return self.admission != NO_ADMISSION or self.sheet.needs_sessions
 
@@ -73,9 +71,8 @@ class PolicyChoice:
         limits: Limits = IN_THE_GATEWAY,
         on_fall_back: Callable[[FallBack], None] = lambda _: None,
     ) -> Policy:
-        """Return a new policy; raises PolicyError (`registry.create`). A student's policy takes a
-        tenth of a second to start. `on_fall_back` is called if the policy fails and FIFO replaces
-        it.
+        """Return a new policy; raises PolicyError (`registry.create`). `on_fall_back` is called
+        when FIFO replaces a student's policy that has failed.
         """
         chosen = (self.parameters, self.admission, self.admission_parameters)
         if self.file is None:
@@ -84,8 +81,8 @@ class PolicyChoice:
 
     def described(self) -> dict[str, object]:
         """Return the names and all parameters of the policies, ready for JSON; the choice must be
-        valid. A student's policy has the name of its file without `.py`. `file` and `sha256`
-        identify the file; `confinement` lists the layers of its confinement.
+        valid. `file` and `sha256` identify a student's file, and `confinement` lists the layers
+        that confine it.
         """
         file: dict[str, object] = {}
         if self.file:
@@ -105,8 +102,8 @@ class PolicyChoice:
 
     @property
     def label(self) -> str:
-        """Return the label `door-lifo+sbac (hands 4, sbac ac_weight 0.3)`: the policies' names and
-        the parameters that differ from their defaults.
+        """Return a label such as `door-lifo+sbac (hands 4, sbac ac_weight 0.3)`: the policies'
+        names and the parameters with other values than the defaults.
         """
         admission = registry.admission_sheet(self.admission)
         own = (("", self.sheet, self.parameters),)
@@ -134,13 +131,13 @@ def _in_words(value: ParameterValue, default: ParameterValue) -> str:
 
 
 class PolicyInForce:
-    """The policy in force, and the number of students' policies that failed and were replaced by
-    FIFO.
+    """The policy in force, and the number of students' policies that FIFO has replaced after a
+    failure.
     """
 
     def __init__(self, choice: PolicyChoice, own_policy_s: float) -> None:
-        """Begin with the policies in `choice`; a student's policy has `own_policy_s` real seconds
-        for each decision.
+        """Begin with the policies in `choice`; a student's policy may use `own_policy_s` real
+        seconds for each decision.
         """
         self.choice = choice
         self.fallbacks = 0

@@ -1,4 +1,4 @@
-"""The queues of requests that wait for a worker: the policy's queue for the eight pages, and the
+"""The queues in which requests wait for a worker: the policy's queue for the eight pages, and the
 bypasses.
 """
 
@@ -22,8 +22,8 @@ Observe = Callable[[Exchange, str], None]
 def _told(exchange: Exchange, tell: Callable[[], bool | None]) -> bool | None:
     """Pass a queue's decision to an exchange, and return the exchange's answer.
 
-    A fault in the gateway must not stop other requests: if the exchange raises an error, the
-    exchange is ended and the result is None.
+    If the exchange raises an error, it is ended and the result is None, because a fault must not
+    stop other requests.
     """
     try:
         return tell()
@@ -34,11 +34,10 @@ def _told(exchange: Exchange, tell: Callable[[], bool | None]) -> bool | None:
 
 
 class PolicyQueue:
-    """The queue for the eight pages. A policy decides which of its requests is served next and
-    which are refused.
+    """The queue for the eight pages, whose requests a policy dispatches or refuses.
 
-    `serve` sends a request to the shop. For metrics, `observe` is called with the fate's name and
-    the request whenever a request ends.
+    `serve` sends a request to the shop. `observe` is called with the fate's name and the request
+    whenever a request ends.
     """
 
     def __init__(
@@ -138,7 +137,7 @@ class PolicyQueue:
         self.set_timer()
 
     def switch(self, policy: Policy) -> None:
-        """Replace the policy; waiting requests continue to wait under the new policy."""
+        """Replace the policy; waiting requests continue to wait."""
         self.dispatcher.switch(policy)
         self.set_timer()
 
@@ -149,7 +148,7 @@ class PolicyQueue:
         self.set_timer()
 
     def set_timer(self) -> None:
-        """Set the timer again, because the policy or its observer may need another time now."""
+        """Set the timer again, because the policy or its observer may need another time."""
         due_s = self.dispatcher.next_timer_s()
         if due_s == self._timer_s:
             return
@@ -204,7 +203,7 @@ class BypassQueue:
         return self.in_service + len(self._waiting)
 
     def counts(self) -> dict[str, int]:
-        """Return the cumulative number of requests for each fate, as for the eight pages."""
+        """Return the number of requests since the start for each fate, as for the eight pages."""
         return {fate: self._fates[fate] for fate in FATES}
 
     def submit(self, exchange: Exchange) -> None:
@@ -224,7 +223,7 @@ class BypassQueue:
         self._observe(exchange, outcome)
         self.in_service -= 1
         if self._is_offering:
-            return  # a row of requests that end as they start must not grow the stack
+            return  # requests that end as soon as they start must not grow the stack
         self._is_offering = True
         try:
             while self._waiting and self.in_service < self._limit:

@@ -15,8 +15,8 @@ from gateway.tracing.traced_exchange import TracedExchange
 from gateway.tracing.tracer import Tracer
 
 OTHER: Final = "other"
-"""The name of the bypass to the shop, which gets the requests of no page type that no other bypass
-takes.
+"""The name of the bypass to the shop for requests that have no page type and match no other
+bypass.
 """
 ADS: Final = "ads"
 POLICY: Final = "policy"
@@ -25,8 +25,8 @@ POLICY: Final = "policy"
 
 @dataclass(frozen=True, slots=True)
 class Bypass:
-    """A bypass: a separate short queue for requests whose path begins with `prefix`. `name` names
-    it in counts. There is a pool of connections for each process that serves these requests.
+    """A bypass: a separate short queue for requests whose path begins with `prefix`. It has a pool
+    of connections for each process that serves these requests.
     """
 
     name: str
@@ -36,8 +36,8 @@ class Bypass:
 
 
 def queue_for(target: bytes, bypasses: Sequence[Bypass]) -> BypassQueue:
-    """Return the queue of the first bypass whose prefix matches the target (in origin form),
-    otherwise the last queue.
+    """Return the queue of the first bypass whose prefix matches the target (in origin form); if no
+    prefix matches, the last queue.
     """
     for one in bypasses:
         if target.startswith(one.prefix):
@@ -58,8 +58,8 @@ class Router:
         bypasses: Sequence[Bypass],
         tracer: Tracer | None = None,
     ) -> None:
-        """Create a router; `pages` is the policy's queue, for requests of the eight page types.
-        Without a tracer no request is traced.
+        """Create a router; `pages` is the policy's queue, for the eight page types. Without a
+        tracer, no request is traced.
         """
         self._rules = rules
         self._context = context

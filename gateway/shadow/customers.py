@@ -1,5 +1,8 @@
-"""The times at which customers leave in a shadow's world, also for requests that have already ended
-in the real world.
+"""The times at which customers leave in a shadow's world. A customer who leaves in the real world
+leaves in the shadow's world at the same time. If a request has ended in the real world but waits in
+the shadow's world, its customer's patience is unknown: it is one of AGES equally likely values
+above the request's present age. The patience is estimated from the requests of the real world
+(product-limit estimate); until there is an estimate, it is UNKNOWN_S.
 
 A customer who leaves in the real world leaves in the shadow's world at the same time. The real
 world may already have answered or refused a request that still waits in the shadow's world. It is
@@ -17,14 +20,10 @@ from gateway.policies.patience_estimate import PatienceEstimate
 
 AGES: Final = 16
 UNKNOWN_S: Final = 20.0
-"""The mean patience of LIFO-Pri's customers, which is distributed as 8 s + Exp(12 s), in paper
-seconds.
-"""
+"""The mean patience of LIFO-Pri's customers in paper seconds; the patience is 8 s + Exp(12 s)."""
 _SHARES: Final = [(number + 0.5) / AGES for number in range(AGES)]
 _GOLDEN: Final = (sqrt(5.0) - 1.0) / 2.0
-"""The golden ratio; the fractional parts of its multiples are spread evenly for any ids, without
-randomness.
-"""
+"""The golden ratio; the fractional parts of its multiples are spread evenly, without randomness."""
 
 
 class Customers:
@@ -35,11 +34,11 @@ class Customers:
         self._ages_s: list[float] = []
 
     def left(self, age_s: float) -> None:
-        """Record that a customer left when the age of its request was `age_s`."""
+        """Record that a customer left when its request was `age_s` old."""
         self._estimate.left(age_s)
 
     def stayed(self, age_s: float) -> None:
-        """Record that a customer was still waiting when its request was answered or refused."""
+        """Record that a customer was still waiting when its request ended."""
         self._estimate.stayed(age_s)
 
     def fade(self, elapsed_s: float) -> None:

@@ -1,10 +1,9 @@
-"""One shadow: a policy that receives all events and decides in a separate world, without effect on
+"""A shadow: a policy that receives all events and decides in a separate world, without effect on
 real requests.
 
-This world has separate waiting requests, requests in service and ended sessions. A second
-dispatcher drives the policy, as the gateway's dispatcher drives the acting policy, and the shop is
-a model (`shadow.shop`). The customers are the real customers, whose next requests follow from the
-acting policy's decisions.
+This world has separate waiting requests, requests in service and ended sessions, and a model of the
+shop (`shadow.shop`). A second dispatcher drives the policy. The customers are the real customers,
+whose next requests follow from the acting policy's decisions.
 
 - A session that the shadow refuses ends in the shadow's world; the verdict on its later requests is
   `absent`.
@@ -30,17 +29,15 @@ from gateway.shadow.shop import EXACT_S, Account, Decision, Deed, Needs, Thought
 from gateway.shadow.tally import Tally
 
 SESSIONS_REMEMBERED: Final = 10_000
-"""The maximum number of ended sessions that a shadow's world remembers; the oldest are forgotten
-first.
-"""
+"""The maximum number of ended sessions that a shadow's world remembers, the newest ones."""
 MOST_WAITING: Final = 100_000
-"""The maximum number of waiting requests in a shadow's world. Without this limit, a shadow that
-never refuses requests could fill the gateway's memory.
+"""The maximum number of waiting requests in a shadow's world, which protects the gateway's
+memory.
 """
 
 
 class ShadowError(Exception):
-    """The error raised when a shadow must end; the message is one line."""
+    """The error for a shadow that must end; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,7 @@ class RealWorld:
 
 
 class _Case:
-    """A request that waits in the shadow's world, or about which only one of the two policies has
+    """A request that waits in the shadow's world, or that only one of the two policies has
     decided.
     """
 
@@ -71,7 +68,7 @@ class _Case:
 
 class Shadow:
     """A shadow of the acting policy, whose decisions `policy` makes. Events must come in the order
-    of their times. Every method that receives an event may raise an error of the policy.
+    of their times. Every method that handles an event may raise the policy's error.
     """
 
     def __init__(self, policy: Policy, *, now_s: float, real: RealWorld) -> None:
@@ -80,8 +77,10 @@ class Shadow:
         self._shop = ThoughtShop(real.shop, real.needs, Account(now_s))
         self._cases: dict[int, _Case] = {}
         self._leaving: list[tuple[float, int]] = []  # a heap: (time of leaving, request id)
-        self._left: set[int] = set()  # ids whose customers have left here only
-        self.gone: OrderedDict[str, int] = OrderedDict()  # sessions, the request refused to them
+        self._left: set[int] = (
+            set()
+        )  # ids of requests whose customers have left only in the shadow's world
+        self.gone: OrderedDict[str, int] = OrderedDict()  # session → its refused request
         self.dispatcher = Dispatcher(
             policy, workers=real.acting.workers, clock_s=lambda: self._now_s, host=self
         )
@@ -100,11 +99,11 @@ class Shadow:
         return self.dispatcher.in_service
 
     def begin(self, deeds: Mapping[int, Deed]) -> None:
-        """Begin with the present state of the real world, as if the policies were switched now."""
+        """Begin with the present state of the real world, as after a switch of the policy."""
         others = self._real.acting.at_hand()
         for request in others.waiting:
             case = self._cases[request.id] = _Case(deeds[request.id])
-            if request.id in others.gone:  # nothing to compare any more
+            if request.id in others.gone:  # already decided: nothing left to compare
                 case.said, case.is_compared = case.deed.decision, True
         real_work_s = self._real.shop.work_at(self._now_s)
         for request in others.in_service:
@@ -113,8 +112,8 @@ class Shadow:
         self.dispatcher.take_over(others)
 
     def end(self) -> None:
-        """Release the policy and, if it has one, its process. No events may follow."""
-        del self.dispatcher  # they refer to each other, and would outlive their use
+        """Release the policy and its process, if any; no events may follow."""
+        del self.dispatcher  # they refer to each other, and would stay in memory
 
     # ---- events of the real world --------------------------------------------------------------
 
@@ -152,7 +151,7 @@ class Shadow:
 
     def load_sample(self, time_s: float, sample: LoadSample) -> None:
         """Pass the real shop's load to the policy, corrected for the difference between the real
-        and the modelled shop.
+        shop and the model.
         """
         self.run(time_s)
         account = self._shop.account
@@ -184,7 +183,9 @@ class Shadow:
         request, decision = deed.request, deed.decision
         assert decision is not None
         if decision.kind == "refused" and self.gone.get(request.session or "") == request.id:
-            del self.gone[request.session or ""]  # refused by both: its next requests count
+            del self.gone[
+                request.session or ""
+            ]  # both refused it: the session's next requests count
         case = self._cases.get(request.id)
         if case is not None:
             self._compare(case)
@@ -192,9 +193,7 @@ class Shadow:
             self._real_one_over(deed)
 
     def run(self, until_s: float) -> None:
-        """Advance the shadow's world to `until_s`: its shop finishes requests, and its customers
-        leave.
-        """
+        """Advance the shadow's world to `until_s`: requests end, and customers leave."""
         while self._leaving and self._leaving[0][0] <= until_s:
             time_s, id = heappop(self._leaving)
             time_s = max(self._now_s, time_s)
@@ -222,7 +221,7 @@ class Shadow:
     def cancel(self, id: int) -> None:
         if not self._shop.deed(id).is_in_service(self._now_s):
             self._end(self._now_s, id, Outcome.CANCELLED)
-        # otherwise it ends here when it ends in the real world
+        # otherwise it ends in the shadow's world when it ends in the real world
 
     def withdraw(self, id: int) -> None:
         self._say(id, "left")
@@ -236,7 +235,7 @@ class Shadow:
         self._now_s = until_s
 
     def _real_one_over(self, deed: Deed) -> None:
-        """Set the time at which the customer leaves in the shadow's world, because the request has
+        """Set the time at which the customer leaves in the shadow's world, after the request has
         ended in the real world.
         """
         id = deed.request.id
@@ -248,8 +247,8 @@ class Shadow:
         return id in self._shop or ((case := self._cases.get(id)) is not None and case.waits)
 
     def _undecided_left(self, id: int) -> None:
-        """Record the decision `left` for a request about which the shadow has not decided; the
-        request may stay in the queue.
+        """Record the decision `left` for a request that the shadow has not decided; the request may
+        stay in the queue.
         """
         case = self._cases.get(id)
         if case is not None and case.said is None:
@@ -264,7 +263,6 @@ class Shadow:
         self.dispatcher.finished(id, outcome or _outcome(deed, time_s, has_left=has_left))
 
     def _say(self, id: int, kind: str, reason: str = "") -> Deed:
-        """Record the shadow's decision, which may come after the customer has left."""
         case = self._cases[id]
         case.waits = False
         if case.said is None:

@@ -1,9 +1,8 @@
 """The shadows of a gateway: policies that receive all events, and whose verdicts have no effect.
 
-Together, the shadows are the dispatcher's observer: they receive every event after the acting
-policy has handled it. Without shadows the dispatcher has no observer. A shadow that raises an error
-is removed, and the reason is recorded. A shadow that never returns stops the gateway, as an acting
-policy would.
+The shadows are the dispatcher's observer: they receive every event after the acting policy has
+handled it. A shadow that raises an error is removed, and the reason is recorded. A shadow that
+never returns stops the gateway, as an acting policy would.
 """
 
 import logging
@@ -19,7 +18,7 @@ from gateway.shadow.shadow import RealWorld, Shadow, ShadowError
 from gateway.shadow.shop import Account, Decision, Deed, Needs
 
 MOST: Final = 8
-"""The maximum number of shadows; each shadow costs about as much CPU time as the acting policy."""
+"""The maximum number of shadows; each costs about as much CPU time as the acting policy."""
 
 log = logging.getLogger("gateway.shadows")
 
@@ -27,8 +26,8 @@ _WORK: Final = frozenset({Outcome.ANSWERED, Outcome.ORPHANED, Outcome.FAILED})
 
 
 class ShadowsError(Exception):
-    """The error raised when a shadow cannot be added or removed; it has a message of one line and
-    the allowed values.
+    """The error for a shadow that cannot be added or removed: a message of one line, and the
+    allowed values.
     """
 
     def __init__(self, message: str, allowed: str) -> None:
@@ -38,9 +37,7 @@ class ShadowsError(Exception):
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A shadow that was requested: `name` is unique, and `shadow` is None once the shadow has
-    failed.
-    """
+    """A requested shadow: `name` is unique, and `shadow` is None once the shadow has failed."""
 
     name: str
     described: Mapping[str, object]
@@ -70,7 +67,8 @@ class Shadows:
     def replace(self, wanted: Sequence[tuple[str, Mapping[str, object], Policy]]) -> None:
         """Run exactly these shadows from now on, each given as (name, description, new policy).
 
-        Shadows that already run continue. The caller must set the gateway's timer again.
+        Shadows that already run continue. Afterwards, the caller must set the gateway's timer
+        again.
         """
         now_s = self._caught_up_s()
         going = self._going()
@@ -82,11 +80,11 @@ class Shadows:
         )
 
     def add(self, name: str, described: Mapping[str, object], policy: Policy) -> None:
-        """Run one more shadow from now on; it replaces a failed shadow of the same name. Raises
-        ShadowsError if the shadow already runs or too many shadows run.
+        """Add a shadow; it replaces a failed shadow of the same name. Raises ShadowsError if the
+        shadow already runs or too many shadows run.
         """
         others = [entry for entry in self.entries if entry.name != name or entry.shadow is not None]
-        allowed = f"another choice, at most {MOST} at a time"
+        allowed = f"another policy, at most {MOST} shadows at a time"
         if name in self._going():
             raise ShadowsError(f"{name} is a shadow already", allowed)
         if len(others) >= MOST:
@@ -99,14 +97,13 @@ class Shadows:
         left = [entry for entry in self.entries if entry.name != name]
         if len(left) == len(self.entries):
             names = ", ".join(entry.name for entry in self.entries) or "none"
-            raise ShadowsError(f"{name} is not asked", names)
+            raise ShadowsError(f"{name} is not a shadow", names)
         self._caught_up_s()
         self._become(left)
 
     def figures(self) -> list[dict[str, object]]:
-        """Return each shadow's state, ready for JSON. A state contains `name`, `policy` (as
-        requested), `fault`, `waiting` and `in_service` in the shadow's world, and the numbers of
-        its tally.
+        """Return each shadow's state, ready for JSON: `name`, `policy` (as requested), `fault`,
+        `waiting` and `in_service` in the shadow's world, and the numbers of its tally.
         """
         self._catch_up(self._clock_s())
         return [
@@ -122,7 +119,7 @@ class Shadows:
         ]
 
     def disagreements(self) -> dict[str, list[dict[str, object]]]:
-        """Return the latest disagreements of each shadow by its name, the newest first."""
+        """Return each shadow's latest disagreements, the newest first, by the shadow's name."""
         return {
             entry.name: entry.shadow.tally.disagreements()
             for entry in self.entries
@@ -130,9 +127,7 @@ class Shadows:
         }
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return the number of requests for each shadow and result of the comparison; the keys are
-        (name, verdict).
-        """
+        """Return the number of requests for each (shadow's name, result of the comparison)."""
         return {
             entry.name: entry.shadow.tally.counts()
             for entry in self.entries
@@ -213,7 +208,7 @@ class Shadows:
         return {entry.name: entry for entry in self.entries if entry.shadow is not None}
 
     def _caught_up_s(self) -> float:
-        """Return the present time, after all events up to that time have been handled."""
+        """Handle all events up to the present time, and return this time."""
         now_s = self._clock_s()
         if not self.is_running:
             self._begin(now_s)
@@ -231,7 +226,7 @@ class Shadows:
         self._acting.witness = self if self.is_running else None
 
     def _begin(self, now_s: float) -> None:
-        """Begin with the present requests; the progress of those in service is unknown."""
+        """Begin with the present requests; the progress of requests in service is unknown."""
         self._real = Account(now_s)
         waiting, in_service, gone = self._acting.at_hand()
         self._real.in_service = len(in_service)
@@ -263,15 +258,14 @@ class Shadows:
             self._decide(time_s, deed, "left")
 
     def _decide(self, time_s: float, deed: Deed, kind: str, reason: str = "") -> None:
-        """Record the acting policy's decision about a request; only the first counts. The shadows
-        receive it after the event.
+        """Record the acting policy's first decision about a request; the shadows receive it after
+        the event.
         """
         if deed.decision is None:
             deed.decision = Decision(kind, time_s, self._acting.waiting, reason)
             self._decided.append(deed)
 
     def _settle(self) -> None:
-        """Pass on the decisions of an event, and remove the requests that it ended."""
         for deed in self._decided:
             self._tell(lambda shadow, deed=deed: shadow.acted(deed))  # type: ignore[misc]
         for id in self._over:
@@ -294,7 +288,9 @@ class Shadows:
             tell(shadow)
         except Exception as fault:
             is_known = isinstance(fault, ShadowError)
-            log.warning("the shadow %s is removed", entry.name, exc_info=not is_known)
+            log.warning(
+                "the shadow %s was removed because it failed", entry.name, exc_info=not is_known
+            )
             entry.fault = str(fault) if is_known else f"{type(fault).__name__}: {fault}"
             entry.shadow = None
             shadow.end()

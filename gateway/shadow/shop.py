@@ -1,13 +1,11 @@
-"""The shadow's model of the shop, which calculates when a request would finish that the real shop
-received later or never.
+"""The shadow's model of the shop, which calculates when a request ends that the real shop serves at
+another time or never.
 
 Both shops are modelled as one server whose CPU is shared by all requests in service (processor
-sharing), like LIFO-Pri's server (docs/simulator.md). So a policy that keeps eight requests in
-service gets each page sooner than a policy that keeps thirty requests in service, although both
-finish the same number of pages per second. With n requests in service, each request gets 1 /
-max(FILL, n) CPU seconds of work per second. The work that a request needs is known once the real
-shop has finished it. Until then, the model uses the mean work for its page type. If the real shop
-has spent more than this on the request and has not finished it, the request needs more work.
+sharing), like LIFO-Pri's server (docs/simulator.md). With n requests in service, each request gets
+1 / max(FILL, n) CPU seconds of work per second. The work of a request is known once the real shop
+has finished it; until then, the model uses the mean of its page type, or more if the real shop has
+already spent more.
 """
 
 from dataclasses import dataclass, field
@@ -17,30 +15,27 @@ from typing import Final, NamedTuple
 from gateway.policies.interface import Outcome, Page, Request
 
 BUSY_RATIO: Final = 0.714
-"""The share of its execution time in which a request needs the CPU; in the rest, it waits. (With
-this value, LIFO-Pri's ρ is 1 at 5.6 sessions per second.)
+"""The share of its execution time in which a request needs the CPU instead of waiting. With this
+value, LIFO-Pri's ρ is 1 at 5.6 sessions per second.
 """
 FILL: Final = 1.0 / BUSY_RATIO
-"""The number of requests in service that keep a CPU fully busy.
-
-While one request waits for the back end, another computes.
+"""The number of requests in service that keep a CPU fully busy, because one computes while another
+waits for the back end.
 """
 FIRST_GUESS_S: Final = 0.2501 * BUSY_RATIO
-"""The assumed CPU seconds of a request until one has been measured (LIFO-Pri's Table 2, weighted by
-its chain).
+"""The assumed CPU seconds of a request until one has been measured: LIFO-Pri's Table 2, weighted by
+its chain.
 """
 REMEMBERED: Final = 200
-"""The approximate number of latest requests that the mean of a page type covers."""
+"""The approximate number of latest requests in the mean of a page type."""
 EXACT_S: Final = 1e-6
-"""The difference, in seconds of work, below which two sums count as equal; rounding errors are far
-smaller.
-"""
+"""The difference, in seconds of work, below which two sums count as equal."""
 
 
 class Decision(NamedTuple):
-    """A decision about a request: its fate, the time of the decision `at_s`, and the number of
-    other requests that waited. `kind` is `served` (given to a worker), `refused`, or `left` (its
-    customer left before any decision).
+    """A decision about a request: its fate `kind`, the time `at_s`, and the number of other waiting
+    requests. `kind` is `served` (given to a worker), `refused`, or `left` (its customer left before
+    a decision).
     """
 
     kind: str
@@ -51,35 +46,31 @@ class Decision(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Deed:
-    """A request in the real world, with its progress in the real shop."""
+    """A request in the real world, and its progress in the real shop."""
 
     request: Request
     decision: Decision | None = None
     started_s: float | None = None
-    """The time at which the real shop received the request; the decision `left` may be earlier."""
+    """The time at which the real shop received the request; a decision `left` may be earlier."""
     from_work_s: float = 0.0
-    """The value of the real shop's account when the request was dispatched or first seen in
-    service.
-    """
+    """The real shop's account when the request was dispatched or first seen in service."""
     is_measured: bool = True
     """Whether the model has seen the request since its dispatch."""
     work_s: float | None = None
-    """The work that the request needed, known once the real shop has finished it."""
+    """The work of the request, known once the real shop has finished it."""
     outcome: Outcome | None = None
     ended_s: float | None = None
     has_left: bool = False
 
     def is_in_service(self, time_s: float) -> bool:
-        """Return whether the request was in the real shop at `time_s`, which must not be in the
-        future.
-        """
+        """Return whether the request was in the real shop at `time_s`, a time in the past."""
         if self.started_s is None or self.started_s > time_s:
             return False
         return self.ended_s is None or self.ended_s > time_s
 
 
 class Account:
-    """The account of a shop's work: the work in CPU seconds that each request in service has got
+    """The account of a shop's work: the work, in CPU seconds, that each request in service has got
     since the account was opened. All requests get the same work.
     """
 
@@ -88,11 +79,11 @@ class Account:
         self.at_s = now_s
         self.work_s = 0.0
         self.busy_s = 0.0
-        """The CPU's busy seconds since the account was opened."""
+        """The busy CPU seconds since the account was opened."""
         self._before = (now_s, 0.0, FILL)
 
     def advance(self, now_s: float) -> None:
-        """Update the account to `now_s`; call this before `in_service` changes."""
+        """Update the account to `now_s`, before `in_service` changes."""
         passed_s = now_s - self.at_s
         if passed_s <= 0.0:
             return
@@ -103,15 +94,15 @@ class Account:
         self.at_s = now_s
 
     def work_at(self, time_s: float) -> float:
-        """Return the value of the account at `time_s`, which must not be before the latest step."""
+        """Return the account at `time_s`, which must not be before the latest step."""
         if time_s >= self.at_s:
             return self.work_s + (time_s - self.at_s) / max(FILL, self.in_service)
         at_s, work_s, shares = self._before
         return work_s + (time_s - at_s) / shares
 
     def time_of(self, work_s: float) -> float:
-        """Return the time at which the account will reach `work_s` if `in_service` does not change;
-        it is never before `at_s`.
+        """Return the time at which the account will reach `work_s` if `in_service` does not change,
+        but at least `at_s`.
         """
         return self.at_s + max(0.0, work_s - self.work_s) * max(FILL, self.in_service)
 
@@ -129,9 +120,7 @@ class Needs:
         self._known[page] = (number, mean_s + (work_s - mean_s) / number)
 
     def of(self, page: Page) -> float:
-        """Return the mean work of the page type, or of all page types while that of the page type
-        is unknown.
-        """
+        """Return the mean work of the page type or, while that is unknown, of all page types."""
         if page in self._known:
             return self._known[page][1]
         total = sum(number for number, _ in self._known.values())
@@ -149,8 +138,8 @@ class _Serving:
 
 @dataclass(slots=True)
 class ThoughtShop:
-    """A model of the shop with the requests that a shadow has in service; `real` is the account of
-    the real shop.
+    """A model of the shop, with a shadow's requests in service; `real` is the account of the real
+    shop.
     """
 
     real: Account
@@ -158,13 +147,11 @@ class ThoughtShop:
     account: Account
     _serving: dict[int, _Serving] = field(default_factory=dict)
     _done: list[tuple[float, int]] = field(default_factory=list)
-    """A heap of pairs (value of the account at which the request is done, id); a pair is valid only
-    if `_serving` contains the same value.
+    """A heap of (account at which the request is done, id); a pair is valid only if `_serving`
+    contains the same value.
     """
     _late: dict[int, None] = field(default_factory=dict)
-    """The requests that need more than the mean work: the real shop has spent the mean on them
-    without finishing them.
-    """
+    """The requests on which the real shop has spent the mean work without finishing them."""
 
     def __contains__(self, id: int) -> bool:
         return id in self._serving
@@ -174,7 +161,7 @@ class ThoughtShop:
         return self._serving[id].deed
 
     def start(self, now_s: float, deed: Deed, got_s: float = 0.0) -> None:
-        """Put a request into service; `got_s` of its work is already done."""
+        """Put a request into service that has already got `got_s` of its work."""
         account = self.account
         account.advance(now_s)
         need_s = self.needs.of(deed.request.page) if deed.work_s is None else deed.work_s
@@ -184,9 +171,7 @@ class ThoughtShop:
         account.in_service += 1
 
     def real_one_done(self, deed: Deed) -> None:
-        """Set the work of a request in service to the amount that was measured when the real shop
-        finished it.
-        """
+        """Set the work of a request in service to the amount measured in the real shop."""
         id = deed.request.id
         serving = self._serving[id]
         if deed.work_s is not None:
@@ -194,7 +179,7 @@ class ThoughtShop:
             self._set_done(id, serving.from_work_s + deed.work_s)
 
     def end(self, now_s: float, id: int) -> Deed:
-        """Remove a request from service, whether or not it is done."""
+        """Remove a request from service, finished or not."""
         self.account.advance(now_s)
         self.account.in_service -= 1
         self._late.pop(id, None)
@@ -202,7 +187,7 @@ class ThoughtShop:
 
     def next_done(self, until_s: float) -> tuple[float, int] | None:
         """Return (time, id) of the next request that is done by `until_s`, the present time, or
-        None. Call `end` for this request before the next call.
+        None. Call `end` for it before the next call.
         """
         account = self.account
         until_work_s = account.work_at(until_s)

@@ -1,5 +1,5 @@
-"""The comparison of a shadow's decisions with those of the acting policy: counts, time differences,
-and the latest disagreements.
+"""The comparison of a shadow's decisions with the acting policy's decisions: counts, time
+differences, and the latest disagreements.
 """
 
 from collections import Counter, deque
@@ -10,23 +10,23 @@ from gateway.policies.interface import PAGES, Page, Request
 from gateway.shadow.shop import Decision
 
 SAME_WITHIN_S: Final = 0.5
-"""The maximum difference, in paper seconds, between two start times that count as the same; it is
-about twice the service time of a mean page.
+"""The maximum difference, in paper seconds, between two start times that count as equal: about
+twice the service time of a mean page.
 """
 KEPT: Final = 20
-"""The maximum number of disagreements that are kept; the oldest are forgotten first."""
+"""The maximum number of kept disagreements, the newest ones."""
 
 VERDICTS: Final = (
-    "same",  # both served within SAME_WITHIN_S, both refused, or its customer left both queues
+    "same",  # both served within SAME_WITHIN_S, both refused, or the customer left both queues
     "earlier",  # both served, the shadow earlier
     "later",  # both served, the shadow later
-    "would_refuse",  # the shadow refused what was served, or was left
-    "would_serve",  # the shadow served what was refused, or was left
-    "would_lose",  # its customer left before the shadow had decided; it was served or refused
-    "absent",  # not decided: the shadow had refused its session an earlier page
+    "would_refuse",  # the shadow refused a request that was served or whose customer left
+    "would_serve",  # the shadow served a request that was refused or whose customer left
+    "would_lose",  # served or refused, but the customer left before the shadow had decided
+    "absent",  # not decided: the shadow had refused an earlier page of the session
 )
-"""The possible results when the shadow's decision about a request is compared with the acting
-policy's decision.
+"""The possible results of comparing the shadow's decision about a request with the acting policy's
+decision.
 """
 
 _BY_SAID: Final[Mapping[str, str]] = {
@@ -37,7 +37,7 @@ _BY_SAID: Final[Mapping[str, str]] = {
 
 
 def verdict(acted: Decision, said: Decision) -> str:
-    """Return the result, one of VERDICTS, of comparing both policies' decisions about a request."""
+    """Return the result, one of VERDICTS, of comparing the two decisions about a request."""
     if acted.kind != said.kind:
         return _BY_SAID[said.kind]
     if said.kind == "served" and abs(said.at_s - acted.at_s) > SAME_WITHIN_S:
@@ -57,7 +57,7 @@ class Tally:
         self._disagreements: deque[tuple[Request, str, Decision, Decision]] = deque(maxlen=KEPT)
 
     def add(self, request: Request, acted: Decision, said: Decision) -> None:
-        """Count a request about which both policies have decided."""
+        """Count a request that both policies have decided."""
         found = verdict(acted, said)
         self._verdicts[request.page][found] += 1
         if found == "same":
@@ -77,9 +77,9 @@ class Tally:
     def figures(self) -> dict[str, object]:
         """Return the metrics, ready for JSON.
 
-        `asked` is the number of requests, and `agrees_ratio` the share of them for which the
-        shadow decided as the acting policy (None before the first request). `verdicts`, and the
-        means `earlier_s` and `later_s`, follow. `pages` has the same numbers for each page type.
+        `asked` is the number of requests. `agrees_ratio` is the share of them with the same
+        decision (None before the first request). `verdicts`, `earlier_s` and `later_s` (means)
+        follow. `pages` has the same numbers for each page type.
         """
         return {
             "since_s": self.since_s,
@@ -98,8 +98,8 @@ class Tally:
         }
 
     def disagreements(self) -> list[dict[str, object]]:
-        """Return the latest disagreements, the newest first. Each contains `id`, `page`, `is_new`,
-        `attempt`, `arrived_s` and `verdict`. `acted` and `said` contain the policy's decision, its
+        """Return the latest disagreements, the newest first: `id`, `page`, `is_new`, `attempt`,
+        `arrived_s`, `verdict`, and the decisions `acted` and `said`. A decision has its kind, its
         delay in seconds, the number of waiting requests, and the reason.
         """
         return [

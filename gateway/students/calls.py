@@ -1,5 +1,5 @@
-"""The calls of a student's policy, sent as messages to the process or page that has loaded it: a
-confined process (`process.Child`) or a visitor's browser.
+"""The calls of a student's policy, as messages to the confined process (`process.Child`) or the
+visitor's browser that has loaded it.
 """
 
 from abc import ABC, abstractmethod
@@ -17,8 +17,8 @@ T = TypeVar("T")
 
 
 class MisbehavedError(Exception):
-    """The error for a policy that raised an error, answered too late, ended or gave an invalid
-    answer; the message is one line.
+    """The error for a policy that failed, ended, answered too late or gave an invalid answer; the
+    message is one line.
     """
 
 
@@ -29,27 +29,23 @@ class Calls(ABC):
 
     sheet: Sheet
     timer_s: float | None = None
-    """The time at which the policy's timer is due, in paper seconds; None means never. It is valid
-    once the policy has been created.
+    """The time, in paper seconds, at which the policy's timer is due; None means never. Valid once
+    the policy has been created.
     """
     ignores: frozenset[str] = frozenset()
-    """The events that the policy does not receive, because it ignores them."""
+    """The events that the policy ignores, and therefore does not receive."""
     end: Callable[[], object]
-    """A function that ends the process or page that has loaded the policy; harmless when
-    repeated.
-    """
+    """A function that ends the policy's process or page; repeated calls are harmless."""
 
     @abstractmethod
     def begin(self, message: object, what: str, most: Most = wire.ABOUT_NONE) -> Any:
-        """Return the answer to a message that is part of the start; all such messages share one
-        time limit.
+        """Return the answer to a message during the start; the time limit covers the
+        whole start.
         """
 
     @abstractmethod
     def decision(self, message: object, what: str, reader: Callable[[object], T], most: Most) -> T:
-        """Return the answer to a message, as `reader` reads it; a request may be waiting for the
-        answer.
-        """
+        """Return the answer to a message, read by `reader`, for which a request may be waiting."""
 
     @abstractmethod
     def cpu_s(self) -> float:
@@ -90,14 +86,14 @@ class Calls(ABC):
 
 
 def unfaulty(answer: Any) -> Any:
-    """Return an answer; raises MisbehavedError for a `fault`."""
+    """Return an answer unchanged; raise MisbehavedError if it contains a `fault`."""
     if type(answer) is dict and "fault" in answer:
         raise MisbehavedError(printable(answer["fault"]))
     return answer
 
 
 def read(reader: Callable[[object], T], value: object) -> T:
-    """Return an answer as `reader` reads it."""
+    """Return an answer as read by `reader`; raise MisbehavedError if it is invalid."""
     try:
         return reader(value)
     except wire.WireError as fault:

@@ -1,7 +1,7 @@
 """The child process, in which a confined student's policy answers one event after another.
 
-It loads the modules that a policy may import, and runs the policy. Only `confinement` protects the
-machine, because the policy's code can change everything else in this process.
+Only `confinement` protects the machine, because the policy's code can change everything else in
+this process.
 """
 
 import importlib
@@ -23,7 +23,7 @@ class _Line:
         self._received = b""
 
     def receive(self) -> Any:
-        """Return the next message; end the process when the gateway closes the connection."""
+        """Return the next message; end the process when the gateway has closed the connection."""
         (length,) = wire.HEAD.unpack(self._bytes(wire.HEAD.size))
         return json.loads(self._bytes(length))
 
@@ -43,13 +43,13 @@ class _Line:
 
 
 def main(descriptor: int, parent: int) -> None:
-    """Serve the gateway at the other end of `descriptor` until the gateway closes it, or read one
-    file.
+    """Serve the gateway at the other end of `descriptor` until it closes the connection, or read
+    one file.
     """
     _import_all()
     line = _Line(descriptor)
     holding = confinement.confine(**line.receive(), parent=parent)
-    line.send(wire.packed(holding))  # sent before a policy could fake it
+    line.send(wire.packed(holding))  # sent before the policy's code could forge it
     order, name, text = line.receive()
     if order == "read":
         line.send(wire.packed(wire.impurities_said(loaded.impurities(text))))
@@ -67,4 +67,4 @@ def _import_all() -> None:
         importlib.import_module(name)
     for found in pkgutil.iter_modules(gateway.policies.__path__, "gateway.policies."):
         importlib.import_module(found.name)
-    traceback.format_exception_only(SyntaxError(""))  # imports modules on first use
+    traceback.format_exception_only(SyntaxError(""))  # this call imports further modules

@@ -1,13 +1,12 @@
-"""The confinement of a process: it gives up its access to files, the network, other processes and
-further memory, and the rights of its account.
+"""The confinement of a process: it loses access to files, the network, other processes and further
+memory, and the rights of its account.
 
-`confine` confines a policy. `confine_tests` confines the tests of a policy, which import modules
-while they run and therefore need some files. Each layer works independently. If the kernel does not
-allow a layer, the other layers still protect, and the result omits this layer. Without the layers
-in `NEEDED`, no policy runs.
+`confine` is for policies. `confine_tests` is for tests of a policy, which need some files. The
+layers are independent: if the kernel does not support a layer, the others still protect, and the
+result omits it. Without the layers in `NEEDED`, no policy runs.
 
-By then, the interpreter has loaded everything it needs; afterwards it cannot open any file, not
-even its own. This runs in the child, once, before the child reads a line of the policy.
+The child calls this once, before it reads a line of the policy. Afterwards, the interpreter cannot
+open any file.
 """
 
 import contextlib
@@ -39,7 +38,7 @@ LAYERS: Final = {
 }
 """The effect of each layer, by the layer's name."""
 NEEDED: Final = ("limits", "seccomp")
-"""The layers that a policy requires; without them, it could fill the machine's memory or use the
+"""The layers without which a policy does not run: it could fill the machine's memory or use the
 rights of its account.
 """
 
@@ -55,15 +54,13 @@ OF_TESTS: Final = {
 }
 """The effect of each layer around tests, by the layer's name."""
 NEEDED_BY_TESTS: Final = ("privileges", "capabilities", "landlock", "limits", "seccomp")
-"""The layers that tests require, because otherwise they could read every file of the account that
-runs them.
-"""
+"""The layers without which tests do not run: they could read every file of the account."""
 _OPEN_FILES: Final = 64
 
 
 def confine(*, cpu_s: int, memory_bytes: int, parent: int) -> dict[str, str]:
-    """Apply every layer and return those in force, by name; `parent` is the parent's process id.
-    Exits at once if the parent has already ended.
+    """Apply every layer and return the names and effects of those in force. `parent` is the
+    parent's process id; if the parent has already ended, this process exits.
     """
     return _applied(
         ("oom", _first_to_go),
@@ -86,9 +83,8 @@ def confine_tests(
     writable: Iterable[str],
 ) -> dict[str, str]:
     """Apply the layers for tests, which may read the given paths and write files of at most
-    `file_bytes`. The account does not change, because another account often cannot read the
-    interpreter. Without capabilities, signals and access to other processes' files, root's account
-    has no special power.
+    `file_bytes`. The account stays the same, because another account often cannot read the
+    interpreter.
     """
     return _applied(
         ("oom", _first_to_go),
@@ -117,7 +113,7 @@ def _first_to_go() -> str:
 
 def _another_account() -> str:
     if os.geteuid() != 0:
-        return "not root's"
+        return "not for root"
     try:
         entry = pwd.getpwnam("nobody")
         name, uid, gid = entry.pw_name, entry.pw_uid, entry.pw_gid
@@ -130,7 +126,7 @@ def _another_account() -> str:
 
 
 def _with_parent(parent: int) -> str:
-    # After the change of account, which clears it.
+    # After the change of account, which would clear this setting.
     _prctl(_PR_SET_DUMPABLE, 0)
     done = _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:

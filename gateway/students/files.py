@@ -1,5 +1,5 @@
-"""The files of students' policies: a path names a file, and the digest of its content identifies
-it. This module checks the names, reads the files, and finds a text again by its digest.
+"""The files of students' policies. A path names a file, and the digest of its content identifies
+it. This module checks the names, reads the files, and finds a text by its digest.
 """
 
 import errno
@@ -21,12 +21,14 @@ FOLDER: Final = "own"
 MOST_BYTES: Final = 128 * 1024
 MOST_NAME: Final = 1000
 MOST_STEM: Final = 80
-"""The maximum length of a file name's stem in characters; the stem becomes a label of metrics."""
+"""The maximum length of a file name without its ending, in characters, because it becomes a label
+of metrics.
+"""
 REMEMBERED: Final = 256
 
 
 def listed(folder: Path = Path(FOLDER)) -> list[str]:
-    """Return the names of the policies in the folder of students' policies, without their tests."""
+    """Return the names of the students' policies in the folder, without their tests."""
     return sorted(
         str(path)
         for path in folder.glob(f"[!._]*{FILE_SUFFIX}")
@@ -35,8 +37,8 @@ def listed(folder: Path = Path(FOLDER)) -> list[str]:
 
 
 def read(name: str) -> PolicyFile:
-    """Return the file at this path; raise PolicyError, which names the first impure line, if it is
-    not pure.
+    """Return the file at this path; if it is impure, raise PolicyError, which names the first
+    impure line.
     """
     _check_name(name)
     return checked(opened(name))
@@ -52,12 +54,12 @@ def opened(name: str) -> PolicyFile:
     try:
         return PolicyFile(name, content.decode())
     except UnicodeDecodeError:
-        raise PolicyError("policy", f"{name}: is no text", "Python source, UTF-8") from None
+        raise PolicyError("policy", f"{name}: is not a text file", "Python source, UTF-8") from None
 
 
 def _content(path: Path) -> bytes:
-    """Return at most `MOST_BYTES` + 1 bytes of a regular file; other kinds of files are refused,
-    because reading them might never end.
+    """Return at most `MOST_BYTES` + 1 bytes of a regular file; reading other kinds of files might
+    never end.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -68,7 +70,7 @@ def _content(path: Path) -> bytes:
 
 
 def checked(file: PolicyFile) -> PolicyFile:
-    """Check, remember and return the file; raise PolicyError if its name or size is invalid or it
+    """Return the file, and remember it; raise PolicyError if its name or size is invalid, or if it
     is impure.
     """
     check_form(file)
@@ -88,16 +90,18 @@ def check_form(file: PolicyFile) -> None:
     _check_name(file.name)
     try:
         size_bytes = len(file.text.encode())
-    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can contain
-        raise PolicyError("policy", f"{file.name}: is no text", "Python source, UTF-8") from None
+    except UnicodeEncodeError:  # half of a surrogate pair, which is possible in JSON
+        raise PolicyError(
+            "policy", f"{file.name}: is not a text file", "Python source, UTF-8"
+        ) from None
     if size_bytes > MOST_BYTES:
         allowed = f"at most {MOST_BYTES:,} bytes"
         raise PolicyError("policy", f"{file.name}: is too large", allowed)
 
 
 def impurities(file: PolicyFile) -> tuple[str, ...]:
-    """Return the impurities of this source, one line for each. Raises PolicyError if no process can
-    read the source. The first call for a source takes a tenth of a second.
+    """Return one line for each impurity of this source; raise PolicyError if no process can read
+    the source. The first call for a source takes a tenth of a second.
     """
     if file.sha256 not in _judged:
         try:
@@ -112,19 +116,21 @@ def impurities(file: PolicyFile) -> tuple[str, ...]:
 
 
 def _check_name(name: str) -> None:
-    allowed = "small letters, digits and _, e.g. own/quiet_door.py"
+    allowed = "lower-case letters, digits and _, e.g. own/quiet_door.py"
     if not name.isprintable():
         raise PolicyError("policy", f"{name!a}: cannot be printed", allowed)
     if len(name) > MOST_NAME or len(stem(name)) > MOST_STEM:
         allowed = f"at most {MOST_NAME} characters, of which at most {MOST_STEM} in the file's name"
         raise PolicyError("policy", f"{name:.{MOST_STEM}}…: its name is too long", allowed)
     if not stem(name).isidentifier():
-        raise PolicyError("policy", f"{name}: its name must be valid as a module's name", allowed)
+        raise PolicyError("policy", f"{name}: its name must be a valid module name", allowed)
     if unicodedata.normalize("NFKC", name) != name:
         raise PolicyError("policy", f"{name!a}: is not in its normal form (NFKC)", allowed)
     if stem(name).casefold() in {*POLICIES, *ADMISSIONS}:
         raise PolicyError(
-            "policy", f"{name}: another policy has the name {stem(name)} in tables", allowed
+            "policy",
+            f"{name}: in tables, another policy already has the name {stem(name)}",
+            allowed,
         )
 
 
@@ -134,14 +140,14 @@ _judged: OrderedDict[str, tuple[str, ...]] = OrderedDict()
 
 
 def remember(file: PolicyFile) -> None:
-    """Remember this text in this process, so that `known` finds it."""
+    """Remember this text for `known`."""
     remembered[file.sha256] = file
     if len(remembered) > REMEMBERED:
         remembered.popitem(last=False)
 
 
 def known(name: str, sha256: str) -> PolicyFile:
-    """Return the text with this digest, which is remembered or still at its path; otherwise raise
+    """Return the text with this digest, if it is remembered or still at its path; otherwise raise
     PolicyError.
     """
     _check_name(name)
@@ -153,6 +159,6 @@ def known(name: str, sha256: str) -> PolicyFile:
         raise PolicyError(
             "policy",
             f"{name} has changed since its sha256 was recorded ({sha256[:12]}…)",
-            "the recorded text (results keep a copy in policies/), or no sha256",
+            "restore the recorded text (results keep a copy in policies/), or omit the sha256",
         )
     return file

@@ -1,9 +1,9 @@
-"""The Landlock rules: they let the process open only the named files, and keep it from connecting
-or sending signals to other processes. The rules need Linux 5.13 or newer
+"""The Landlock rules, which let the process open only the named files, and keep it from connecting
+or sending signals to other processes. They need Linux 5.13 or newer
 (Documentation/userspace-api/landlock.rst). A rule set that handles every right and grants none
-denies all of them; open files stay usable. Landlock does not control stat or changes of a file's
-mode, owner and times. Before version 3, it does not control truncation. seccomp must refuse the
-calls that change anything.
+denies all of them; open files stay usable. Landlock does not control stat, or changes of a file's
+mode, owner and times; before version 3, it does not control truncation. seccomp must deny these
+calls.
 """
 
 import ctypes
@@ -15,19 +15,19 @@ from typing import Final
 _CREATE_RULESET: Final = 444
 _ADD_RULE: Final = 445
 _RESTRICT_SELF: Final = 446
-_VERSION: Final = 1  # the flag that requests it
+_VERSION: Final = 1  # the flag for it
 
 _FILES: Final = {1: 13, 2: 14, 3: 15, 5: 16}
-"""The number of file rights in each version of Landlock; the rights are the lowest bits."""
+"""The number of file rights in each version of Landlock; file rights are the lowest bits."""
 _READ: Final = 1 << 2 | 1 << 3  # files, folders
 _WRITE: Final = _READ | sum(1 << bit for bit in (1, 4, 5, 7, 8, 12, 13, 14))
-"""The rights to read, write, truncate, create, remove and move files and folders, including
-symbolic links but not devices, sockets and pipes.
+"""The rights to read, write, truncate, create, remove and move files, folders and
+symbolic links.
 """
 _OF_A_FILE: Final = 1 << 1 | 1 << 2 | 1 << 14
 _BENEATH: Final = 1  # the kind of rule
 _NET: Final = (4, 0b11)  # bind and connect by TCP
-_SCOPES: Final = (6, 0b11)  # abstract UNIX sockets and signals of processes outside
+_SCOPES: Final = (6, 0b11)  # abstract UNIX sockets, and signals to other processes
 
 
 class _Beneath(ctypes.Structure):
@@ -44,7 +44,7 @@ class _Attributes(ctypes.Structure):
 
 
 def forbid_all() -> str:
-    """Remove every right from this process and return the name of the layer, e.g. `landlock 6`.
+    """Remove every right from this process, and return the name of the layer, e.g. `landlock 6`.
     Raises OSError.
 
     The process must have `no_new_privs`.

@@ -10,31 +10,28 @@ MOST_WAITING: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits on one child process; `_s` are real seconds unless the meaning mentions paper
-    time.
+    """The limits on one child process; `_s` means real seconds unless the description names paper
+    seconds.
     """
 
     start_s: float = 10.0
-    """The time limit from starting the interpreter until the policy has been created."""
+    """The time from the start of the interpreter until the policy has been created."""
     decision_s: float = 0.25
-    """The time limit of one answer. The gateway's event loop waits for the answer; a policy that
-    exceeds the limit is replaced, so the loop waits this long at most once.
+    """The time limit of one answer, for which the gateway's event loop waits. A policy that exceeds
+    the limit is replaced.
     """
     share_ratio: float = 0.25
-    """The share of a CPU that may be used for answers: by the child to find them, and by the
-    gateway to read them.
-    """
+    """The share of a CPU that the child and the gateway together may spend on answers."""
     burst_s: float = 1.0
-    """The time by which waiting for answers may exceed `wait_share` before the CPU time is checked.
-    """
+    """The time by which answers may exceed `share_ratio` before the CPU time is checked."""
     cpu_s: int = 3600
-    """The limit on CPU seconds of the whole process. A run needs much less; the limit ends
-    processes that were forgotten.
+    """The CPU seconds of the whole process, far more than a run needs; the limit ends forgotten
+    processes.
     """
     memory_bytes: int = 256 * 1024 * 1024
     """The limit on address space in bytes, including the interpreter."""
     silence_s: float = 10.0
-    """The maximum time without a dispatch, in paper seconds, while workers are offered and requests
+    """The maximum time without a dispatch, in paper seconds, while workers are free and requests
     wait.
     """
     waiting: int = MOST_WAITING
@@ -46,11 +43,9 @@ class Limits:
 IN_THE_GATEWAY = Limits()
 
 WITHOUT_CUSTOMERS = Limits(start_s=60.0, decision_s=10.0, share_ratio=1.0, burst_s=math.inf)
-"""The limits for simulations and checks, which have no real customers; they are generous, because a
-busy machine must not change a result.
+"""The limits for simulations and checks; they are generous, because a busy machine must not change
+a result.
 """
 
 OF_READING = Limits(start_s=30.0, cpu_s=10)
-"""The limits for reading a file without running it; even the largest file takes less than a second
-of CPU.
-"""
+"""The limits for reading a file without running it."""

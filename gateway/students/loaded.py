@@ -1,5 +1,6 @@
-"""A loaded student's policy, which answers the messages of `wire` and names its faulty lines. Both
-the confined child process and a visitor's browser use this module. It does not confine the policy.
+"""A loaded student's policy, which answers the messages of `wire` and names its faulty lines. The
+confined child process and a visitor's browser both use this module, which does not confine the
+policy.
 """
 
 import sys
@@ -16,7 +17,7 @@ _MOST_FAULT = 400
 
 
 class Loaded:
-    """A student's file and the policy that it has created."""
+    """A student's file, and the policy that it has created."""
 
     def __init__(self, name: str, text: str) -> None:
         self._name, self._text = name, text
@@ -45,7 +46,7 @@ class Loaded:
                 answer = [request.id for request in self._policy.waiting()]
             else:
                 answer = _told(self._policy, event, values)
-            return wire.packed(answer)  # a value that JSON lacks is the policy's fault
+            return wire.packed(answer)  # a value that JSON cannot express is the policy's fault
         except BaseException as fault:
             return self._fault(fault)
 
@@ -84,21 +85,21 @@ class _Own:
 
 def impurities(text: str) -> list[object]:
     """Return the impurities of this source, or the reason why it is not Python, without running it.
-    Call the function only in a process with limits or in a browser, because Python's parser can
-    need far more time and memory than the size of the text suggests.
+    Only call this in a process with limits or in a browser, because Python's parser can need far
+    more time and memory than the text's size suggests.
     """
     try:
         return list(purity.impurities(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
         line = getattr(fault, "lineno", None)
-        what = getattr(fault, "msg", None) or str(fault) or "code nested too deeply for Python"
+        what = (
+            getattr(fault, "msg", None) or str(fault) or "the code is nested too deeply for Python"
+        )
         return [f"line {line}: {what}" if line else what]
 
 
 def _ignored(policy: Any) -> list[str]:
-    """Return the names of the events that the policy ignores, because it does not define their
-    methods.
-    """
+    """Return the names of the events that the policy does not define, and therefore ignores."""
     return [
         event
         for event in wire.MAY_BE_IGNORED
@@ -119,7 +120,7 @@ def _timer_s(policy: Any) -> float | None:
 
 
 def _words(fault: BaseException, name: str, text: str) -> str:
-    """Return one line for the policy's author: the place in the file, and the error."""
+    """Return one line for the policy's author: the error, and its place in the file."""
     if isinstance(fault, wire.WireError):
         return str(fault)[:_MOST_FAULT]
     what = traceback.format_exception_only(fault)[-1].strip()

@@ -1,7 +1,6 @@
-"""Functions for a queueing policy's name, which is a name of the registry or the path of a
-student's file.
+"""The queueing policy of a name, which is a name in the registry or the path of a student's file.
 
-This module finds the data sheet and creates the policy for a student's file.
+For a student's file, this module finds the data sheet and creates the policy.
 """
 
 from collections import OrderedDict
@@ -22,22 +21,20 @@ REMEMBERED: Final = 1000
 
 
 class _Started(NamedTuple):
-    """The data sheet of a text that a process has loaded, and the layers that confined this
-    process.
-    """
+    """The data sheet of a text, and the layers that confined the process that read it."""
 
     sheet: Sheet
     holding: Mapping[str, str]
 
 
 remembered: OrderedDict[str, _Started] = OrderedDict()
-"""The data sheets of texts by digest, the most recently used at the end. Each one is kept because
-reading it takes a process.
+"""The data sheets of texts by digest, the most recently used last, because reading one takes a
+process.
 """
 
 
 def sheet_of_file(file: PolicyFile) -> Sheet:
-    """Return the data sheet in a student's file; raise PolicyError if it has none or is invalid."""
+    """Return the data sheet in a student's file; raise PolicyError if it is missing or invalid."""
     return _of(file).sheet
 
 
@@ -73,7 +70,7 @@ def create(
     on_fall_back: Callable[[FallBack], None] = lambda _: None,
 ) -> Policy:
     """Return a student's policy combined with a new admission policy, as `registry.create` does.
-    The call takes a tenth of a second, at most `limits.start_s`; raises PolicyError.
+    The call takes at most `limits.start_s`; raises PolicyError.
     """
     door = registry.create_admission(admission, admission_parameters or {})
     child = _made(file, parameters, limits)
@@ -109,5 +106,5 @@ def _started(file: PolicyFile, limits: Limits) -> Child:
 
 def _refused(file: PolicyFile, fault: MisbehavedError) -> PolicyError:
     return PolicyError(
-        "policy", f"{file.name}: {fault}", "a policy as docs/own-policy.md describes it"
+        "policy", f"{file.name}: {fault}", "a policy as described in docs/own-policy.md"
     )

@@ -9,7 +9,7 @@ from gateway.policies import stem
 
 @dataclass(frozen=True)
 class PolicyFile:
-    """The text of a policy, and the name by which the caller referred to it."""
+    """The text of a policy, and the name that the caller used for it."""
 
     name: str
     text: str

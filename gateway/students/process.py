@@ -1,8 +1,7 @@
 """The parent's control of the child process: start, calls and end. The child gets an interpreter
-without site-packages, an environment with one variable, and no terminal. The connection to its
-parent is its only open file. `-I` would do the same except for the hash seed. With a fixed seed, a
-policy that iterates over a set of texts decides the same in every process, so that a run can be
-repeated.
+without site-packages, an environment with one variable, and no terminal; the connection to its
+parent is its only open file. The hash seed is fixed, so that a policy that iterates over a set of
+texts decides the same in every process.
 """
 
 import contextlib
@@ -31,20 +30,20 @@ PROGRAM: Final = (
 KILLED_WITHIN_S: Final = 5.0
 _ENDS_WITHIN_S: Final = 0.05
 _RECEIVED_BYTES: Final = 65_536
-_OF_A_PROCESS: Final = 2  # with a process id: its CPU clock (linux/posix-timers.h)
+_OF_A_PROCESS: Final = 2  # combined with a process id, its CPU clock (linux/posix-timers.h)
 T = TypeVar("T")
 
 
 class Confined:
     """One confined process.
 
-    The process ends when `end` is called, when this object is garbage-collected, or when the
-    interpreter ends. Every other method may raise MisbehavedError, after which the process cannot
-    be used again.
+    It ends when `end` is called, when this object is garbage-collected, or when the interpreter
+    ends. Every other method may raise MisbehavedError, after which the process cannot be used
+    again.
     """
 
     def __init__(self, limits: Limits) -> None:
-        """Start and confine the process. This usually takes a tenth of a second, and at most
+        """Start and confine the process, which takes a tenth of a second, and at most
         `limits.start_s`.
         """
         self._limits = limits
@@ -71,9 +70,7 @@ class Confined:
                 raise _no_process(fault) from None
         self.line = ours
         self.end: Callable[[], object] = weakref.finalize(self, _end, self.process, ours)
-        """A function that ends the process, whatever the process does; it is harmless to call it
-        again.
-        """
+        """A function that ends the process in every case; repeated calls are harmless."""
         try:
             self.holding = self._confine()
         except MisbehavedError:
@@ -88,7 +85,8 @@ class Confined:
         lacks = [confinement.LAYERS[name] for name in confinement.NEEDED if name not in holding]
         if lacks:
             raise MisbehavedError(
-                f"this machine cannot confine it; it needs a process that {' and '.join(lacks)}"
+                f"this machine cannot confine it, because a policy needs a process that "
+                f"{' and '.join(lacks)}"
             )
         return holding
 
@@ -100,8 +98,8 @@ class Confined:
         since_s: float | None = None,
         most: Most = wire.ABOUT_NONE,
     ) -> Any:
-        """Return the child's answer, which must come within `limit_s` from now or from `since_s`.
-        Raises MisbehavedError for a `fault`, and for an answer larger than `most`.
+        """Return the child's answer, which must come within `limit_s`, measured from `since_s` or
+        from now. Raises MisbehavedError for a `fault`, and for an answer larger than `most`.
         """
         line = self.line
         deadline_s = (time.monotonic() if since_s is None else since_s) + limit_s
@@ -127,12 +125,12 @@ class Confined:
         """Return the CPU seconds that the child has used."""
         try:
             return time.clock_gettime((~self.process.pid << 3) | _OF_A_PROCESS)
-        except OSError:  # it has ended: the next message shows it
+        except OSError:  # it has ended, which the next message will show
             return 0.0
 
     def _rest(self, received: bytes, deadline_s: float, most: Most) -> bytes:
-        """Return the whole message that begins with `received`. The deadline applies to the whole
-        message, however slowly its bytes arrive.
+        """Return the whole message that begins with `received`; the deadline applies to
+        all of it.
         """
         content = bytearray(received)
         while len(content) < 4 or len(content) < 4 + wire.HEAD.unpack_from(content)[0]:
@@ -148,9 +146,7 @@ class Confined:
         return bytes(content)
 
     def _how_it_ended(self, what: str, deadline_s: float) -> str:
-        """Return why the connection to the child is closed: the child's process ended, or it closed
-        the connection.
-        """
+        """Return why the connection to the child is closed."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = self.process.wait(max(_ENDS_WITHIN_S, deadline_s - time.monotonic()))
             how = f"signal {-status}" if status < 0 else f"status {status}"
@@ -165,16 +161,16 @@ class Child(Confined, Calls):
     """A confined process that has loaded one policy."""
 
     def __init__(self, file: PolicyFile, limits: Limits) -> None:
-        """Start the process and load the file. This usually takes a tenth of a second, and at most
+        """Start the process and load the file, which takes a tenth of a second, and at most
         `limits.start_s`.
         """
         super().__init__(limits)
         self._owed_s = 0.0
-        """The time, in seconds, that the policy took beyond its share, up to `limits.burst_s`."""
+        """The seconds that the policy took beyond its share, up to `limits.burst_s`."""
         self._paid_s = self.begun_s
         self._looked = (self._paid_s, 0.0)
-        """The time of the latest check of the child's CPU time, and the CPU seconds that the child
-        had used by then.
+        """The time of the latest check of the child's CPU time, and the child's CPU seconds at that
+        time.
         """
         self._own_cpu_s = 0.0
         """The CPU seconds that the gateway has spent on the child's answers since the last
@@ -187,13 +183,13 @@ class Child(Confined, Calls):
             raise
 
     def begin(self, message: object, what: str, most: Most = wire.ABOUT_NONE) -> Any:
-        """Return the answer to a message that is part of the start; the limit `start_s` covers the
-        whole start.
+        """Return the answer to a message during the start; the limit `start_s` covers the whole
+        start.
         """
         return self.ask(message, self._limits.start_s, what, self.begun_s, most)
 
     def decision(self, message: object, what: str, reader: Callable[[object], T], most: Most) -> T:
-        """Return the answer to a message; a request may be waiting for the answer."""
+        """Return the answer to a message for which a request may be waiting."""
         asked_s, asked_cpu_s = time.monotonic(), time.thread_time()
         answer = read(reader, self.ask(message, self._limits.decision_s, what, most=most))
         self._own_cpu_s += time.thread_time() - asked_cpu_s
@@ -204,9 +200,9 @@ class Child(Confined, Calls):
         """Charge the policy for the time of an answer, and raise MisbehavedError if the policy has
         used more than its share.
 
-        Even a policy that is never late could use all of the gateway's time if it answered without
-        a break. The CPU time of the child and of the gateway decides in the end, because a busy
-        machine is not the policy's fault.
+        Otherwise, a policy that answers without a break could use all of the gateway's time. In the
+        end, the CPU time of child and gateway decides, because a busy machine is not the policy's
+        fault.
         """
         earned_s = (asked_s - self._paid_s) * self._limits.share_ratio
         self._owed_s = max(0.0, self._owed_s - earned_s) + answered_s - asked_s
@@ -218,15 +214,15 @@ class Child(Confined, Calls):
         allowed_s = (answered_s - since_s) * self._limits.share_ratio
         if max(self._looked[1] - cpu_s, own_cpu_s) > allowed_s:
             raise MisbehavedError(
-                f"its answers take more than {self._limits.share_ratio:.0%} of the time; a "
+                f"deciding takes more than {self._limits.share_ratio:.0%} of the time; a "
                 f"decision may take a few milliseconds"
             )
 
 
 def impurities(name: str, text: str) -> list[str]:
-    """Return a line for each impurity found in this source; raise MisbehavedError if the process
-    fails. A confined process reads the source without running it, because reading a malicious
-    source can take far more time and memory than its size suggests.
+    """Return one line for each impurity of this source; raise MisbehavedError if the process fails.
+    A confined process reads the source without running it, because reading a malicious source can
+    take much time and memory.
     """
     reader = Confined(OF_READING)
     try:
@@ -242,12 +238,12 @@ def _no_process(fault: OSError) -> MisbehavedError:
 
 
 def _end(process: subprocess.Popen[bytes], line: socket.socket) -> None:
-    with line:  # closed after the kill, so that the status does not depend on a race
+    with line:  # closed after the kill, so that the exit status is always the same
         try:
             process.kill()
         except OSError:
-            # The process has another account, where root may change accounts and no more. It ends
-            # with the line, at the latest with its CPU limit, and no event loop waits for that.
+            # This process may not kill another account's process. That process ends when the
+            # connection closes, or at its CPU limit.
             with contextlib.suppress(RuntimeError):  # the interpreter ends, too
                 threading.Thread(target=process.wait, daemon=True).start()
             return
@@ -256,7 +252,7 @@ def _end(process: subprocess.Popen[bytes], line: socket.socket) -> None:
 
 
 def _until(deadline_s: float) -> float:
-    """Return the seconds that remain until the deadline; raises TimeoutError if none remain."""
+    """Return the seconds until the deadline; raises TimeoutError if it has passed."""
     left_s = deadline_s - time.monotonic()
     if left_s <= 0:
         raise TimeoutError
@@ -265,5 +261,5 @@ def _until(deadline_s: float) -> float:
 
 def _texts(value: Any) -> dict[str, str]:
     if not isinstance(value, dict):
-        raise MisbehavedError("its process did not start as it should")
+        raise MisbehavedError("its process did not start correctly")
     return {printable(name): printable(text) for name, text in value.items()}

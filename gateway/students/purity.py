@@ -1,7 +1,6 @@
-"""The check that a policy's source is pure: a pure policy makes its decisions from its events and
-does nothing else. The rules list the allowed imports and the forbidden names, with reasons. The
-check teaches authors what a policy may do; the confinement of the child process protects the
-machine. The time of the check depends only on the size of the source, not on its nesting.
+"""The check that a policy's source is pure: a pure policy makes its decisions from its events, and
+does nothing else. The check teaches authors what a policy may do; the confinement of the child
+process protects the machine. The time of the check depends only on the size of the source.
 """
 
 import ast
@@ -31,17 +30,16 @@ MODULES: Final = (
     "types",
     "typing",
 )
-"""The allowed modules of the standard library.
-
-`gateway.policies` is allowed, too, except for the functions that write and read traces.
+"""The allowed modules of the standard library. `gateway.policies` is allowed, too, except for
+reading and writing traces.
 """
 
 _INSTEAD: Final = {
     "time": "every event has a time: use time_s",
     "datetime": "every event has a time: use time_s",
-    "random": "draw from random.Random(seed), so that a run can be repeated",
-    "threading": "a policy answers at once; next_timer_s requests a later call",
-    "asyncio": "a policy answers at once; next_timer_s requests a later call",
+    "random": "use random.Random(seed), so that a run can be repeated",
+    "threading": "a policy must answer immediately; next_timer_s requests a later call",
+    "asyncio": "a policy must answer immediately; next_timer_s requests a later call",
     "logging": "return what you want to show from snapshot()",
     "os": "a policy must not use files or processes",
     "sys": "a policy must not inspect the interpreter",
@@ -57,9 +55,9 @@ _NAMES: Final = {
     "__import__": "import at the top of the file",
     "__builtins__": "a policy must not use the interpreter's internals",
     "breakpoint": "test it in its test file instead",
-    "globals": "keep what the policy remembers in attributes of its object",
+    "globals": "keep the policy's state in attributes of its object",
 }
-_INSIDE: Final = "what begins with _ is a module's own"
+_INSIDE: Final = "names that begin with _ are private to their module"
 _ATTRIBUTES: Final = ("__subclasses__", "__globals__", "__builtins__", "__code__")
 
 
@@ -84,7 +82,7 @@ def impurities(text: str) -> list[Impurity]:
 def _found(tree: ast.Module) -> Iterator[Impurity]:
     modules = set(_modules(tree))
     inner: set[ast.AST] = set()
-    """The attributes that belong to a dotted name that has already been checked."""
+    """The attributes of a dotted name that has already been checked."""
     for node in ast.walk(tree):  # the outermost attribute of a dotted name comes first
         line = getattr(node, "lineno", 0)
         if isinstance(node, ast.Import):
@@ -109,7 +107,7 @@ def _found(tree: ast.Module) -> Iterator[Impurity]:
                 yield from _inside(line, node, modules, inner)
         elif isinstance(node, ast.Call) and not node.args and not node.keywords:
             if _is_random(node.func):
-                yield Impurity(line, "Random()", "give it a seed: Random(seed)")
+                yield Impurity(line, "Random()", "pass a seed: Random(seed)")
         elif isinstance(node, ast.AsyncFunctionDef | ast.Await):
             yield Impurity(line, "async", _INSTEAD["asyncio"])
 
@@ -117,7 +115,7 @@ def _found(tree: ast.Module) -> Iterator[Impurity]:
 def _inside(
     line: int, outermost: ast.Attribute, modules: set[str], inner: set[ast.AST]
 ) -> Iterator[Impurity]:
-    """Yield the first name in `module.….name` that begins with _."""
+    """Yield the first name in `module.….name` that begins with `_`."""
     attributes = []
     node: ast.expr = outermost
     while isinstance(node, ast.Attribute):
@@ -134,14 +132,13 @@ def _inside(
 
 
 def _is_random(function: ast.expr) -> bool:
-    """Return whether the node is `Random` or `random.Random`."""
     if isinstance(function, ast.Attribute):
         return function.attr == "Random" and _is_name(function.value, "random")
     return _is_name(function, "Random")
 
 
 def _modules(tree: ast.Module) -> Iterator[str]:
-    """Iterate over the names to which the file's imports bind modules."""
+    """Iterate over the names that the file's imports bind to modules."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.asname or alias.name.split(".")[0] for alias in node.names)
@@ -162,9 +159,7 @@ def _imported(line: int, name: str) -> Iterator[Impurity]:
 def _imported_from(line: int, node: ast.ImportFrom) -> Iterator[Impurity]:
     module = node.module or ""
     if node.level:
-        yield Impurity(
-            line, "from .", "a policy is a single file; it cannot import files next to it"
-        )
+        yield Impurity(line, "from .", "a policy is a single file and cannot import its neighbours")
     elif module == "gateway":
         for alias in node.names:
             yield from _imported(line, f"gateway.{alias.name}")

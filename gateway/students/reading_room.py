@@ -1,6 +1,6 @@
-"""The reading of students' files, one at a time, in a separate thread, so that the event loop does
-not wait. A file may keep its process busy for the whole time limit of the start. As only one such
-process runs at a time, most of the CPU remains for customers.
+"""The reading of students' files in a separate thread, one at a time, so that the event loop does
+not wait and most of the CPU remains for customers. A file may keep its process busy for the whole
+time limit of the start.
 """
 
 import asyncio
@@ -9,12 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 MOST: Final = 8
-"""The maximum number of calls in the reading room, which wait or are being carried out."""
+"""The maximum number of calls that wait or are being carried out."""
 T = TypeVar("T")
 
 
 class FullError(Exception):
-    """The error raised when too many calls already wait; its message is one line for the caller."""
+    """The error for a call when too many calls already wait; the message is one line for the
+    caller.
+    """
 
     def __init__(self) -> None:
         super().__init__(
@@ -31,8 +33,8 @@ class ReadingRoom:
         self._thread = ThreadPoolExecutor(1, "students-files")
 
     async def do(self, work: Callable[[], T]) -> T:
-        """Return the result of `work`, which may block; raises FullError, or any error of
-        `work`.
+        """Return the result of `work`, which may block; raises FullError, and any error
+        of `work`.
         """
         if self._calls >= MOST:
             raise FullError
@@ -43,5 +45,5 @@ class ReadingRoom:
             self._calls -= 1
 
     def close(self) -> None:
-        """Cancel the calls that wait."""
+        """Cancel the waiting calls."""
         self._thread.shutdown(wait=False, cancel_futures=True)

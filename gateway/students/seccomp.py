@@ -2,20 +2,19 @@
 fails with EPERM.
 
 Tests of a policy also need files (`with_files`), and Landlock decides which. For tests, the filter
-denies all calls that could change something that Landlock does not control:
+denies all calls that could change something outside Landlock's control:
 
 - changes of a file's mode, owner or times;
 - truncation by path, or of a file opened for reading;
 - signals, processes, threads and sockets.
 
-The filter allows the operations of fcntl and ioctl that files need, but no operation that sends a
-signal or a character.
+The filter allows only the operations of fcntl and ioctl that files need, and no operation that
+sends a signal or inserts input.
 
-The filter has a list of the allowed calls, because a list of forbidden calls could miss a dangerous
-call. A call that is not in the list fails but does not end the process, so that the policy's author
-sees the faulty line. The list does not contain futex: a single thread does not need it for its
-locks, and with it, a policy could sleep without using CPU time. The numbers of the calls are from
-the kernel's tables of system calls for x86_64 and arm64 (the generic table).
+A call that is not in the list fails but does not end the process, so that the policy's author sees
+the faulty line. The list does not contain futex: a single thread does not need it, and a policy
+could use it to sleep without CPU time. The numbers of the calls are from the kernel's tables for
+x86_64 and arm64.
 """
 
 import ctypes
@@ -124,19 +123,15 @@ _MACHINES: Final = {
 
 _FCNTL: Final = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
 """The allowed operations of fcntl: they duplicate a descriptor, read and set its flags, and use
-locks.
-
-F_SETOWN and F_SETSIG are not allowed: they could send a signal to any process.
+locks. F_SETOWN and F_SETSIG could send a signal to any process.
 """
 _IOCTL: Final = (0x5401, 0x5413, 0x5450, 0x5451)
 """The allowed operations of ioctl: they read a terminal's kind and size, and set close-on-exec.
-TIOCSTI is not allowed, because it inserts input as if the terminal's user had typed it.
+TIOCSTI could insert input as if the terminal's user had typed it.
 """
 _MODE_AND_TRUNCATE: Final = 0x203  # O_ACCMODE | O_TRUNC
 _TRUNCATES: Final = (0, 1, 2, 3, 0x201, 0x202)
-"""The allowed combinations of these flags; truncating a file is allowed only together with
-writing.
-"""
+"""The allowed combinations of these flags; only a file opened for writing may be truncated."""
 
 _LOAD_WORD: Final = 0x20  # BPF_LD | BPF_W | BPF_ABS
 _JUMP_IF_EQUAL: Final = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
@@ -157,7 +152,7 @@ class _Program(ctypes.Structure):
 def forbid_most(*, with_files: bool = False) -> str:
     """Install the filter and return the name of the layer. Raises OSError.
 
-    The process must have `no_new_privs`. The list does not contain x32 numbers (bit 30 set).
+    The process must have `no_new_privs`.
     """
     machine = _MACHINES.get(os.uname().machine)
     if machine is None or struct.calcsize("P") != 8:
@@ -172,9 +167,9 @@ def forbid_most(*, with_files: bool = False) -> str:
 
 
 def _program(machine: _Machine, *, with_files: bool) -> bytes:
-    """Return the filter's program. The program first kills a process that makes a call of another
-    architecture. Next, it checks the arguments of calls for which they matter. Then it compares the
-    call with each allowed call. Its last two instructions are `fail` and `allow`.
+    """Return the filter's program. First, it kills a process that makes a call of another
+    architecture. Then it checks the calls whose arguments matter, and compares the call with the
+    list. Its last two instructions are `fail` and `allow`.
     """
     calls = machine.allowed + (machine.with_files if with_files else ())
     steps = [
@@ -199,8 +194,8 @@ def _program(machine: _Machine, *, with_files: bool) -> bytes:
 def _by_argument(
     call: int, place: int, allowed: tuple[int, ...], mask: int = 0xFFFFFFFF
 ) -> list[tuple[int, int, int, int]]:
-    """Return instructions that decide about this call by one argument and the bits of the mask;
-    they skip other calls.
+    """Return instructions that decide about this call by the masked bits of one argument, and skip
+    other calls.
     """
     steps = [
         (_LOAD_WORD, 0, 0, _ARGUMENTS_AT + 8 * place),

@@ -1,7 +1,5 @@
-"""A policy that passes on the decisions of a student's policy, and decides like FIFO once the
-student's policy has failed.
-
-This module defines which behaviour counts as a failure, and what happens then.
+"""A policy that passes on the decisions of a student's policy, and decides like FIFO once that
+policy has failed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,20 +22,18 @@ from gateway.students.limits import Limits
 
 @dataclass(frozen=True, slots=True)
 class FallBack:
-    """The time (paper seconds) at which a student's policy was replaced, and the reason."""
+    """The time, in paper seconds, at which FIFO replaced a student's policy, and the reason."""
 
     at_s: float
     reason: str
 
 
 class StandIn:
-    """The object that a driver uses in place of a student's policy; the driver does not notice a
-    change to FIFO.
+    """The policy object that a driver uses in place of a student's policy.
 
-    The child receives every event, and its verdicts are checked against the rules before they take
-    effect. A policy is stopped for good if it raises an error, answers too late, breaks a rule,
-    serves no request for too long, or ends. Then SQ takes over all waiting requests and the present
-    event.
+    The child receives every event, and its verdicts are checked before they take effect. If it
+    raises an error, answers too late, breaks a rule, serves no request for too long, or ends, SQ
+    takes over all waiting requests and the present event.
     """
 
     def __init__(
@@ -48,7 +44,7 @@ class StandIn:
         *,
         on_fall_back: Callable[[FallBack], None] = lambda _: None,
     ) -> None:
-        """Start with a `child` that has created its policy."""
+        """Start with a `child` that has already created its policy."""
         self.name = name
         self.fallen_back: FallBack | None = None
         self.child = child
@@ -57,8 +53,8 @@ class StandIn:
         self._ledger: Ledger[Request] = Ledger(remembered=REMEMBERED)
         self._fifo: Policy | None = None
         self._unanswered_s: float | None = None
-        """The time, in paper seconds, since which workers have been free and requests have waited,
-        but no request has been in service.
+        """The time, in paper seconds, since which requests have waited although workers were free
+        and no request was in service.
         """
         self._timers_from_s = 0.0
         self._timers = 0
@@ -87,7 +83,7 @@ class StandIn:
         return verdicts
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
-        if id in self._ledger.in_service:  # otherwise another policy dispatched it
+        if id in self._ledger.in_service:  # false if another policy dispatched it
             self._ledger.completed(time_s, id)
         return self._ask(time_s, "completion", (id, outcome)) or ()
 
@@ -110,7 +106,7 @@ class StandIn:
             return ()
         timer_s = self.child.timer_s
         if timer_s is None or timer_s > time_s:
-            return ()  # the limit of silence was due, and the silence is over
+            return ()  # silence_s had passed, but a request has been served since
         if time_s >= self._timers_from_s + 1.0:
             self._timers_from_s, self._timers = time_s, 0
         self._timers += 1
@@ -160,7 +156,7 @@ class StandIn:
     def _ask(
         self, time_s: float, event: str, told: tuple[Any, ...], *, offered: int = 0
     ) -> Verdicts | None:
-        """Record and return the child's verdicts; return None if FIFO must decide."""
+        """Record and return the child's verdicts; None if FIFO must decide."""
         if self._fifo is not None or self._is_silent(time_s):
             return None
         self._last_s = time_s
@@ -182,7 +178,7 @@ class StandIn:
         waiting = len(self._ledger.waiting)
         self._fall_back(
             time_s,
-            f"no request was served for {time_s - since_s:g} s, although workers were free and "
+            f"it served no request for {time_s - since_s:g} s, although workers were free and "
             f"{waiting} waited; answer workers_free with Dispatch",
         )
         return True

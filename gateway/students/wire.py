@@ -1,9 +1,7 @@
 """The protocol between the gateway and the child process. A message is its length in 4 bytes,
-followed by JSON; events and verdicts are plain values. The gateway does not trust the child. The
-length of an answer and the number of its values are limited, depending on the number of requests
-that the answer can be about. Both are checked before decoding, because decoding blocks the
-gateway's event loop. Answers are plain JSON without NaN and Infinity; every value is checked for
-its type and size. The protocol never uses pickle.
+followed by JSON; events and verdicts are plain values. The gateway does not trust the child: before
+decoding, it checks the answer's size and its number of values, because decoding blocks the event
+loop. Then it checks the type and size of every value.
 """
 
 import json
@@ -34,11 +32,11 @@ from gateway.students.limits import MOST_WAITING
 
 HEAD: Final = struct.Struct(">I")
 _MOST_ANSWER_BYTES: Final = 4 * 1024 * 1024
-"""The maximum size of any answer in bytes; verdicts on all requests that may wait take 2 MB."""
+"""The maximum size of an answer in bytes; verdicts on all requests that may wait take 2 MB."""
 MOST_VERDICTS: Final = 2 * MOST_WAITING
-"""The maximum number of verdicts in one answer; each waiting request can have only one verdict."""
+"""The maximum number of verdicts in an answer, one for each waiting request."""
 MOST_REASON: Final = 200
-"""The maximum length of a verdict's reason in characters; a text in a data sheet may be five times
+"""The maximum length of a verdict's reason in characters; texts in a data sheet may be five times
 as long.
 """
 _MOST_TEXT: Final = 5 * MOST_REASON
@@ -48,19 +46,17 @@ MOST_RETRY_AFTER_S: Final = 86_400.0
 
 
 class WireError(ValueError):
-    """The error for a message that does not have the right form; its text is for the policy's
-    author.
-    """
+    """The error for an invalid message; its text is for the policy's author."""
 
 
 _BYTES_EACH, _VALUES_EACH = 300, 10
-"""The maximum number of bytes and of values for each request in an answer; a verdict with a reason
-has at most 7 values.
+"""The maximum number of bytes and of values per request in an answer; a verdict with a reason has
+at most 7 values.
 """
 
 
 def most_about(requests: int) -> Most:
-    """Return the maximum size of an answer that is about this number of requests."""
+    """Return the maximum size of an answer about this number of requests."""
     size_bytes = min(_MOST_ANSWER_BYTES, 64 * 1024 + _BYTES_EACH * requests)
     return Most(size_bytes, 16_000 + _VALUES_EACH * requests)
 
@@ -78,8 +74,8 @@ _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 def packed(message: object) -> bytes:
-    """Return a message in the form in which it is sent; raises ValueError or TypeError for values
-    that JSON cannot express.
+    """Return a message as it is sent; raises ValueError or TypeError for values that JSON cannot
+    express.
     """
     content = _encode(message).encode()
     return HEAD.pack(len(content)) + content
@@ -87,7 +83,7 @@ def packed(message: object) -> bytes:
 
 def unpacked(content: bytes, most: Most = LARGEST) -> Any:
     """Return the message in `content`, which does not include the length; raises WireError. A
-    message larger than `most` is refused before it is decoded.
+    message larger than `most` is not decoded.
     """
     check_size(len(content), most)
     try:
@@ -108,9 +104,7 @@ def check_size(size_bytes: int, most: Most) -> None:
 
 
 def shown(value: object) -> str:
-    """Return the beginning of a value as text for an error message, however large or deep the value
-    is.
-    """
+    """Return the beginning of a value as text, however large or deep the value is."""
     return f"{reprlib.repr(value):.80}"
 
 
@@ -131,9 +125,7 @@ def _plain(value: Any) -> Any:
 
 
 def told(event: str, values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the arguments in the form that the policy gets; the gateway's message is not
-    checked.
-    """
+    """Return an event's arguments as the policy gets them; the gateway's message is trusted."""
     match event:
         case "arrival":
             return (_request(values[0]),)
@@ -162,7 +154,9 @@ _TOO_MANY: Final = f"its answer has more than {MOST_VERDICTS:,} verdicts"
 
 
 def said(event: str, verdicts: object) -> list[Any]:
-    """Return a policy's verdicts as plain values; raises WireError that explains the right form."""
+    """Return a policy's verdicts as plain values; raises WireError, which explains the
+    right form.
+    """
     if verdicts is None:
         raise WireError(
             f"{event} returned None; return NOTHING, or a tuple of verdicts: (Dispatch(7),)"
@@ -253,13 +247,13 @@ def decision_of(answer: object) -> tuple[float | None, Verdicts]:
 def waiting_of(answer: object) -> list[int]:
     """Return the ids of the requests that the policy says are waiting; raises WireError."""
     if not isinstance(answer, list) or not all(map(_is_id, answer)):
-        raise WireError("waiting() must return the requests that wait, oldest first")
+        raise WireError("waiting() must return the waiting requests in order of arrival")
     return answer
 
 
 MAY_BE_IGNORED: Final = ("completion", "abandonment", "load_sample")
-"""The events that a policy may ignore; the gateway does not send ignored events, which saves half
-the time.
+"""The events that a policy may ignore. The gateway does not send ignored events, which halves the
+time.
 """
 
 
@@ -282,8 +276,8 @@ _BY_QUEUE: Final = ("queues", "capacities", "dynamic_priority")
 
 def snapshot_of(found: object) -> dict[str, object]:
     """Return a policy's snapshot: `discipline`, the numbers for each queue, and other single
-    values. The other values are under `figures`, so that they cannot replace the gateway's names.
-    Raises WireError.
+    values. The latter are under `figures`, so that they cannot replace the gateway's names. Raises
+    WireError.
     """
     if not isinstance(found, dict) or len(found) > _MOST_FIGURES:
         raise WireError(f"snapshot() must return a dictionary of at most {_MOST_FIGURES} entries")
@@ -335,7 +329,7 @@ _MOST_IMPURITIES: Final = 100
 
 
 def impurities_said(found: Sequence[object]) -> list[str]:
-    """Return the impurities that the child has found, in the form in which it sends them."""
+    """Return the impurities as the child sends them."""
     words = [str(one) for one in found[:_MOST_IMPURITIES]]
     if len(found) > len(words):
         words.append(f"and {len(found) - len(words):,} more lines like these")
@@ -343,9 +337,7 @@ def impurities_said(found: Sequence[object]) -> list[str]:
 
 
 def impurities_of(answer: object) -> list[str]:
-    """Return one line for each impurity of a file; for a pure file, return no lines. Raises
-    WireError.
-    """
+    """Return one line for each impurity of a file. Raises WireError."""
     if not isinstance(answer, list) or not all(isinstance(one, str) for one in answer):
         raise WireError("its answer does not have the right form")
     return answer
@@ -355,7 +347,7 @@ def impurities_of(answer: object) -> list[str]:
 
 
 def sheet_said(sheet: Sheet) -> dict[str, Any]:
-    """Return a data sheet in the form in which the child sends it; raises WireError."""
+    """Return a data sheet as the child sends it; raises WireError."""
     if not isinstance(sheet, Sheet):
         raise WireError("SHEET must be a Sheet: SHEET = Sheet(name=…, idea=…, rule=…, …)")
     rows = []
@@ -405,7 +397,7 @@ def _parameter(row: object) -> Parameter:
     if isinstance(default, dict):
         if set(default) != set(_PAGES):
             raise WireError(
-                f"{where}: a default by page type needs a value for each of {', '.join(_PAGES)}"
+                f"{where}: a default by page type must have a value for each of {', '.join(_PAGES)}"
             )
         default = {_PAGES[page]: _number(where, value) for page, value in default.items()}
     numbers = default.values() if isinstance(default, dict) else (_number(where, default),)

@@ -1,7 +1,5 @@
-"""A customer's TLS connection, which the `Customer` uses like an ordinary transport. After the
-handshake, the connection encrypts and decrypts, passes back-pressure on, and ends the TLS
-connection on both sides. All this work is done in the event loop, because symmetric ciphers are
-fast.
+"""A customer's TLS connection, which `Customer` uses like an ordinary transport. It encrypts and
+decrypts in the event loop, because symmetric ciphers are fast.
 """
 
 import asyncio
@@ -14,12 +12,12 @@ from gateway.http.limits import KIB
 
 _READ_BYTES: Final = 256 * KIB
 _WRITE_BYTES: Final = 64 * KIB
-# The bound on answers (to key updates) that a customer causes without reading them.
+# The limit on answers to key updates that the customer does not read.
 _UNASKED_BYTES: Final = 64 * KIB
 
 
 class TlsConnection(asyncio.Protocol, asyncio.Transport):
-    """The protocol of the TCP transport `raw`, and at the same time the transport of `inner`."""
+    """The protocol of the TCP transport `raw`, and the transport of `inner`."""
 
     __slots__ = (
         "_has_written_eof",
@@ -59,7 +57,9 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
         self._unasked_bytes = 0
 
     def begin(self, held_back: bytes) -> None:
-        """Begin the customer's connection; `held_back` arrived while the handshake was computed."""
+        """Begin the customer's connection; `held_back` are the bytes that arrived during the
+        handshake.
+        """
         self._inner.connection_made(self)
         self.data_received(held_back)
 
@@ -72,7 +72,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
         self._decrypt()
 
     def eof_received(self) -> bool:
-        """Handle the end of the customer's stream, whether it ended with a close_notify or not.
+        """Handle the end of the customer's stream, with or without a close_notify.
 
         The gateway does not support half-closed TLS connections (decision 11).
         """
@@ -97,7 +97,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
 
     @property
     def _is_deaf(self) -> bool:
-        """Whether further bytes are read and dropped, because the gateway's stream has ended."""
+        """Whether further bytes are dropped, because the gateway's stream has ended."""
         return self._is_closing or self._has_written_eof
 
     def _decrypt(self) -> None:
@@ -106,7 +106,10 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
                 data = self._ssl.read(_READ_BYTES)
             except ssl.SSLWantReadError:
                 break
-            except (ssl.SSLError, OSError):  # invalid bytes, or an attack: OpenSSL has an alert
+            except (
+                ssl.SSLError,
+                OSError,
+            ):  # invalid bytes or an attack; OpenSSL has an alert to send
                 self._customer_left()
                 return
             if not data:  # a close_notify
@@ -128,7 +131,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
         if self._is_closing:
             return
         self._inner.eof_received()
-        # The customer will not read the rest any more; waiting for it would keep the shop busy.
+        # The customer will not read the rest, so the shop must not wait for it.
         if self._raw.get_write_buffer_size():
             self.abort()
         else:
@@ -160,7 +163,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
             self._loop.call_soon(self._resume)
 
     def _resume(self) -> None:
-        """Decrypt the bytes already received before more bytes are read."""
+        """Decrypt the bytes already received, then continue to read."""
         if not self._is_deaf:
             self._decrypt()
         if not (self._is_paused or self.is_closing()):
@@ -205,7 +208,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
             self._raw.close()
 
     def abort(self) -> None:
-        """Close the connection at once."""
+        """Close the connection without a close_notify."""
         self._is_closing = True
         self._end_session()
         self._raw.abort()
@@ -219,12 +222,12 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
             self._raw.write(out)
 
     def _end_session(self) -> None:
-        """End the TLS session in a way that keeps it resumable.
+        """End the TLS session so that the customer can resume it.
 
-        OpenSSL forgets the session of a connection that ends without the gateway's close_notify,
-        but customers who leave abruptly may return and resume it (RFC 5246, 7.2.1).
+        Without the gateway's close_notify, OpenSSL forgets the session; but customers who leave
+        abruptly may return and resume it (RFC 5246, 7.2.1).
         """
-        # It wants the customer's close_notify, for which the gateway does not wait; or TLS broke
-        # before.
+        # OpenSSL wants the customer's close_notify, which the gateway does not need, or TLS has
+        # already failed.
         with contextlib.suppress(ssl.SSLError, OSError):
             self._ssl.unwrap()

@@ -1,9 +1,8 @@
 """The gateway's TLS context: certificate, versions, resumption, and the calls to the gate.
 
-The context uses OpenSSL's callback for the server's name, which OpenSSL calls even if the customer
-gave no name. The call comes after OpenSSL has looked for a session to resume, and before it signs
-any message. So a session id or a ticket counts only if it is valid, whatever the ClientHello
-claims. A refusal at this point does not cost a public-key operation.
+The context uses OpenSSL's callback for the server's name, which OpenSSL calls for every handshake,
+after it has looked for a session to resume and before it signs a message. So only a valid session
+id or ticket counts as resumption, and a refusal does not cost a public-key operation.
 """
 
 import ssl
@@ -20,14 +19,14 @@ REFUSAL: Final = ssl.AlertDescription.ALERT_DESCRIPTION_ACCESS_DENIED
 """The TLS alert that a refused customer gets."""
 
 Ask = Callable[[bool], bool]
-"""A function that returns whether a connection may continue; its argument is True if the connection
+"""A function that returns whether a connection may continue; its argument is whether the connection
 resumes a session.
 """
 
 
 class CertificateError(ValueError):
-    """The error for a certificate or key file that cannot be used; `field` is the setting that
-    names the file.
+    """The error for an unusable certificate or key file; `field` is the setting that names the
+    file.
     """
 
     def __init__(self, field: str, message: str) -> None:
@@ -36,11 +35,11 @@ class CertificateError(ValueError):
 
 
 class AskedSSLObject(ssl.SSLObject):
-    """The TLS layer of one connection, and the gate's decision about the connection."""
+    """The TLS layer of a connection, with the gate's decision about it."""
 
     asked_as_resumed: bool | None = None
-    """Whether the gate's latest decision was about a resumed session; None until the ClientHello
-    has been read.
+    """Whether the gate's latest decision was for a resumed session; None until the ClientHello has
+    been read.
     """
     is_accepted = False
 
@@ -50,14 +49,16 @@ class AskedSSLObject(ssl.SSLObject):
 
     @property
     def is_as_asked(self) -> bool:
-        """Whether the gate accepted the connection and the handshake ended as the gate assumed."""
+        """Whether the gate accepted the connection and the handshake was of the kind that the gate
+        decided about.
+        """
         asked = self.asked_as_resumed
         return self.is_accepted and (asked is False or asked is bool(self.session_reused))
 
 
 def server_context(certificate: Path, key: Path, minimum: TlsVersion, ask: Ask) -> ssl.SSLContext:
-    """Return a context whose connections are `AskedSSLObject`s. The handshake's thread calls `ask`.
-    Tickets and session ids (TLS 1.2) are valid only for this context. Raises CertificateError.
+    """Return a context whose connections are `AskedSSLObject`s; the handshake's thread calls `ask`.
+    TLS 1.2 tickets and session ids are valid only for this context. Raises CertificateError.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = VERSIONS[minimum]
@@ -66,8 +67,8 @@ def server_context(certificate: Path, key: Path, minimum: TlsVersion, ask: Ask) 
     context.sslobject_class = AskedSSLObject
     _load(context, certificate, key)
 
-    # After a HelloRetryRequest OpenSSL calls it again: the same case is not decided twice. But a
-    # customer that resumed then and does not any more needs a second decision.
+    # After a HelloRetryRequest, OpenSSL calls this again. The gate decides a second time only if
+    # the customer no longer resumes the session.
     def decide(
         ssl_object: Any, server_name: str | None, _: ssl.SSLContext
     ) -> ssl.AlertDescription | None:
@@ -89,14 +90,14 @@ def _load(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
         except OSError as error:
             raise CertificateError(field, f"{path}: {error.strerror}") from None
     try:
-        # The empty password fails on an encrypted key; without it, OpenSSL would prompt at the
+        # With an encrypted key, the empty password fails; without it, OpenSSL would prompt at the
         # terminal.
         context.load_cert_chain(certificate, key, password="")
     except ssl.SSLError as error:
         if error.reason == "KEY_VALUES_MISMATCH":
             text = f"{key} is not the key of the certificate in {certificate}"
             raise CertificateError("tls_key", text) from None
-        # One call reads both files, and OpenSSL does not report which of them it could not read.
+        # One call reads both files, and OpenSSL does not report which file was unreadable.
         try:
             ssl.create_default_context(cafile=certificate)
         except ssl.SSLError:

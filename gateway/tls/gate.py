@@ -1,7 +1,6 @@
 """The gate for TLS connections: the admission policy for connections, its clock and its counts.
 
-Several threads call the same ConnectionAdmission, because handshakes are computed in threads. Its
-timers run in the event loop.
+Handshake threads call the same ConnectionAdmission; its timers run in the event loop.
 """
 
 import asyncio
@@ -33,7 +32,7 @@ COUNTS: Final = (
 
 
 class ConnectionGate:
-    """The admission of connections on one port; call `start` first, and `stop` once at the end.
+    """The admission of connections on a port; call `start` first, and `stop` once at the end.
 
     Any thread may call `connection`; all other methods run in the loop's thread.
     """
@@ -55,7 +54,7 @@ class ConnectionGate:
         self._newest_s = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._is_started = False
-        self.requested_anew: Callable[[], None] = lambda: None  # `requested` may differ now
+        self.requested_anew: Callable[[], None] = lambda: None  # `requested` may have changed
         self.under_way = 0  # handshakes; `Places` counts them
         self._counts = dict.fromkeys(COUNTS, 0)
 
@@ -68,7 +67,7 @@ class ConnectionGate:
         with self._lock:
             now_s = self.now_s()
             due_s = self.admission.next_timer_s()
-            if due_s is not None and due_s <= now_s:  # the loop has not reached it yet
+            if due_s is not None and due_s <= now_s:  # the loop has not called it yet
                 self.admission.timer_due(now_s)
             is_accepted = self.admission.connection(now_s, resumed=resumed)
             self._counts["resumed" if resumed else "new"] += 1
@@ -79,7 +78,7 @@ class ConnectionGate:
             return is_accepted
 
     def assigned(self, processors: float) -> None:
-        """Set A_i, the number of processors that the application has from now on."""
+        """Set A_i, the number of processors assigned to the application."""
         with self._lock:
             self._processors = processors
             self.admission.assigned(self.now_s(), processors)
@@ -87,15 +86,15 @@ class ConnectionGate:
     @property
     def requested(self) -> int | None:
         """The number of processors to request, R_i; None if the policy never requests processors or
-        does not know the number yet.
+        does not know it yet.
         """
         with self._lock:
             return self.admission.requested
 
     @property
     def request(self) -> int | None:
-        """The request R_i to send to the CPU manager; None if there is nothing to send. It is 0 if
-        the policy never requests processors, so that an earlier policy's request no longer counts.
+        """The request R_i for the CPU manager; None if there is nothing to send. It is 0 if the
+        policy never requests processors, which cancels an earlier policy's request.
         """
         with self._lock:
             is_silent = not self.admission.asks_for_processors
@@ -154,7 +153,7 @@ class ConnectionGate:
         self.reschedule()
 
     def reschedule(self) -> None:
-        """Set the timer again, because the policy or the time scale has changed."""
+        """Set the timer again, after a change of the policy or of the time scale."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -171,7 +170,7 @@ class ConnectionGate:
         with self._lock:
             now_s = self.now_s()
             due_s = self.admission.next_timer_s()
-            # A connection may have called the policy first; and a loop's clock may be slightly
+            # A connection may have called the policy first, and the loop's timer may be slightly
             # early.
             if due_s is not None and due_s <= now_s:
                 self.admission.timer_due(now_s)
@@ -179,6 +178,6 @@ class ConnectionGate:
         self.requested_anew()
 
     def now_s(self) -> float:
-        """Return the present paper time, at least the time of the policy's latest event."""
+        """Return the present paper time, which is never before the policy's latest event."""
         self._newest_s = max(self._newest_s, self._clock())
         return self._newest_s

@@ -1,8 +1,7 @@
 """TLS handshakes, computed in threads so that the event loop does not wait for them.
 
-A handshake owns its connection from the time when the connection is accepted until the handshake
-ends or its deadline passes. Only one thread at a time uses an SSLObject. While a thread computes a
-step of the handshake, the event loop holds the customer's bytes back, up to a limit.
+A handshake owns its connection until it ends or its deadline passes. Only one thread at a time uses
+its SSLObject; meanwhile, the event loop holds the customer's bytes back, up to a limit.
 """
 
 import asyncio
@@ -21,8 +20,8 @@ from gateway.tls.context import AskedSSLObject
 from gateway.tls.gate import ConnectionGate
 from gateway.tls.places import Known, Places
 
-# The longest ClientHello OpenSSL takes is 128 KiB; without client certificates nothing else is
-# long.
+# OpenSSL accepts a ClientHello of up to 128 KiB; without client certificates, all other messages
+# are shorter.
 _HANDSHAKE_BYTES: Final = 192 * KIB
 _HELD_BACK_BYTES: Final = 64 * KIB
 
@@ -49,7 +48,7 @@ class Handshakes:
         most_under_way: int,
         deadline_s: float,
     ) -> None:
-        """Start the threads; `context` must be the result of `server_context` with this `gate`."""
+        """Start the threads; `context` is the result of `server_context` for this `gate`."""
         self.front = front
         self.gate = gate
         self.context = context
@@ -58,16 +57,16 @@ class Handshakes:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="handshake")
 
     def compute(self, handshake: "Handshake") -> "Future[None]":
-        """Compute the next step in a thread, then call `stepped` in the loop."""
+        """Compute the next step in a thread, then call `stepped` in the event loop."""
         return self._threads.submit(self._compute, handshake)
 
     def close(self) -> None:
-        """End the threads without waiting for the handshakes that they compute."""
+        """End the threads without waiting for handshakes in progress."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _compute(self, handshake: "Handshake") -> None:
         step = handshake.step()
-        with suppress(RuntimeError):  # the loop has been closed meanwhile
+        with suppress(RuntimeError):  # the loop has been closed in the meantime
             self.front.loop.call_soon_threadsafe(handshake.stepped, step)
 
 
@@ -97,7 +96,7 @@ class Handshake(asyncio.Protocol):
         self._raw = cast(asyncio.Transport, None)
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
-        self._ssl: AskedSSLObject | None = None  # made in a thread, as it is expensive
+        self._ssl: AskedSSLObject | None = None  # created in a thread, because that is expensive
         self._computation: Future[None] | None = None
         self._held_back = bytearray()
         self.fed_bytes = 0
@@ -132,14 +131,12 @@ class Handshake(asyncio.Protocol):
             self._raw.pause_reading()
 
     def eof_received(self) -> bool:
-        """Handle the event that the customer has left; the last bytes may have completed the
-        handshake.
-        """
+        """Handle the customer's departure; the last bytes may have completed the handshake."""
         if self._is_over:
             return False
         if self._has_answered and self._computation is not None:
             self._has_ended = True
-            return True  # `stepped` finds out
+            return True  # `stepped` handles this
         self._fail("handshake_failed")
         return False
 
@@ -149,9 +146,7 @@ class Handshake(asyncio.Protocol):
         self._shared.front.connections.handshake_over(self)
 
     def deadline_passed(self) -> None:
-        """Abort the connection because the handshake, or the end of the connection, has taken too
-        long.
-        """
+        """Abort the connection because the handshake, or its closing, has taken too long."""
         if not self._is_over:
             self._fail("handshake_timed_out")
         self._raw.abort()
@@ -162,14 +157,12 @@ class Handshake(asyncio.Protocol):
         return self._computation is None
 
     def give_way(self) -> None:
-        """End the handshake at once, because another handshake gets its place."""
+        """End the handshake because another one gets its place."""
         self._fail("evicted")
         hangups.reset(self._raw)
 
     def abort(self) -> None:
-        """End the handshake at once, because there are too many connections or the gateway is
-        draining.
-        """
+        """End the handshake because there are too many connections or the gateway is draining."""
         if not self._is_over:
             self._end()
         self._raw.abort()
@@ -177,9 +170,7 @@ class Handshake(asyncio.Protocol):
     # ---- a step ----------------------------------------------------------------------------------
 
     def step(self) -> Step:
-        """Continue the handshake as far as possible; the call runs in a thread, with exclusive
-        access.
-        """
+        """Continue the handshake as far as possible, in a thread with exclusive access."""
         try:
             if self._ssl is None:
                 made = self._shared.context.wrap_bio(
@@ -195,9 +186,9 @@ class Handshake(asyncio.Protocol):
         return Step.DONE
 
     def stepped(self, step: Step) -> None:
-        """Continue in the event loop after a thread has computed a step."""
+        """Continue in the event loop after a step in a thread."""
         self._computation = None
-        if self._is_over:  # the customer did not wait for it
+        if self._is_over:  # the customer has already left
             self._forget()
             return
         out = self._outgoing.read()
@@ -221,7 +212,9 @@ class Handshake(asyncio.Protocol):
             if self._held_back:
                 self._go_on()
         else:
-            if self._ssl is None or not self._ssl.is_refused:  # otherwise the gate has counted it
+            if (
+                self._ssl is None or not self._ssl.is_refused
+            ):  # otherwise the gate has already counted it
                 self._shared.gate.count("handshake_failed")
             if step is Step.PLAIN:
                 self._answer_plainly()
@@ -235,7 +228,7 @@ class Handshake(asyncio.Protocol):
         self._computation = self._shared.compute(self)
 
     def _hand_over(self, ssl_object: AskedSSLObject) -> None:
-        """Pass the connection on to the front end after the handshake is complete."""
+        """Pass the connection to the front end, because the handshake is complete."""
         front = self._shared.front
         raw, held_back, is_held = self._raw, bytes(self._held_back), self._is_held
         self._end()

@@ -1,10 +1,8 @@
-"""The limited places for TLS handshakes in progress, and the rule that decides which handshake
-gives way. When all places are taken, a new handshake gets the place of a handshake that waits for
-its customer. Handshakes without a complete ClientHello give way first, then handshakes of new
-sessions, then handshakes of resumed sessions. Within each group, the oldest handshake gives way
-first. So a client that sends only one byte cannot block a place. The handshake of a resumed session
-gives way only when the handshakes in all other places are being computed. A handshake keeps its
-place while one of its steps is being computed or queued.
+"""The limited places for TLS handshakes in progress. When all places are taken, a new handshake
+replaces one that waits for its customer: handshakes without a complete ClientHello are replaced
+first, then handshakes of new sessions, then of resumed sessions, and in each group the oldest. So a
+client that sends only one byte cannot block a place. A handshake keeps its place while one of its
+steps is being computed or queued.
 """
 
 from enum import IntEnum
@@ -14,17 +12,15 @@ from gateway.tls.gate import ConnectionGate
 
 
 class Known(IntEnum):
-    """The groups of handshakes, by what is known about their customers; the lowest group gives way
-    first.
-    """
+    """The groups of handshakes, by their known facts; the lowest group gives way first."""
 
-    NOTHING = 0  # no whole ClientHello has come
+    NOTHING = 0  # the ClientHello is incomplete
     NEW = 1
     RESUMED = 2
 
 
 class Placed(Protocol):
-    """A handshake that holds or wants a place."""
+    """A handshake that has or wants a place."""
 
     known: Known
 
@@ -33,12 +29,12 @@ class Placed(Protocol):
         """Whether none of its steps is being computed or queued."""
 
     def give_way(self) -> None:
-        """End the handshake at once, which frees its place."""
+        """End the handshake, which frees its place."""
 
 
 class Places:
-    """A set of at most `most` places. The gate counts the places that are taken and the handshakes
-    that are turned away.
+    """A set of at most `most` places. The gate counts the taken places and the handshakes without a
+    place.
     """
 
     def __init__(self, gate: ConnectionGate, most: int) -> None:
@@ -48,8 +44,8 @@ class Places:
         self._taken: dict[Known, dict[Placed, None]] = {known: {} for known in Known}
 
     def take(self, handshake: Placed) -> bool:
-        """Take a place and return True; if no place is available, count the handshake as turned
-        away and return False.
+        """Take a place and return True; if none is available, count the handshake as turned away
+        and return False.
         """
         if self._gate.under_way >= self._most:
             other = self._who_gives_way()
@@ -62,18 +58,18 @@ class Places:
         return True
 
     def learn(self, handshake: Placed, known: Known) -> None:
-        """Move a handshake to another group because more is known about its customer."""
+        """Move a handshake to another group because more is known about it."""
         del self._taken[handshake.known][handshake]
         self._taken[known][handshake] = None
         handshake.known = known
 
     def leave(self, handshake: Placed) -> None:
-        """Free the place of a handshake that is over."""
+        """Free the place of a finished handshake."""
         del self._taken[handshake.known][handshake]
         self._gate.under_way -= 1
 
     def taken(self) -> dict[Known, list[Placed]]:
-        """Return the handshakes that have a place, grouped, in the order in which they give way."""
+        """Return the handshakes that have a place, in the order in which they would give way."""
         return {known: list(handshakes) for known, handshakes in self._taken.items()}
 
     def _who_gives_way(self) -> Placed | None:

@@ -1,8 +1,7 @@
 """The gateway's client of the CPU manager.
 
-The client keeps the connection and the latest assignment. It sends the number of processors that
-the application needs, and passes on the number that the manager assigns. If the manager is gone,
-the latest assignment stays in force.
+The client sends the number of processors that the application needs, and passes on the assigned
+number. If the manager is gone, the latest assignment stays in force.
 
 Source: edragon.txt, sections 3.1 (`cpus_request`, `cpus_assigned`) and 3.2.
 """
@@ -48,9 +47,8 @@ class ProcessorClient:
     ) -> None:
         """Prepare a client of the manager whose socket is `path`.
 
-        Every `interval_s()` (real seconds) it connects again if necessary, and sends R_i, which is
-        the value of `requested()`, unless that is None. It calls `assigned` with every A_i that it
-        receives.
+        Every `interval_s()` real seconds, it reconnects if necessary, and sends R_i, the value of
+        `requested()`, unless that is None. It calls `assigned` with every A_i that it receives.
         """
         self._path = path
         self._registration = registration
@@ -75,11 +73,11 @@ class ProcessorClient:
         self._hang_up()
 
     def wake(self) -> None:
-        """Send the new request now instead of at the end of the interval."""
+        """Send a new request now, without waiting for the end of the interval."""
         self._woken.set()
 
     def snapshot(self) -> dict[str, object]:
-        """Return the numbers of requested and of assigned processors, and the latest error, ready
+        """Return the number of requested and of assigned processors, and the latest error, ready
         for JSON.
         """
         assigned = self.assigned
@@ -117,7 +115,7 @@ class ProcessorClient:
             )
         self._writer = writer
         self.registrations += 1
-        # Its last processors, so that a new manager can take over.
+        # The latest processors, so that a new manager can continue with them.
         had = self.assigned.processors if self.assigned else None
         writer.write(written(replace(self._registration, processors=had)))
         self._begin(self._listen(reader, writer))
@@ -133,7 +131,7 @@ class ProcessorClient:
         if requested is None or self._writer is None:
             return
         if self.unsent_bytes > LONGEST_LINE_BYTES:
-            return  # a manager that does not read; the newest request suffices
+            return  # the manager is not reading; only the newest request matters
         self._told = min(requested, MOST_PROCESSORS)
         self._writer.write(written(CpusRequest(self._told)))
 

@@ -1,7 +1,6 @@
 """The protocol between applications and the CPU manager: one JSON object per line (UTF-8).
 
-Both sides write and read messages with this module; the answer to an invalid message names the
-faulty field. docs/edragon.md describes the protocol.
+docs/edragon.md describes the protocol. The answer to an invalid message names the faulty field.
 
 Source: `cpus_request` and `cpus_assigned` of edragon.txt, section 3.1, with a socket instead of
 shared memory.
@@ -14,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 LONGEST_LINE_BYTES = 64 * 1024
-"""The maximum length of a line in bytes, including its newline; the receiver closes the connection
-of a sender that exceeds it.
+"""The maximum length of a line in bytes, with its newline; the receiver closes a connection that
+exceeds it.
 """
 MOST_PROCESSORS = 1_000_000
-"""The upper limit of a request, which may exceed the number of the machine's processors."""
+"""The upper limit of a request; it may exceed the machine's number of processors."""
 MOST_CPU = 8191
 """The highest CPU number that Linux allows."""
 
@@ -41,11 +40,11 @@ class ProtocolError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """An application's registration, which it sends once per connection, before any other message.
+    """An application's registration, the first message of each connection.
 
-    `priority` is the application's weight (P_i). `process` is the root of the process tree to
-    manage. `processors` are the numbers of the processors that an earlier manager assigned; None if
-    there has been no assignment yet.
+    `priority` is the application's weight (P_i), and `process` the root of the process tree to
+    manage. `processors` are the numbers of the processors that an earlier manager assigned, or
+    None.
     """
 
     application: str
@@ -68,7 +67,7 @@ class CpusAssigned:
 
 @dataclass(frozen=True, slots=True)
 class StatusWanted:
-    """The request for the state of all applications, for tools that do not register."""
+    """The request for the state of all applications, for tools without a registration."""
 
 
 FromApplication = Register | CpusRequest | CpusAssigned | StatusWanted
@@ -79,8 +78,8 @@ FromApplication = Register | CpusRequest | CpusAssigned | StatusWanted
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """The message that the application has `assigned` processors (A_i), whose numbers are
-    `processors`. A processor that is shared with another application counts as a half.
+    """The message that the application has `assigned` processors (A_i), numbered `processors`; a
+    shared processor counts as a half.
     """
 
     assigned: float
@@ -134,7 +133,7 @@ def written(message: FromApplication | FromManager) -> bytes:
 
 
 def from_application(line: bytes) -> FromApplication:
-    """Return an application's message; raise ProtocolError if it is invalid."""
+    """Return the message of an application; raise ProtocolError if it is invalid."""
     kind, content = _only_field(_object(line), ("register", "request", "assigned", "status"))
     if kind == "register":
         return _register(content)
@@ -146,7 +145,7 @@ def from_application(line: bytes) -> FromApplication:
 
 
 def from_manager(line: bytes) -> FromManager:
-    """Return the manager's message; raise ProtocolError if it is invalid."""
+    """Return the message of the manager; raise ProtocolError if it is invalid."""
     content = _object(line)
     if "error" in content:
         _no_others(content, ("error", "field", "allowed"))
@@ -183,9 +182,9 @@ def _object(line: bytes) -> dict[str, object]:
     try:
         content = json.loads(line)
     except (ValueError, RecursionError):
-        raise ProtocolError("is not JSON", "message", "one JSON object a line") from None
+        raise ProtocolError("is not JSON", "message", "one JSON object per line") from None
     if not isinstance(content, dict):
-        raise ProtocolError("is not an object", "message", "one JSON object a line")
+        raise ProtocolError("is not an object", "message", "one JSON object per line")
     return content
 
 
@@ -240,9 +239,9 @@ def _text(content: dict[str, object], name: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """Return a value as it was sent; cut a long value."""
+    """Return a value as it was sent, shortened if it is long."""
     try:
         text = json.dumps(value)
-    except ValueError:  # a number of too many digits
+    except ValueError:  # a number with too many digits
         text = "a huge number"
     return text if len(text) <= 80 else text[:77] + "..."

@@ -1,5 +1,5 @@
 """Exchanges whose traces are exported (docs/telemetry.md). A traced exchange records the time of
-each event, and sends its spans once its fate is known. All other requests have ordinary exchanges.
+each event, and sends its spans once its fate is known.
 """
 
 import time
@@ -17,8 +17,8 @@ _VERDICTS: Final = (Event.STARTED, Event.REFUSED, Event.WITHDRAWN)
 
 
 class TracedExchange(Exchange):
-    """An exchange that sends its spans when it is over. The spans are the request, its wait in the
-    queue, and its service in the shop. A request that never reached its queue has no spans.
+    """An exchange that sends its spans when it is over: the request, its wait in the queue, and its
+    service in the shop. A request that never reached its queue has no spans.
     """
 
     __slots__ = (
@@ -103,7 +103,7 @@ class TracedExchange(Exchange):
         return before
 
     def _send(self, fate: str, *, is_served: bool) -> None:
-        """Send the spans of the request, which ends as `fate` (docs/glossary.md)."""
+        """Send the spans of a request with this `fate` (docs/glossary.md)."""
         head, add = self.head, self._tracer.export.add
         method = head.method.decode()
         request: dict[str, str | int] = {

@@ -1,4 +1,4 @@
-"""The choice of the requests that are traced, and the export of their spans."""
+"""The choice of traced requests, and the export of their spans."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from common.telemetry.trace_context import is_sampled, trace_id_of
 
-if TYPE_CHECKING:  # a gateway without traces needs no library of OpenTelemetry
+if TYPE_CHECKING:  # a gateway without traces does not need OpenTelemetry's libraries
     from common.telemetry.export import SpanExport
 
 

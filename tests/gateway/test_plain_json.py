@@ -50,7 +50,7 @@ def test_each_value_counts():
     """A bound on values is never above what is there."""
     content = json.dumps([[number, str(number)] for number in range(1_000)]).encode()
     assert len(plain_json.decoded(content, 5_000)) == 1_000
-    with pytest.raises(PlainJsonError, match="has over 2,000 values") as refused:
+    with pytest.raises(PlainJsonError, match="has more than 2,000 values") as refused:
         plain_json.decoded(content, 2_000)
     assert refused.value.is_large
 

@@ -68,7 +68,7 @@ def test_a_body_is_as_large_as_its_call_needs():
             assert time.thread_time() - began_s < SOON_S
             assert (status, answer["error"]) == (
                 400,
-                "the body has over 8,000 values; allowed: at most 8,000 values",
+                "the body has more than 8,000 values; allowed: at most 8,000 values",
             )
 
     run(scene())

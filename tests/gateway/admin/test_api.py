@@ -403,8 +403,10 @@ def test_one_shadow_more_and_one_less_leave_the_others_as_they_are():
     assert [one["name"] for one in one_less[1]["shadows"]] == ["sq"]
     assert again[0] == 404
     assert again[1] == {
-        "error": "door-lifo (hands 4) is not asked; asked are: sq", "field": "name", "allowed": "sq"
-    }  # fmt: skip
+        "error": "door-lifo (hands 4) is not a shadow; allowed: sq",
+        "field": "name",
+        "allowed": "sq",
+    }
     assert none[1]["shadows"] == []
     assert wrong_method == 405
 

@@ -77,7 +77,7 @@ def test_a_fifo_door_turns_away_who_has_waited_long_enough():
     arrive(policy, 3, "Br-2", 9.0, is_new=False)
     assert policy.next_timer_s() == 16.0
     assert policy.timer_due(15.9) == []
-    assert policy.timer_due(16.0) == [Reject(1, "waited 6 s at the door", 60.0)]
+    assert policy.timer_due(16.0) == [Reject(1, "waited 6 s in the admission queue", 60.0)]
     assert policy.next_timer_s() == 17.0
     assert served(policy) == [3, 2]
     assert policy.next_timer_s() is None

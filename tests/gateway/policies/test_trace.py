@@ -80,7 +80,7 @@ GOOD = '{"event": "abandonment", "time_s": 1.0, "told": [1], "verdicts": []}'
     ("line", "words"),
     [
         ("{", "is not JSON"),
-        ("7", "is no event"),
+        ("7", "is not an event"),
         ('{"event": "abandonment", "time_s": 1.0}', "told is missing"),
         ('{"event": "arrive", "time_s": 1.0, "told": [], "verdicts": []}', "allowed: arrival"),
         ('{"event": "abandonment", "time_s": 1.0, "told": [], "verdicts": []}', "takes 1 value"),

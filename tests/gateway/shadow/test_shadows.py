@@ -72,7 +72,7 @@ def test_a_timer_of_a_shadow_alone_is_kept():
     answers, shadow = run(scene())
     assert all(answer.startswith(b"HTTP/1.1 200 ") for answer in answers)
     assert shadow["verdicts"]["would_refuse"] == 2
-    assert shadow["disagreements"][0]["said"]["reason"] == "waited 0.5 s at the door"
+    assert shadow["disagreements"][0]["said"]["reason"] == "waited 0.5 s in the admission queue"
 
 
 def test_a_students_policy_as_a_shadow_falls_out_with_its_process():

@@ -163,7 +163,7 @@ def test_a_manager_that_comes_late(folder):
     ("answer", "error"),
     [
         (Refused("is taken", "application", "another"), "application: is taken; allowed: another"),
-        (b"what?\n", "message: is not JSON; allowed: one JSON object a line"),
+        (b"what?\n", "message: is not JSON; allowed: one JSON object per line"),
         (b"x" * 200_000, "more than 65536 bytes"),
     ],
 )

@@ -42,7 +42,10 @@ def test_who_is_pushed_out_had_waited():
 def test_who_has_waited_long_enough_is_not_refused_by_admission():
     policy = watched("door-fifo")
     policy.timer_due(7.0)
-    assert answer(policy.trace) == "Held for 6.00 s, then turned away: waited 6 s at the door."
+    assert (
+        answer(policy.trace)
+        == "Held for 6.00 s, then turned away: waited 6 s in the admission queue."
+    )
 
 
 @pytest.mark.parametrize(

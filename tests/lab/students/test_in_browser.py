@@ -106,7 +106,7 @@ def test_a_comparison_has_paired_differences_to_both_rivals():
 @pytest.mark.parametrize(
     ("name", "text", "choice", "says"),
     [
-        ("own/sq.py", TEXT, CHOICE, "another policy has the name sq in tables"),
+        ("own/sq.py", TEXT, CHOICE, "in tables, another policy already has the name sq"),
         (NAME, "import os\n" + TEXT, CHOICE, "line 1: import os"),
         (NAME, TEXT, {"rho": 9}, "rho: must be a number from 0.5 to 4"),
     ],
