@@ -1,1 +1,3 @@
-"""The bookshop: catalogue, cart, checkout, the eight page types, page work and the controller."""
+"""The bookshop: catalogue, cart, checkout, the eight page types, page work and the shop's
+controller.
+"""

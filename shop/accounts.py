@@ -1,4 +1,4 @@
-"""Customers' accounts: the hashing of passwords, and the accounts that the shop is seeded with."""
+"""Customers' accounts: the hashing of passwords, and the seeded accounts."""
 
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
@@ -7,9 +7,9 @@ SEEDED_PASSWORD = "doorbuster-2005"
 
 
 class QuickPBKDF2PasswordHasher(PBKDF2PasswordHasher):
-    """Django's PBKDF2-SHA256 with few iterations, so that a login fits in Tr-2's share of CPU.
+    """Django's PBKDF2-SHA256 with few iterations, so that a login fits into the CPU time of Tr-2.
 
-    The hashing is real, but weak: docs/decisions/0004-shop-password-hashing.md gives the reason.
+    The hashing is weak on purpose: see docs/decisions/0004-shop-password-hashing.md.
     """
 
     algorithm = "pbkdf2_sha256_quick"

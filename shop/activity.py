@@ -1,10 +1,9 @@
-"""The shop's counters, which count from its start and need no locks.
+"""The shop's counters since its start, which need no locks.
 
 They count busy workers, served pages with their CPU and execution time, committed orders, and
-requests lost because a back end could not be reached.
+requests that failed because a back end was unavailable.
 
-Every thread has separate counters, and the reader adds them up. If all shared one counter, the
-thirty threads would have to queue for a lock; without a lock, `x += 1` would lose counts.
+Every thread has separate counters, which the reader adds up, so that no thread waits for a lock.
 """
 
 import threading
@@ -14,9 +13,9 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class PageCount:
-    """The counters of one page type: the pages served, and the real seconds spent on them.
+    """The counters of one page type: the number of served pages, and real seconds.
 
-    `own_…` is the page's cost without page work. `drawn_s` is the total of the times that page work
+    `own_…` is the pages' cost without page work. `drawn_s` is the sum of the times that page work
     drew.
     """
 
@@ -62,7 +61,7 @@ def mine() -> ThreadActivity:
 
 
 def order_committed() -> None:
-    """Count one committed order."""
+    """Count a committed order."""
     mine().orders += 1
 
 
@@ -98,7 +97,7 @@ def pages(names: Iterable[str]) -> dict[str, PageCount]:
 
 
 def lost_to() -> dict[str, int]:
-    """Return, for each back end, the number of requests left unanswered because of its outages."""
+    """Return, for each back end, the number of requests that its outages left unanswered."""
     totals: dict[str, int] = {}
     for thread in list(_threads):
         for back_end, count in list(thread.lost_to.items()):

@@ -1,8 +1,7 @@
-"""The client of the ad server, which waits for an answer only until a deadline.
+"""The client of the ad server, which waits for an answer until a deadline.
 
-Each thread keeps one connection open. The module uses sockets and llhttp instead of `http.client`,
-because the time limit of `http.client` applies to each read separately. With such a limit, an
-answer that arrives byte by byte could delay a page for ever.
+Each thread keeps one connection open. The module uses sockets and llhttp, because the time limit of
+`http.client` applies to each read separately, so that a slow answer could delay a page for ever.
 """
 
 import contextlib
@@ -20,16 +19,14 @@ ANSWER_BYTES = 64 * 1024
 
 
 class Failed(Exception):  # noqa: N818
-    """The error raised if the ad server gives no valid answer."""
+    """The error for a missing, late or invalid answer of the ad server."""
 
 
 class Refused(Exception):  # noqa: N818
-    """The error raised if the ad server runs, but refuses the request."""
+    """The error for a request that the ad server refuses."""
 
 
 class _Answer:
-    """The parts of one response, as httptools reports them."""
-
     def __init__(self) -> None:
         self.parser = httptools.HttpResponseParser(self)
         self.body = bytearray()
@@ -44,7 +41,7 @@ class _Answer:
 
 
 class _Whereabouts:
-    """The address of a host name. A side thread looks it up, because a name server may be slow."""
+    """The address of a host name, looked up in a side thread, because a name server may be slow."""
 
     def __init__(self, host: str) -> None:
         self._host = host
@@ -64,10 +61,7 @@ class _Whereabouts:
         return self._address
 
     def look_up(self) -> None:
-        """Start another look-up of the address, unless one is under way.
-
-        Do not wait for the result.
-        """
+        """Start a look-up of the address in the background, unless one is in progress."""
         if self._is_name and self._is_asking.acquire(blocking=False):
             threading.Thread(target=self._ask, name="ad-server-name", daemon=True).start()
 
@@ -76,13 +70,13 @@ class _Whereabouts:
             found = socket.getaddrinfo(self._host, None, type=socket.SOCK_STREAM)
             self._address = str(found[0][4][0])
         except (OSError, UnicodeError):
-            pass  # the next call has it looked up again
+            pass  # the next call starts another look-up
         finally:
             self._is_asking.release()
 
 
 class AdServer:
-    """A client of one ad server; its deadlines are in real seconds at any time scale."""
+    """A client of one ad server; its deadlines are in real seconds at every time scale."""
 
     def __init__(self, port: int, deadline_s: float = DEADLINE_S, host: str = "127.0.0.1") -> None:
         self.port = port
@@ -92,20 +86,19 @@ class AdServer:
         self._mine = threading.local()
 
     def get(self, target: str) -> bytes:
-        """Send the request and return the body of an answer with status 200.
-
-        Raises Failed or Refused, at the latest shortly after the deadline.
+        """Send the request and return the body of an answer with status 200; raise Failed or
+        Refused, at the latest shortly after the deadline.
         """
         deadline_s = time.monotonic() + self.deadline_s
         question = f"GET {target} HTTP/1.1\r\nHost: {self._authority}\r\n\r\n".encode("ascii")
-        # Removed until the answer is complete: a half-read connection is never used again.
+        # Removed until the answer is complete, so that no call uses a half-read connection.
         kept: socket.socket | None = self._mine.__dict__.pop("connection", None)
         try:
             if kept is not None:
                 try:
                     return self._exchange(kept, question, deadline_s)
                 except _Closed:
-                    kept.close()  # servers close idle connections: try once more on a new one
+                    kept.close()  # servers close idle connections, so try once more on a new one
             kept = self._connect(deadline_s)
             kept.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return self._exchange(kept, question, deadline_s)
@@ -126,7 +119,7 @@ class AdServer:
         try:
             return socket.create_connection((address, self.port), _left(deadline_s))
         except OSError:
-            self._whereabouts.look_up()  # its address may have changed
+            self._whereabouts.look_up()  # the server's address may have changed
             raise
 
     def _exchange(self, connection: socket.socket, question: bytes, deadline_s: float) -> bytes:
@@ -155,7 +148,7 @@ class AdServer:
 
 
 class _Closed(ConnectionError):  # noqa: N818
-    """The error raised if the ad server closes the connection before it has answered."""
+    """The error for a connection that the ad server closed before its answer."""
 
 
 def _left(deadline_s: float) -> float:

@@ -25,8 +25,8 @@ from shop.catalogue.shelves import SHELVES
 from shop.page_types import PAGE_TYPE_BY_URL_NAME, PUBLISHER, SIZES
 
 FAILURES_IN_A_ROW = 3
-PAUSE_S = 1.0  # then one page tries, until the ad server answers again
-MOST_CONCEPTS = 10  # as many as in the paper
+PAUSE_S = 1.0  # after the pause, one page tries again
+MOST_CONCEPTS = 10  # the same number as in the paper
 LOW, HIGH = 0, 1  # priorities
 
 _logger = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ _CLICK = re.compile(r"/ads/click/[0-9]{1,18}(\?page=[0-9]{1,18})?")
 
 
 class SettingRefused(ValueError):  # noqa: N818 -- what happened, as the controller reads it
-    """The error for a value that the setting `ads` does not allow; it names the allowed values."""
+    """The error for an invalid value of the setting `ads`; it names the allowed values."""
 
     def __init__(self, allowed: str) -> None:
         super().__init__(f"ads: must be {allowed}")
@@ -54,9 +54,7 @@ class Banner:
 
 
 def read(body: bytes) -> Banner | None:
-    """Return the banner in this answer, or None if the ad server placed no banner. Raises
-    Failed.
-    """
+    """Return the banner in this answer, or None if the ad server placed none. Raises Failed."""
     try:
         placed = json.loads(body)["banners"]
         if placed == []:
@@ -69,16 +67,15 @@ def read(body: bytes) -> Banner | None:
     if not all(isinstance(text, str) for text in texts) or not banner.alt:
         raise Failed("image, click and alt must be text")
     if not (_IMAGE.fullmatch(banner.image) and _CLICK.fullmatch(banner.click)):
-        raise Failed("image and click must be the ad server's")
+        raise Failed("image and click must be addresses of the ad server")
     if f"{banner.width}x{banner.height}" not in SIZES.values():
-        raise Failed("width and height must be the size of a slot")
+        raise Failed("width and height must equal the size of a slot")
     return banner
 
 
 class Patience:
-    """The limit on calls to a failing ad server.
-
-    After failures, the shop calls it only once per pause. Thread-safe.
+    """The limit on calls to a failing ad server: after failures, one call per pause.
+    Thread-safe.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -89,7 +86,7 @@ class Patience:
 
     def may_ask(self) -> bool:
         """Return whether this page may request a banner; after failures, only one page per pause
-        may do so.
+        may.
         """
         if self._failures < FAILURES_IN_A_ROW:
             return True
@@ -101,18 +98,14 @@ class Patience:
             return True
 
     def answered(self) -> bool:
-        """Record a valid answer. Return True if the shop had stopped calling the ad server before
-        it.
-        """
+        """Record a valid answer; return True if the shop had stopped calling the ad server."""
         with self._lock:
             given_up = self._failures >= FAILURES_IN_A_ROW
             self._failures = 0
             return given_up
 
     def failed(self) -> bool:
-        """Record a missing, late or invalid answer. Return True if this makes the shop stop calling
-        the ad server.
-        """
+        """Record a failed request; return True if the shop now stops calling the ad server."""
         with self._lock:
             self._failures += 1
             self._asks_again_s = self._clock() + PAUSE_S
@@ -120,7 +113,7 @@ class Patience:
 
 
 class Banners:
-    """The banners of this shop's pages. They are off without an ad server, or if the controller
+    """The banners of this shop's pages, which are off without an ad server, or if the controller
     switches them off.
     """
 
@@ -130,7 +123,7 @@ class Banners:
         self._patience = patience
 
     def want(self, wanted: bool) -> None:
-        """Switch banners on or off. Raises SettingRefused and changes nothing."""
+        """Switch banners on or off. If it raises SettingRefused, nothing has changed."""
         if wanted and self._server is None:
             raise SettingRefused("false; this shop has no ad server (DOORBUSTER_ADS_PORT)")
         self.wanted = wanted
@@ -138,9 +131,7 @@ class Banners:
     def choose(
         self, size: str, concepts: Iterable[str], priority: int, page: PageType | None = None
     ) -> Banner | None:
-        """Return a banner of that size for some of these concepts, or None.
-
-        Never raises an error.
+        """Return a banner of that size for some of these concepts, or None; never raise an error.
 
         Its impression is counted for `page`, if that is one of the eight page types.
         """
@@ -160,7 +151,7 @@ class Banners:
             banner = None
         except Failed as failure:
             if self._patience.failed():
-                _logger.warning("Pages go without banners; the ad server: %s", failure)
+                _logger.warning("Pages have no banners, because the ad server failed: %s", failure)
             return None
         if self._patience.answered():
             _logger.warning("Pages have banners again")
@@ -168,7 +159,7 @@ class Banners:
 
 
 def _some(concepts: Iterable[str]) -> list[str]:
-    """Return at most MOST_CONCEPTS different concepts; if none are given, return random shelves."""
+    """Return at most MOST_CONCEPTS different concepts; without concepts, return random shelves."""
     given = list(dict.fromkeys(concepts))
     if not given:
         given = random.sample([shelf.slug for shelf in SHELVES], MOST_CONCEPTS)
@@ -178,9 +169,9 @@ def _some(concepts: Iterable[str]) -> list[str]:
 class Slot:
     """The slot for a banner on one page.
 
-    The ad server gets a request only when the page's template reads the slot.
+    The slot requests a banner only when the page's template reads it.
 
-    `concepts` is called only if a banner is needed. It returns the shelves of the page's books; by
+    `concepts` returns the shelves of the page's books, and is called only if a banner is needed; by
     default, shelves are chosen at random.
     """
 

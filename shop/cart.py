@@ -1,4 +1,4 @@
-"""The cart: the books that a visitor wants to buy, which are kept in the session."""
+"""The cart, the books that a visitor wants to buy; the session keeps it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -45,14 +45,12 @@ def copies(session: SessionBase) -> int:
 
 
 def put(session: SessionBase, wanted: Mapping[int, int]) -> None:
-    """Replace the cart with this one, leaving out books without copies."""
+    """Replace the cart, without books that have no copies."""
     session[_KEY] = {str(book): number for book, number in wanted.items() if number > 0}
 
 
 def take_out(session: SessionBase, bought: Quantities) -> None:
-    """Remove these copies from the stored cart, which another page may have changed in the
-    meantime.
-    """
+    """Remove these copies from the stored cart, which another page may have changed."""
     stored = type(session)(session.session_key)
     put(session, {book: n - bought.get(book, 0) for book, n in quantities(stored).items()})
 

@@ -1,7 +1,6 @@
-"""The placing of an order: only once per idempotency key, complete or not at all, and only from
-stock.
+"""The placing of an order: once per idempotency key, completely or not at all, and only from stock.
 
-One transaction turns a cart into an order and takes the copies from the stock.
+One transaction creates the order and takes the copies from the stock.
 """
 
 import uuid
@@ -15,9 +14,7 @@ from shop.models import Book, Customer, Order, OrderLine
 
 
 class OutOfStock(Exception):  # noqa: N818 -- a fact about the shelf, not a fault
-    """The error for an order that was not placed because too few copies of some titles are in
-    stock.
-    """
+    """The error for an order that was not placed because copies of some titles are out of stock."""
 
     def __init__(self, left: Mapping[str, int]) -> None:
         super().__init__(
@@ -43,19 +40,17 @@ class NoLongerSold(Exception):  # noqa: N818
 
 
 class AnotherTotal(Exception):  # noqa: N818
-    """The error for an order that was not placed because its total differs from the total on the
-    page.
-    """
+    """The error for an order whose total differs from the total on the page; it was not placed."""
 
 
 class NothingToOrder(Exception):  # noqa: N818
-    """The error for an order that was not placed because the shop no longer sells any of its
-    books.
+    """The error for an order that was not placed because the shop sells none of its books any
+    longer.
     """
 
 
 def find_order(customer: Customer, key: uuid.UUID) -> Order | None:
-    """Return the order this customer has already placed with this key."""
+    """Return the order that this customer has already placed with this key."""
     return Order.objects.filter(customer=customer, idempotency_key=key).first()
 
 
@@ -66,18 +61,16 @@ def place_order(
     address: Mapping[str, str],
     total_cents: int | None = None,
 ) -> Order:
-    """Return the order for this key; place it first if that has not been done yet.
+    """Return the order for this key, and place it first if it does not exist yet.
 
-    `total_cents` is the total that the customer has seen, if any.
+    `total_cents` is the total that the customer saw, if any.
 
-    The key is locked first. A second submission waits for this lock until the first is over, and
-    then finds the order of the first. The second submission therefore neither violates the unique
-    key, which PostgreSQL would log as an error, nor leaves a gap in the order numbers. Books are
-    locked in the order of their ids, so that two orders of the same books cannot block each other.
+    A second submission waits for the lock on the key, and then finds the first submission's order.
+    Books are locked in the order of their ids, so that two orders cannot block each other.
 
-    If the customer has left before the commit point, no order is placed. After the commit point,
-    the request can no longer be stopped. Raises OutOfStock, NoLongerSold, AnotherTotal or
-    NothingToOrder, in which case no data has changed.
+    If the customer leaves before the commit point, no order is placed; after the commit point,
+    nothing stops the request. Raises OutOfStock, NoLongerSold, AnotherTotal or NothingToOrder; then
+    no data has changed.
     """
     with transaction.atomic(durable=True):
         _lock(key)
@@ -98,14 +91,14 @@ def place_order(
 
 
 def _lock(key: uuid.UUID) -> None:
-    """Lock this key until the commit; wait if another transaction has locked it."""
+    """Lock this key until the commit, after any other transaction that has locked it."""
     with connection.cursor() as cursor:
-        # Half of the key is enough: two keys that share it only wait for each other.
+        # Half of the key is enough: two keys with the same half only wait for each other.
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [(key.int >> 64) - 2**63])
 
 
 def _books_to_sell(wanted: Quantities) -> list[Book]:
-    """Lock and return every wanted book, after checking that enough copies are in stock."""
+    """Lock and return the wanted books, after checking that enough copies are in stock."""
     books = list(
         Book.objects.select_for_update()
         .only("title", "stock", "price_cents")

@@ -36,15 +36,15 @@ from common.shared_settings import (
 
 _TAKEN = "ads, information_schema and shop"
 _SCHEMA = (
-    "up to 40 lower-case letters, digits and underscores, beginning with a letter, but not with "
-    f"`pg_`; not one of {_TAKEN}"
+    "up to 40 lower-case letters, digits and underscores; the first is a letter, and the name "
+    f"neither begins with `pg_` nor is one of {_TAKEN}"
 )
 
 
 def _schema(text: str) -> str:
-    # Taken: schemas of PostgreSQL and the ad server, and the prefix of the first shop's keys.
+    # Taken by the schemas of PostgreSQL and the ad server, and by the first shop's keys.
     if not re.fullmatch(r"(?!pg_|(ads|information_schema|shop)$)[a-z][a-z0-9_]{0,39}", text):
-        raise ValueError(f"allowed are {_SCHEMA}")
+        raise ValueError(f"allowed: {_SCHEMA}")
     return text
 
 
@@ -55,18 +55,16 @@ class Environment(SettingsModel):
 
     shop_schema: Annotated[str, AfterValidator(_schema), Form(_SCHEMA)] = Field(
         "public",
-        description="schema of the shop's tables, and prefix of its keys and cookies, so that "
-        "several complete shops can share a database and a Redis",
+        description="schema of the shop's tables, and prefix of its keys and cookies; different "
+        "values let several shops share a database and a Redis",
     )
     state_dir: StateDir
     inner_host: InnerHost
     shop_host: ShopHost
-    shop_port: Annotated[
-        FreePort, like(ShopPort, 8082, "port of the shop; 0 stands for any free port")
-    ]
+    shop_port: Annotated[FreePort, like(ShopPort, 8082, "port of the shop; 0: any free port")]
     shop_controller_port: Annotated[
         FreePort,
-        like(ShopControllerPort, 8083, "port of the controller; 0 stands for any free port"),
+        like(ShopControllerPort, 8083, "port of the controller; 0: any free port"),
     ]
     shop_workers: ShopWorkers
     shop_cpus: ShopCpus

@@ -1,4 +1,4 @@
-"""The forms of the shop: fields, limits, and messages for input that is not accepted."""
+"""The forms of the shop: fields, limits and messages."""
 
 import re
 from datetime import date
@@ -14,7 +14,7 @@ from shop.models import COUNTRIES, Customer
 
 TEST_CARDS = ("4242424242424242", "5555555555554444")
 _VALID_USERNAME = RegexValidator(
-    r"^[a-z0-9][a-z0-9_-]*\Z", "Use small letters, digits, hyphens and underscores only."
+    r"^[a-z0-9][a-z0-9_-]*\Z", "Use only lower-case letters, digits, hyphens and underscores."
 )
 
 
@@ -90,20 +90,20 @@ class AddressForm(forms.Form):
         label="Country",
         choices=COUNTRIES,
         widget=forms.Select(attrs={"autocomplete": "country"}),
-        error_messages={"invalid_choice": "We do not deliver there; choose from the list."},
+        error_messages={
+            "invalid_choice": "We do not deliver to this country; choose a country from the list."
+        },
     )
 
 
 class PaymentForm(forms.Form):
-    """The form for the payment (Tr-3). The payment is only simulated: nothing is charged or
-    kept.
-    """
+    """The form for the payment (Tr-3), which is only simulated: nothing is charged or kept."""
 
     idempotency_key = forms.UUIDField(
         widget=forms.HiddenInput,
         error_messages={
-            "required": "This form has lost its order number. Go back one step.",
-            "invalid": "This form has lost its order number. Go back one step.",
+            "required": "The order number of this form is missing. Go back one step.",
+            "invalid": "The order number of this form is missing. Go back one step.",
         },
     )
     card_name = _text("Name on the card", 80, "cc-name")
@@ -137,7 +137,7 @@ class PaymentForm(forms.Form):
         expiry: str = self.cleaned_data["card_expiry"]
         match = re.fullmatch(r"(0[1-9]|1[0-2])/(\d{2})", expiry)
         if match is None:
-            raise ValidationError("Write the month and year as MM/YY, for example 12/39.")
+            raise ValidationError("Enter the month and year as MM/YY, for example 12/39.")
         today = date.today()  # noqa: DTZ011 -- a card expires where its holder is
         if (2000 + int(match[2]), int(match[1])) < (today.year, today.month):
             raise ValidationError("This card has expired.")
@@ -155,8 +155,8 @@ class CopiesForm(forms.Form):
         error_messages={
             "min_value": "Choose a number from 0 to 20.",
             "max_value": "Choose a number from 0 to 20.",
-            "invalid": "Write a whole number from 0 to 20.",
-            "required": "Write a whole number from 0 to 20.",
+            "invalid": "Enter a whole number from 0 to 20.",
+            "required": "Enter a whole number from 0 to 20.",
         },
     )
 

@@ -16,12 +16,12 @@ _CONTENT_SECURITY_POLICY = (
     "default-src 'none'; img-src 'self'; style-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
-# Statuses that show a page. A redirect, a wrong address or a crash is answered without page work.
+# Statuses of answers that contain a page; other answers get no page work.
 _STATUSES_WITH_WORK = frozenset((200, 409, 422))
 
 
 class PageWorkMiddleware:
-    """The outer middleware, which measures the cost of a page and then spends the rest of its drawn
+    """The outer middleware, which measures a page's cost and then spends the rest of its drawn
     time.
     """
 
@@ -40,7 +40,7 @@ class PageWorkMiddleware:
             match = request.resolver_match
             page = PAGE_TYPE_BY_URL_NAME.get(match.url_name) if match and match.url_name else None
             if page is not None and response.status_code in _STATUSES_WITH_WORK:
-                # How long an idle page waits is not learnt from a slow database.
+                # A slow database must not change the learnt waits of idle pages.
                 alone = alone and activity.busy_workers() == 1 and not is_slow
                 page_work.work.complete(page, stopwatch, thread.page(page.name), alone)
             return response
@@ -49,7 +49,7 @@ class PageWorkMiddleware:
 
 
 class ContentSecurityMiddleware:
-    """The header that lets pages load only the shop's styles and pictures."""
+    """The middleware with the header that lets pages load only the shop's styles and pictures."""
 
     def __init__(self, get_response: _Handler) -> None:
         self.get_response = get_response
@@ -61,7 +61,7 @@ class ContentSecurityMiddleware:
 
 
 class VisitMiddleware:
-    """The middleware that starts a session on any of the eight pages, so that the visitor gets a
+    """The middleware that starts a session on each of the eight pages, so that the visitor gets a
     cookie.
     """
 

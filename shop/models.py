@@ -1,7 +1,7 @@
 """The shop's tables: books on shelves, customers, orders.
 
-The database itself enforces two rules: stock is never negative, and an idempotency key has at most
-one order.
+The database enforces two rules: stock is never negative, and an idempotency key has at most one
+order.
 """
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
@@ -51,10 +51,10 @@ class Author(models.Model):
 
 
 class BookQuerySet(models.QuerySet["Book"]):
-    """The queries for books, which can be limited to the columns that a page shows."""
+    """Queries for books."""
 
     def listed(self) -> "BookQuerySet":
-        """Return books with only the columns that a listing shows."""
+        """Return books with only the columns of a listing."""
         return self.select_related("author").only(
             "title", "author__name", "price_cents", "stock", "rating", "published"
         )
@@ -142,7 +142,7 @@ class Customer(AbstractBaseUser):
     full_name = models.CharField(max_length=80)
     is_active = models.BooleanField(default=True)
     is_seeded = models.BooleanField(default=False)
-    last_login = None  # not needed, and it would cost every login an UPDATE
+    last_login = None  # not needed, and it would add an UPDATE to every login
 
     USERNAME_FIELD = "username"
     EMAIL_FIELD = "email"
@@ -189,7 +189,7 @@ class Order(models.Model):
 
 
 class OrderLine(models.Model):
-    """The copies of one book in an order, with the book's price at that moment."""
+    """The copies of a book in an order, with the price at that moment."""
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="lines")
     book = models.ForeignKey(Book, on_delete=models.PROTECT, related_name="+")
@@ -213,7 +213,7 @@ class OrderLine(models.Model):
 
 
 class SeedState(models.Model):
-    """The fingerprint of the seeded catalogue and its number of books, kept in one row."""
+    """The fingerprint of the seeded catalogue and its number of books, in one row."""
 
     fingerprint = models.CharField(max_length=64)
     books = models.PositiveIntegerField(default=0)

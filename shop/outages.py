@@ -1,8 +1,6 @@
-"""Outages of back ends, in which PostgreSQL or Redis cannot be reached or has closed the
-connection.
+"""Outages of back ends: PostgreSQL or Redis cannot be reached, or has closed the connection.
 
-This module distinguishes outages from faults in the shop. The module counts the requests that an
-outage leaves unanswered, and logs each outage in one line.
+The module counts the requests that an outage leaves unanswered, and logs each outage in one line.
 """
 
 import logging
@@ -16,25 +14,23 @@ from shop import activity
 POSTGRES, REDIS = "postgres", "redis"
 BACK_ENDS = (POSTGRES, REDIS)
 
-# SQLSTATEs of a server that ends, has crashed, is starting, or accepts no more connections.
+# SQLSTATEs of a server that is ending, has crashed, is starting, or accepts no further connections.
 _AWAY = ("57P01", "57P02", "57P03", "53300")
 _CONNECTION_CLASS = "08"
-# Its disk is full, or it follows another server.
+# Redis's disk is full, or it is a replica of another server.
 _REDIS_TAKES_NOTHING = ("MISCONF", "READONLY", "You can't write against a read only replica")
 
 
 def away(fault: BaseException | None) -> str | None:
-    """Return the name of the back end that cannot be reached, or None if the fault is not an
-    outage.
-    """
+    """Return the name of the unavailable back end, or None if the fault is not an outage."""
     if isinstance(fault, redis.ConnectionError | redis.TimeoutError | redis.OutOfMemoryError):
         return REDIS
     if isinstance(fault, redis.ResponseError) and str(fault).startswith(_REDIS_TAKES_NOTHING):
         return REDIS
-    if isinstance(fault, InterfaceError):  # the driver's error: its connection is closed
+    if isinstance(fault, InterfaceError):  # the driver's error for a closed connection
         return POSTGRES
     if isinstance(fault, OperationalError):
-        # None: the error is not from a server. A cancelled query has a separate SQLSTATE.
+        # None if the error is not from a server. A cancelled query has another SQLSTATE.
         sqlstate = getattr(fault.__cause__, "sqlstate", None)
         if sqlstate is None or sqlstate in _AWAY or sqlstate.startswith(_CONNECTION_CLASS):
             return POSTGRES
@@ -42,14 +38,14 @@ def away(fault: BaseException | None) -> str | None:
 
 
 def count(back_end: str) -> None:
-    """Count a request that got no answer because that back end could not be reached."""
+    """Count a request that an outage of this back end left unanswered."""
     lost = activity.mine().lost_to
     lost[back_end] = lost.get(back_end, 0) + 1
 
 
 def counts() -> dict[str, int]:
-    """Return, for each back end, the number of requests that its outages left unanswered since the
-    start.
+    """Return, for each back end, the number of requests since the start that its outages left
+    unanswered.
     """
     lost = activity.lost_to()
     return {back_end: lost.get(back_end, 0) for back_end in BACK_ENDS}
@@ -66,9 +62,11 @@ class InOneLine(logging.Filter):
         if back_end is not None:
             first = str(fault).strip().partition("\n")[0]
             _put(record, f"{record.getMessage()}: {back_end} is away: {first}")
-        elif isinstance(fault, SessionInterrupted):  # Redis has lost it, or another page ended it
+        elif isinstance(
+            fault, SessionInterrupted
+        ):  # Redis has lost the session, or another page has ended it
             path = record.args[-1] if isinstance(record.args, tuple) and record.args else ""
-            _put(record, f"The session ended while its page was being made: {path}")
+            _put(record, f"The session ended while the shop created a page: {path}")
         return True
 
 

@@ -7,6 +7,6 @@ PAGE_TYPE_BY_URL_NAME = {
 }
 
 PUBLISHER = "Doorbuster Bookshop"
-"""The name under which the shop is a publisher of the ad server."""
+"""The shop's name as a publisher of the ad server."""
 SIZES = {"desk": "728x90", "phone": "234x60"}
-"""The size of the banner for each kind of browser; a page shows one of the two."""
+"""The size of the banner for each kind of browser."""

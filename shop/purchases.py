@@ -1,9 +1,8 @@
 """A purchase, which may become an order: its books, idempotency key, customer and address.
 
-The session keeps the purchase, and the checkout's pages carry it with a signature. Each form of the
-checkout carries its own purchase, so a browser may have several purchases open at once. If a
-session is lost, its customer only has to sign in again. The session also keeps the latest purchase,
-for pages that are requested without a form.
+The session keeps the latest purchase, for pages that are requested without a form. Each form of the
+checkout also carries its own purchase, with a signature. A browser may therefore have several
+purchases open, and a customer who loses the session only has to sign in again.
 """
 
 import uuid
@@ -21,7 +20,7 @@ MAX_AGE_S = 24 * 3600
 
 
 class Unreadable(Exception):  # noqa: N818 -- a fact about a form, not a fault
-    """The error for a form whose purchase is too old, or not signed by this shop."""
+    """The error for a form whose purchase is too old, or that this shop has not signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,29 +30,27 @@ class Purchase:
     wanted: Quantities
     key: uuid.UUID
     customer: int | None = None
-    """The id of the customer who received the page with this form, or None before the sign-in."""
+    """The id of the customer who received the page with this form; None before the sign-in."""
     address: Mapping[str, str] | None = None
-    """The delivery address that the customer `customer` has entered."""
+    """The delivery address that `customer` has entered."""
     total_cents: int | None = None
-    """The total that the page with this form showed."""
+    """The total on the page with this form."""
 
     def for_customer(self, customer: int) -> Self:
-        """Return the same purchase for this customer, without an address that another customer
-        entered.
-        """
+        """Return the same purchase for this customer, without another customer's address."""
         if self.customer == customer:
             return self
         return replace(self, customer=customer, address=None)
 
     def or_as_kept(self, kept: "Purchase | None") -> "Purchase":
-        """Return this purchase, with the session's address if the purchase has no address."""
+        """Return this purchase; if it has no address, with the session's address."""
         if self.address or kept is None:
             return self
         is_same = (kept.key, kept.customer) == (self.key, self.customer)
         return replace(self, address=kept.address) if is_same else self
 
     def kept(self) -> dict[str, Any]:
-        """Return the purchase in the form in which the session keeps it."""
+        """Return the purchase as the session keeps it."""
         state = {
             "wanted": {str(book): copies for book, copies in self.wanted.items()},
             "key": str(self.key),
@@ -64,23 +61,21 @@ class Purchase:
         return {name: value for name, value in state.items() if value is not None}
 
     def signed(self) -> str:
-        """Return the purchase in the signed form that a page's form carries."""
+        """Return the signed purchase for a form."""
         return signing.dumps(self.kept(), salt=_SALT)
 
     def link(self) -> str:
-        """Return the purchase for a URL, without the address, which must not appear in a log."""
+        """Return the purchase for a URL, without the address, which must not appear in logs."""
         return replace(self, address=None).signed()
 
 
 def begun(wanted: Quantities) -> Purchase:
-    """Return a new purchase, under a new key."""
+    """Return a new purchase with a new key."""
     return Purchase(wanted, uuid.uuid4())
 
 
 def from_kept(state: Mapping[str, Any]) -> Purchase | None:
-    """Return the session's purchase, even if an older version of the shop stored it, or None
-    without a purchase.
-    """
+    """Return the session's purchase, even in an older version's form, or None."""
     if not state.get("wanted"):
         return None
     customer = state.get("customer")
@@ -94,7 +89,7 @@ def from_kept(state: Mapping[str, Any]) -> Purchase | None:
 
 
 def from_signed(text: str) -> Purchase:
-    """Return the purchase that a form has carried. Raises Unreadable."""
+    """Return the purchase in a form. Raises Unreadable."""
     try:
         purchase = from_kept(signing.loads(text, salt=_SALT, max_age=MAX_AGE_S))
     except signing.BadSignature:

@@ -1,8 +1,7 @@
 """The check that Redis still has the data that was written to it.
 
-The shop looks for a mark in Redis whenever a thread opens a new connection. Every thread must
-connect again after Redis has died. If Redis restarts quickly enough, no request fails, but the data
-is lost.
+Whenever a thread opens a new connection, the shop checks a mark in Redis: after a quick restart of
+Redis, no request fails, but the data is lost.
 """
 
 import secrets
@@ -15,7 +14,7 @@ _MARK: Final = "doorbuster:memory"
 
 
 class Memory:
-    """The number of times that Redis has lost its data, since the first check."""
+    """The number of times that Redis has lost its data since the first check."""
 
     def __init__(self) -> None:
         self._mark: bytes | None = None
@@ -23,9 +22,7 @@ class Memory:
         self.losses = 0
 
     def look(self, connection: redis.Connection) -> None:
-        """Look for the mark through a connection that has just been opened. Raises errors of
-        Redis.
-        """
+        """Check the mark through a new connection. Raises Redis' errors."""
         mark = secrets.token_hex(8)
         connection.send_command("SET", _MARK, mark, "NX")
         connection.read_response()
@@ -38,4 +35,4 @@ class Memory:
 
 
 memory = Memory()
-"""The counter of the times that the shop's Redis has lost its data."""
+"""The counter of data losses of the shop's Redis."""

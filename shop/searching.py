@@ -1,4 +1,4 @@
-"""Full-text search over the catalogue, by PostgreSQL: weights, ranking, highlighting."""
+"""Full-text search in the catalogue with PostgreSQL: weights, ranking, highlights."""
 
 from dataclasses import dataclass
 
@@ -13,13 +13,13 @@ from shop.models import Book, Category
 
 CONFIGURATION = "english"
 PER_PAGE = 20
-# A search looks in the title first, then in author and subtitle, then in the description.
+# Matches in the title count most, then in author and subtitle, then in the description.
 VECTOR_SQL = f"""
     setweight(to_tsvector('{CONFIGURATION}', title), 'A') ||
     setweight(to_tsvector('{CONFIGURATION}', subtitle || ' ' || author), 'B') ||
     setweight(to_tsvector('{CONFIGURATION}', description), 'D')
 """
-# Characters that no catalogue text has: they survive escaping and then become <mark>.
+# Characters that no catalogue text contains; after escaping, they become <mark>.
 _START, _STOP = "\ue000", "\ue001"
 
 
@@ -31,7 +31,7 @@ class Results:
     hits: list[tuple[Book, SafeString]]
     shelves: list[Category]
     suggestion: str | None = None
-    """A corrected query that finds books, if this query finds none."""
+    """A corrected query that finds books, if the given query finds none."""
 
 
 def search_books(query: str, page: str | None) -> Results:
@@ -62,7 +62,7 @@ def search_books(query: str, page: str | None) -> Results:
     )
     found = Paginator(ranked, PER_PAGE).get_page(page)
     hits = [
-        # An annotation of the query above; the types of Paginator lose it.
+        # An annotation of the query above, which Paginator's types do not know.
         (book, highlighted(book.headline))  # type: ignore[attr-defined]
         for book in found
     ]
@@ -72,7 +72,7 @@ def search_books(query: str, page: str | None) -> Results:
 
 
 def _suggestion(query: str) -> str | None:
-    """Return the query with corrected words, if a book matches it."""
+    """Return the corrected query if a book matches it."""
     other = spelling.corrected(query)
     if other is None:
         return None
@@ -81,6 +81,6 @@ def _suggestion(query: str) -> str | None:
 
 
 def highlighted(headline: str) -> SafeString:
-    """Return the headline as HTML, with the words that matched in <mark>."""
+    """Return the headline as HTML, with the matching words in <mark>."""
     marked = escape(headline).replace(_START, "<mark>").replace(_STOP, "</mark>")
     return mark_safe(marked)

@@ -1,11 +1,10 @@
-"""Sessions, which are kept in PostgreSQL, next to the orders, and read from Redis.
+"""Sessions, which are kept in PostgreSQL and read from Redis.
 
-PostgreSQL has the data that a customer would miss: cart, sign-in, purchase. A session without such
-data is only in Redis, because most sessions never hold any. Redis may be unavailable or lose all
-data at any time; the shop then reads from PostgreSQL. The shop must not use outdated data from
-Redis, for example a sign-in that has ended. Each entry therefore carries an epoch. The shop starts
-a new epoch whenever it cannot send a change to Redis, and ignores entries of earlier epochs. Only
-the shop's single process writes to Redis.
+PostgreSQL has the data that a customer would miss: cart, sign-in, purchase. Sessions without such
+data are only in Redis. Redis may be unavailable or lose all data at any time; the shop then reads
+from PostgreSQL. To avoid outdated data from Redis, such as a sign-in that has ended, each entry
+carries an epoch. The shop starts a new epoch whenever it cannot send a change to Redis, and ignores
+entries of earlier epochs. Only the shop's single process writes to Redis.
 """
 
 import logging
@@ -26,9 +25,7 @@ from shop import outages
 _logger = logging.getLogger(__name__)
 
 _ASK_AGAIN_S = 1.0
-"""The real seconds for which the shop does not call Redis after a fault, because each call could
-delay a page.
-"""
+"""The real seconds without calls to Redis after a fault, because each call could delay a page."""
 _VISIT = frozenset({"visit"})
 
 _UPDATE = "UPDATE django_session SET session_data = %s, expire_date = %s WHERE session_key = %s"
@@ -54,20 +51,18 @@ class SessionCache:
         self.absences = 0
 
     def get(self, key: str) -> _Entry | None:
-        """Return the entry of a session, of any epoch, or None if Redis is unavailable or has no
-        entry.
+        """Return a session's entry, of any epoch, or None if Redis is unavailable or
+        has no entry.
         """
         found = self._ask("get", _name(key))
         return _Entry(*found) if found else None
 
     def set(self, key: str, data: dict[str, Any], age_s: int) -> None:
-        """Store data that has just been written to PostgreSQL."""
+        """Store data that PostgreSQL has just stored."""
         self._tell("set", _name(key), (self.epoch, data), age_s)
 
     def add(self, key: str, data: dict[str, Any], age_s: int) -> None:
-        """Store data that was read from PostgreSQL, unless Redis has received newer data since
-        then.
-        """
+        """Store data from PostgreSQL, unless Redis has received newer data in the meantime."""
         self._ask("add", _name(key), (self.epoch, data), age_s)
 
     def delete(self, key: str) -> None:
@@ -104,7 +99,7 @@ session_cache = SessionCache()
 
 
 def absences() -> int:
-    """Return the number of times that Redis did not answer since the shop started."""
+    """Return the number of times since the start that Redis did not answer."""
     return session_cache.absences
 
 
@@ -113,12 +108,14 @@ class SessionStore(db.SessionStore):
 
     _is_in_database = False
     _replaced: str | None = None
-    """The key of the old row, which is deleted when the new row is written for the first time."""
+    """The key of the old row, which is deleted when the new row is first written."""
 
     def load(self) -> dict[str, Any]:
-        """Return the session's data; without a session, return empty data and forget the key."""
+        """Return the session's data; if there is no session, return empty data and
+        forget the key.
+        """
         key = self.session_key
-        assert key is not None  # otherwise Django does not call it
+        assert key is not None  # otherwise, Django does not call it
         entry = session_cache.get(key)
         if entry is not None and entry.epoch == session_cache.epoch:
             data = entry.data
@@ -128,16 +125,16 @@ class SessionStore(db.SessionStore):
         return data
 
     def create(self) -> None:
-        """Begin a session under a new key, which is written when the present page ends."""
+        """Begin a session with a new key, which is written when the present page ends."""
         self._session_key = self._get_new_session_key()
         self._is_in_database = False
         self.modified = True
 
     def cycle_key(self) -> None:
-        """Continue the session under a new key.
+        """Continue the session with a new key.
 
-        Writing the new row also deletes the old row, so no data is lost if the page of a sign-in
-        fails.
+        One statement writes the new row and deletes the old row, so that no data is lost if the
+        page of a sign-in fails.
         """
         data: dict[str, Any] = self._get_session()  # type: ignore[attr-defined] # Django's
         key, was_in_database = self.session_key, self._is_in_database
@@ -169,7 +166,7 @@ class SessionStore(db.SessionStore):
             session_cache.delete(key)
 
     def _get_new_session_key(self) -> str:
-        """Return a new random key, long enough that no other session has it."""
+        """Return a new random key that is long enough to be unique."""
         return get_random_string(32, base.VALID_KEY_CHARS)
 
     def _write(self, data: dict[str, Any]) -> None:

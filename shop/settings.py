@@ -1,7 +1,7 @@
 """Django settings of the bookshop, which include the settings of `shop.environment`
 (docs/settings.md).
 
-The defaults are for a plain `django-admin`; in an appliance, every variable is set.
+The defaults are for a plain `django-admin`; an appliance sets every variable.
 """
 
 import os
@@ -27,7 +27,7 @@ STATE_DIR = _READ.state_dir
 INNER_HOST = _READ.inner_host
 SHOP_HOST = _READ.shop_host
 ADS_HOST = _READ.ads_host
-# Proxies whose headers for a customer's address and scheme count: all that reach the inner host.
+# All proxies that reach the inner host may set the headers for a customer's address and scheme.
 FORWARDED_ALLOW_IPS = "127.0.0.1,::1" if hosts.is_loopback(INNER_HOST) else "*"
 
 INNER_TOKEN = _READ.inner_token
@@ -42,8 +42,8 @@ CATALOGUE_BOOKS = _READ.catalogue_books
 
 SECRET_KEY = _READ.secret_key
 DEBUG = False
-# Only the lab's machines reach the inner host; the proxy in front of the shop checks names, and a
-# class may give the machine any name.
+# Only the lab's machines reach the inner host. The proxy in front of the shop checks host names,
+# and a class may give the machine any name.
 ALLOWED_HOSTS = ["*"]
 USE_X_FORWARDED_HOST = True
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
@@ -72,7 +72,7 @@ MIDDLEWARE = [
 ]
 TELEMETRY_ENDPOINT = _READ.telemetry_endpoint
 if TELEMETRY_ENDPOINT and _READ.telemetry_sampled_ratio:
-    MIDDLEWARE.insert(1, "shop.server.tracing.TraceMiddleware")  # the sentry stays the first
+    MIDDLEWARE.insert(1, "shop.server.tracing.TraceMiddleware")  # the sentry must stay the first
 ROOT_URLCONF = "shop.urls"
 WSGI_APPLICATION = "shop.server.wsgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -85,7 +85,7 @@ DATABASES = {
         "USER": _READ.postgres_user,
         "PASSWORD": _READ.postgres_password,
         "NAME": _READ.postgres_db,
-        # Gunicorn's threads live as long as the process, so each keeps a separate connection:
+        # Gunicorn's threads live as long as the process, and each keeps a connection:
         # docs/decisions/0005-shop-database-connections.md.
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
@@ -104,7 +104,7 @@ CACHES = {
         "KEY_PREFIX": "shop" if SHOP_SCHEMA == "public" else SHOP_SCHEMA,
         "OPTIONS": {
             "pool_class": "shop.page_costs.back_end.RedisPool",
-            # A Redis that hangs is away, too.
+            # A Redis that hangs counts as unavailable, too.
             "socket_connect_timeout": REDIS_PATIENCE_S,
             "socket_timeout": REDIS_PATIENCE_S,
             **({"password": _READ.redis_password} if _READ.redis_password else {}),
@@ -112,7 +112,7 @@ CACHES = {
     }
 }
 SESSION_ENGINE = "shop.sessions"
-# Browsers keep cookies by host, whatever the port.
+# Browsers keep cookies by host, without the port.
 SESSION_COOKIE_NAME = f"{_COOKIE_PREFIX}sessionid"
 CSRF_COOKIE_NAME = f"{_COOKIE_PREFIX}csrftoken"
 SESSION_COOKIE_AGE = 86_400
@@ -122,13 +122,13 @@ CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "shop.views.errors.form_expired"
 
-# The abandonment is an experiment's choice; the controller changes it: docs/sentry.md.
+# Each experiment chooses the abandonment setting, which the controller changes: docs/sentry.md.
 SENTRY_MODE = "watch"
 SENTRY_DATABASE_CHECK_S = 1
 
 AUTH_USER_MODEL = "shop.Customer"
 LOGIN_URL = "sign-in"
-# Few iterations on purpose: docs/decisions/0004-shop-password-hashing.md.
+# Few iterations, on purpose: docs/decisions/0004-shop-password-hashing.md.
 PASSWORD_HASHERS = ["shop.accounts.QuickPBKDF2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {
@@ -173,8 +173,8 @@ USE_I18N = False
 
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
-# The gateway serves the shop by HTTP and by HTTPS, and experiments compare the two: the shop can
-# neither lead customers to HTTPS nor mark its cookies as secure.
+# Experiments compare HTTP with HTTPS, so the shop neither redirects customers to HTTPS nor marks
+# its cookies as secure.
 SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W008", "security.W012", "security.W016"]
 X_FRAME_OPTIONS = "DENY"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
@@ -191,7 +191,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "shop": {"level": "INFO"},
-        # A mistyped address or a refused form does not belong in the log.
+        # Mistyped addresses and refused forms must not fill the log.
         "django.request": {"level": "ERROR"},
         "django.security.csrf": {"level": "ERROR"},
     },

@@ -1,4 +1,4 @@
-"""The shop's URL patterns. The first eight patterns are the eight page types (docs/shop.md)."""
+"""The shop's URL patterns; the first eight are the eight page types (docs/shop.md)."""
 
 from django.urls import path
 

@@ -213,8 +213,10 @@ def require_order(least_name: str, least: int, most_name: str, most: int) -> Non
 
 
 _NETFLIX = "Netflix concurrency-limits 0.5, "
-_NOT_WINDOWED = "Each response is a sample; there are no windows. An orphan request counts as "
-"lost. The response time includes the wait in the policy's queue."
+_NOT_WINDOWED = (
+    "Each response is a sample; there are no windows. An orphan request counts as "
+    "lost. The response time includes the wait in the policy's queue."
+)
 
 
 def _limit(name: str, default: int, meaning: str, source: str) -> Parameter:

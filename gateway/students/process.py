@@ -214,7 +214,7 @@ class Child(Confined, Calls):
         allowed_s = (answered_s - since_s) * self._limits.share_ratio
         if max(self._looked[1] - cpu_s, own_cpu_s) > allowed_s:
             raise MisbehavedError(
-                f"deciding takes more than {self._limits.share_ratio:.0%} of the time; a "
+                f"its answers take more than {self._limits.share_ratio:.0%} of the time; a "
                 f"decision may take a few milliseconds"
             )
 

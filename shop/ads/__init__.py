@@ -1,4 +1,5 @@
-"""The ad server: contracts, slots, and banners chosen by roulette (docs/ads.md).
+"""The ad server: contracts, slots, and banners chosen by roulette (ad_server.txt, section IV;
+docs/ads.md).
 
-It is a separate Django project, served by a separate process. Source: ad_server.txt, section IV.
+It is a separate Django project in a separate process.
 """

@@ -43,8 +43,8 @@ def serve() -> None:
     """Serve with Gunicorn on DOORBUSTER_INNER_HOST, port DOORBUSTER_ADS_PORT. The command never
     returns.
 
-    Until PostgreSQL is available, the command waits and listens on no port. Meanwhile, the shop
-    serves pages without banners at once, instead of waiting for an answer.
+    Until PostgreSQL is available, the command listens on no port, so that the shop immediately
+    serves pages without banners.
     """
     from shop.server import serving
 
@@ -71,7 +71,7 @@ def _await_database() -> None:
 
 @main.command("migrate-and-seed")
 def migrate_and_seed() -> None:
-    """Bring the tables and the inventory up to date, where necessary."""
+    """Bring the tables and the inventory up to date."""
     from shop.ads import preparing
 
     preparing.prepare(_configuration().banners, click.echo)
@@ -79,7 +79,7 @@ def migrate_and_seed() -> None:
 
 @main.command()
 def token() -> None:
-    """Print the token that calls of the contract API must carry."""
+    """Print the token for calls of the contract API."""
     from shop.ads.management import permission
 
     click.echo(permission.token())
@@ -87,7 +87,7 @@ def token() -> None:
 
 @main.command()
 @click.argument("name")
-@click.password_option(help="The command prompts for it if it is not given.")
+@click.password_option(help="Without it, the command prompts for the password.")
 def operator(name: str, password: str) -> None:
     """Make NAME an administrator of /ads/admin/, or change that administrator's password."""
     from django.contrib.auth.models import User
@@ -107,25 +107,25 @@ def operator(name: str, password: str) -> None:
 
 @main.command()
 @click.option("--size", default="468x60", show_default=True, help="The size of the slot.")
-@click.option("--concepts", default="crime", show_default=True, help="Commas between them.")
+@click.option("--concepts", default="crime", show_default=True, help="Separated by commas.")
 @click.option(
     "--draws", "number", type=click.IntRange(1, 100_000), default=600, show_default=True,
-    help="The number of draws; each counts as an impression.",
+    help="The number of draws, each of which counts as an impression.",
 )  # fmt: skip
 @click.option(
     "--groups", type=click.IntRange(2, 10), default=6, show_default=True,
-    help="Groups of candidates.",
+    help="The number of groups of candidates.",
 )  # fmt: skip
 @click.option(
     "--against", type=click.Choice(["weights", "equal"]), default="weights", show_default=True,
-    help="The draws to expect: in proportion to the weights, or equally many for every banner.",
+    help="The expected draws: in proportion to the weights, or the same number for every banner.",
 )  # fmt: skip
 def draws(size: str, concepts: str, number: int, groups: int, against: str) -> None:
     """Request many draws from the running ad server and compare their counts with the banners'
     weights.
 
-    Prints a chi-squared test of goodness of fit. The candidates are grouped by weight, the heaviest
-    first, so that the expected number of draws of each group is large enough for the test.
+    Prints a chi-squared test of goodness of fit, for which the candidates are grouped by weight,
+    the heaviest first.
     """
     from shop import settings
     from shop.ads.selection import fairness
@@ -148,7 +148,7 @@ def draws(size: str, concepts: str, number: int, groups: int, against: str) -> N
             f"{group.drawn:6}   {group.term:.2f}"
         )
     if left_out := sum(count for id, count in drawn.items() if id not in weights):
-        click.echo(f"not counted: {left_out} draws of banners that became due only during the test")
+        click.echo(f"not counted: {left_out} draws of banners that became due during the test")
     freedom = len(found) - 1
     click.echo(
         f"chi-squared: {fairness.chi_squared(found):.2f}   degrees of freedom: {freedom}   "

@@ -1,4 +1,4 @@
-"""The ad server in Django's admin: lists and forms."""
+"""The ad server's pages in Django's admin: lists and forms."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ from shop.ads.models import (
 admin.site.site_header = admin.site.site_title = "Doorbuster ad server"
 admin.site.index_title = "Contracts, banners, slots"
 admin.site.site_url = None
-admin.site.enable_nav_sidebar = False  # lists need its room
+admin.site.enable_nav_sidebar = False  # the lists need the space
 
 
 @admin.register(Concept)
@@ -37,7 +37,7 @@ class ConceptAdmin(admin.ModelAdmin):
     search_fields = ("word",)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # capacity was verified for banners with these words
+        return False  # the capacity check used these words
 
 
 @admin.register(Advertiser, Publisher)
@@ -48,7 +48,7 @@ class NamedAdmin(admin.ModelAdmin):
 
 
 class SlotInline(admin.TabularInline):
-    """The slots in the form of a page."""
+    """The slots in a page's form."""
 
     model = Slot
     autocomplete_fields = ("concepts",)
@@ -80,7 +80,7 @@ class PageAdmin(admin.ModelAdmin):
 
 
 class BannerForm(forms.ModelForm):
-    """The form of a banner, which limits the number of concepts to the columns of the inventory."""
+    """The form of a banner, which limits the number of concepts to the inventory's columns."""
 
     def clean_concepts(self) -> Any:
         concepts = self.cleaned_data["concepts"]
@@ -93,8 +93,8 @@ class BannerForm(forms.ModelForm):
 
 @admin.register(Banner)
 class BannerAdmin(admin.ModelAdmin):
-    """The admin pages of banners. Size and concepts cannot change once there is a contract, whose
-    capacity check used them.
+    """The admin pages of banners. Once there is a contract, size and concepts cannot change,
+    because its capacity check used them.
     """
 
     form = BannerForm
@@ -119,7 +119,7 @@ class BannerAdmin(admin.ModelAdmin):
 @admin.register(Contract)
 class ContractAdmin(admin.ModelAdmin):
     """The admin pages of contracts and their reports; a new contract is accepted only if there is
-    capacity.
+    capacity for it.
     """
 
     list_display = ("id", "advertiser", "headline", "impressions", "ends", "delivered", "pace",
@@ -136,11 +136,11 @@ class ContractAdmin(admin.ModelAdmin):
         return self.readonly_fields if obj is None else ("banner", *self.readonly_fields)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False  # the record of deliveries stays; see the action
+        return False  # deliveries must be kept; the action ends contracts
 
     def save_model(self, request: HttpRequest, obj: Contract, form: Any, change: bool) -> None:
         if "ends" in form.changed_data:
-            obj.renews = False  # an explicit end stops the renewal
+            obj.renews = False  # a contract with a given end is not renewed
         super().save_model(request, obj, form, change)
 
     @admin.action(description="End now")
@@ -175,7 +175,7 @@ class ContractAdmin(admin.ModelAdmin):
 
 
 class _Counted(admin.ModelAdmin):
-    """The admin pages of counts, which people can read and only the servers write."""
+    """The admin pages of counts: people can only read these, because the servers write them."""
 
     show_full_result_count = False
 
@@ -204,7 +204,6 @@ class ServerAdmin(_Counted):
 
 
 def _placement(page: Page) -> Placement:
-    """Return the counts reported for the page, or None if there are none yet."""
     return page.placement if hasattr(page, "placement") else Placement(page=page)
 
 

@@ -7,7 +7,7 @@ from shop.ads.sizes import SIZES
 
 DESIGN_VERSION = "b1"
 
-# Ground, ink, accent, ink on the accent: both inks have a contrast of 4.5:1 or better.
+# Ground, ink, accent, ink on the accent; both inks have a contrast of at least 4.5:1.
 _PALETTES = (
     ("#14213d", "#f8f4e9", "#fca311", "#14213d"),
     ("#f4ecdc", "#2b2118", "#a23b27", "#ffffff"),
@@ -20,15 +20,16 @@ _PALETTES = (
 )
 _SERIF = "Georgia,'Times New Roman',serif"
 _SANS = "system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif"
-# The most that letters of these faces are wide, in font sizes: text is shrunk to fit.
+# The maximum width of the letters of these typefaces, in multiples of the font size; text is shrunk
+# to fit.
 _WIDE, _NARROW, _CAPITAL, _USUAL = 1.05, 0.38, 0.8, 0.62
-# Bold serifs are wider: DejaVu's, where a machine has no other.
+# Bold serifs are wider; DejaVu's letters are the widest.
 _BOLD_SERIF = 1.13
 _CALL = "Have a look"
 
 
 def banner_svg(banner_id: int, size: str, headline: str, text: str, advertiser: str) -> str:
-    """Return the banner as a complete SVG document, with a title for people who cannot see it."""
+    """Return the banner as a complete SVG document, with a title for screen readers."""
     width, height = SIZES[size]
     rng = random.Random(f"{DESIGN_VERSION} {advertiser} {banner_id}")
     ground, ink, accent, accent_ink = rng.choice(_PALETTES)
@@ -100,7 +101,7 @@ def _tall(
     radius = narrow * (0.36 if is_column else 0.1)
     large = max(15.0, narrow * (0.15 if is_column else 0.105))
     small = max(11.0, narrow * (0.085 if is_column else 0.06))
-    if is_column:  # words above, the emblem in the middle
+    if is_column:  # words at the top, the emblem in the middle
         parts = [_emblem(width / 2, height * 0.6, radius, accent, rng)]
         y = margin + large
     else:
@@ -133,7 +134,7 @@ def _line(
     serif: bool = False,
     faded: bool = False,
 ) -> str:
-    """Return one line of text, in a smaller font if it would otherwise be wider than `room`."""
+    """Return a line of text, in a smaller font if it would be wider than `room`."""
     wide = _width(words) * (_BOLD_SERIF if serif else 1.0)
     size = min(size, room / max(1.0, wide))
     face = f'{_SERIF}" font-weight="700' if serif else _SANS
@@ -156,7 +157,7 @@ def _button(x: float, y: float, wide: float, tall: float, accent: str, ink: str)
 
 
 def _emblem(x: float, y: float, radius: float, accent: str, rng: random.Random) -> str:
-    """Return a drawing of a book, a sun or a wave, as decoration."""
+    """Return a decoration: a book, a sun or a wave."""
     kind = rng.randrange(3)
     ring = (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{accent}" fill-opacity=".18"/>'
@@ -190,7 +191,7 @@ def _emblem(x: float, y: float, radius: float, accent: str, rng: random.Random) 
 def _width(text: str) -> float:
     """Return an upper bound of the text's width, in multiples of the font size."""
     return sum(
-        _WIDE if letter in "MWmw@%—" or letter > "\u024f"  # not Latin: ideographs are squares
+        _WIDE if letter in "MWmw@%—" or letter > "\u024f"  # not Latin: an ideograph is a square
         else _NARROW if letter in "ijl.,:;'’!|ftr ()[]"
         else _CAPITAL if letter.isupper() else _USUAL
         for letter in text
@@ -198,7 +199,7 @@ def _width(text: str) -> float:
 
 
 def _broken(text: str, room: float, size: float) -> list[str]:
-    """Split the words into lines of at most `room`; a word that is wider gets a line to itself."""
+    """Split the words into lines of at most `room`; a wider word gets a line to itself."""
     lines: list[str] = []
     for word in text.split():
         if lines and _width(f"{lines[-1]} {word}") * size <= room:

@@ -1,19 +1,15 @@
 """The capacity check, which decides whether enough impressions are free for a new contract.
 
-- Capacity is the forecast, over the contract's time, of all slots that can show the banner. Such a
-  slot has its size and a concept in common.
+- Capacity is the forecast, over the contract's time, of all slots that can show the banner: slots
+  of the banner's size that have a concept in common with it.
 - Other contracts hold impressions if their banners can be shown in one of these slots. The missing
-  impressions of each are spread evenly over its remaining time. The part within the new contract's
-  time counts. A contract that renews itself continues at its rate.
+  impressions of such a contract are spread evenly over its remaining time; the part within the new
+  contract's time counts. A contract that renews itself continues at its rate.
 
-Every other contract counts with all its impressions, although its banner may also fit other slots.
-The check may therefore refuse a contract that could be fulfilled. It may also accept a contract
-that cannot be fulfilled:
-
-- The check uses another contract's average over its time, but part of that time may be full. Take
-  one slot of 10 views a day: days 0 to 5 want 50, days 0 to 10 want 50, days 5 to 10 want 25. Each
-  passes the check after the earlier contracts, but the three want 125 impressions of 100.
-- Two slots of the same size on a page count twice, although a banner may be on a page only once.
+Every other contract counts with all its impressions, although its banner may also fit other slots,
+so the check may refuse a contract that could be fulfilled. It may also accept a contract that
+cannot be fulfilled, because it uses averages over a contract's time, and counts two slots of the
+same size on a page twice.
 """
 
 from dataclasses import dataclass

@@ -15,14 +15,14 @@ __all__ = ["Configuration", "SettingsError", "read"]
 
 
 def _levels(value: Any) -> Any:
-    """Read a text such as `0=1,1=4`: level 0 has one thread, level 1 has four."""
+    """Read a text such as `0=1,1=4`: level 0 has one thread, and level 1 has four."""
     if not isinstance(value, str):
         return value
     try:
         pairs = [part.split("=") for part in value.split(",")]
         levels = {int(level): int(threads) for level, threads in pairs}
     except ValueError:
-        raise ValueError("write level=threads,level=threads, for example 0=1,1=4") from None
+        raise ValueError("must be level=threads,level=threads, for example 0=1,1=4") from None
     check_levels(levels)
     return levels
 
@@ -51,8 +51,7 @@ class Configuration(SettingsModel):
     )
     priority_levels: Levels = Field(
         {0: 1, 1: 4},
-        description="for each priority level, the number of threads that search for a request; "
-        "any number of levels",
+        description="for each priority level, the number of threads that search for a request",
         json_schema_extra={"shown": "`0=1,1=4`"},
     )
     flush_s: Annotated[float, Field(ge=0.05, le=60.0)] = Field(
@@ -60,12 +59,12 @@ class Configuration(SettingsModel):
     )
     block: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         100,
-        description="maximum number of unreported impressions of one banner in a process, which "
-        "limits over-delivery",
+        description="maximum number of impressions of a banner that a process has not yet "
+        "reported, which limits over-delivery",
     )
     banners: AdsBanners
 
 
 def read(environ: Mapping[str, str] = os.environ) -> Configuration:
-    """Return the configuration that these environment variables describe. Raises SettingsError."""
+    """Return the configuration in these environment variables; raises SettingsError."""
     return reader.read(Configuration, environ)

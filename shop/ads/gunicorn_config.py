@@ -1,6 +1,6 @@
 """Gunicorn's configuration for the ad server: several processes with several threads each.
 
-Each worker process loads the inventory before it takes requests.
+A worker process loads the inventory before it accepts requests.
 """
 
 import contextlib
@@ -30,22 +30,21 @@ threads = _configuration.threads
 worker_connections = 1000
 backlog = 512
 keepalive = 75
-timeout = 120  # a large inventory takes a while to load
+timeout = 120  # a large inventory takes long to load
 graceful_timeout = 10
 loglevel = "warning"
 forwarded_allow_ips = settings.FORWARDED_ALLOW_IPS
 control_socket_disable = True
 
-# Gunicorn accepts everything that the gateway lets through: the gateway has such limits and names
-# the exceeded one, while Gunicorn answers 400 without a reason. The gateway adds five fields; 8190
-# is the most that Gunicorn takes.
+# Gunicorn accepts everything that the gateway lets through, because the gateway's refusals name the
+# exceeded limit, while Gunicorn answers 400 without a reason. The gateway adds five fields; 8190 is
+# Gunicorn's maximum.
 limit_request_line = 8190
 limit_request_fields = 128
 limit_request_field_size = 32 * 1024
 
-# The time that a thread keeps the interpreter while others want it. A search releases it after
-# every operation and then needs it again: Python's default of 5 ms would take longer than the
-# search.
+# How long a thread keeps the interpreter while others want it. A search releases it after every
+# operation and then needs it again, so Python's default of 5 ms would make searches slow.
 SWITCH_INTERVAL_S = 0.0005
 
 
@@ -53,7 +52,7 @@ _COUNTS_OF = "doorbuster-counts-"
 
 
 def _counts_folder() -> str:
-    """Create a folder named after this process; remove the folders of killed processes."""
+    """Create a folder for this process's counts; remove the folders of killed processes."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_COUNTS_OF}*"):
         process = folder.name.removeprefix(_COUNTS_OF).partition("-")[0]
         if process.isdigit() and not Path("/proc", process).exists() and _is_ours(folder):
@@ -67,29 +66,27 @@ def _is_ours(folder: Path) -> bool:
     return False
 
 
-# The worker processes inherit this folder and count together in it (shop/ads/delivery/metrics.py).
+# The worker processes inherit this folder and share it (shop/ads/delivery/metrics.py).
 _COUNTS = os.environ["PROMETHEUS_MULTIPROC_DIR"] = _counts_folder()
 
 
 MASTER_DIED = signal.SIGUSR2
-"""The signal that a worker receives when the master dies.
-
-Until `post_worker_init` has run, it ends the worker at once.
+"""The signal that a worker receives when the master dies. It ends the worker, unless
+`post_worker_init` has already run.
 """
 LAST_REPORT_WITHIN_S = 5
-"""The real seconds that a worker has for its last report if its master is killed."""
+"""The real seconds that a worker has for its last report after its master was killed."""
 
 
 def post_fork(arbiter: Arbiter, worker: Worker) -> None:
-    """Make the worker process end if its master is killed.
-
-    Gunicorn calls this when the process starts.
+    """Make the worker process end if its master is killed; Gunicorn calls this when the process
+    starts.
     """
     serving.end_with_master(worker, MASTER_DIED)
 
 
 def post_worker_init(worker: Worker) -> None:
-    """Start the ad server; called in the worker process before it serves."""
+    """Start the ad server; Gunicorn calls this in the worker process before it serves."""
     from django.db import DatabaseError
 
     from shop.ads import server
@@ -97,7 +94,7 @@ def post_worker_init(worker: Worker) -> None:
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     try:
         server.start()
-    except DatabaseError as fault:  # PostgreSQL went away since `serve` found it
+    except DatabaseError as fault:  # PostgreSQL has become unavailable since `serve` found it
         first = str(fault).strip().partition("\n")[0]
         worker.log.error("The inventory could not be loaded: %s", first)
         sys.exit(Arbiter.WORKER_BOOT_ERROR)
@@ -108,7 +105,7 @@ def post_worker_init(worker: Worker) -> None:
 
 
 def _end_without_master(worker: Worker) -> None:
-    """Free the port for the next master at once, report the deliveries, and end."""
+    """Free the port for the next master, report the deliveries, and end."""
     from shop.ads import server
 
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process
@@ -121,15 +118,15 @@ def _end_without_master(worker: Worker) -> None:
 
 
 def worker_exit(arbiter: Arbiter, worker: Worker) -> None:
-    """Stop the ad server; called in the worker process after its last answer."""
+    """Stop the ad server; Gunicorn calls this in the worker process after its last answer."""
     from shop.ads import server
 
-    with contextlib.suppress(server.NotStarted):  # it may not have started yet
+    with contextlib.suppress(server.NotStarted):  # the ad server may not have started yet
         server.running().stop()
 
 
 def child_exit(arbiter: Arbiter, worker: Worker) -> None:
-    """Keep the counts of a worker that has ended and remove its gauges; called in the master
+    """Keep the counts of an ended worker and remove its gauges; Gunicorn calls this in the master
     process.
     """
     from prometheus_client import multiprocess
@@ -138,5 +135,5 @@ def child_exit(arbiter: Arbiter, worker: Worker) -> None:
 
 
 def on_exit(arbiter: Arbiter) -> None:
-    """Remove the folder with the counts; called in the master process when it ends."""
+    """Remove the folder with the counts; Gunicorn calls this when the master process ends."""
     shutil.rmtree(_COUNTS, ignore_errors=True)

@@ -1,6 +1,6 @@
 """The contracted banners in arrays, with one row per banner and one column per property.
 
-A banner keeps its row as long as the process lives, so the counts per row never have to move.
+A banner keeps its row as long as the process lives, so counts per row never move.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,9 +21,8 @@ Column = npt.NDArray[Any]
 class Banner:
     """The properties of a contracted banner. Times are seconds since the epoch.
 
-    The banners in `not_beside_banners` and the banners of the advertisers in
-    `not_beside_advertisers` must not be on the same page. Two banners exclude each other as soon as
-    one of them names the other.
+    The banners in `not_beside_banners` and the banners of `not_beside_advertisers` must not be on
+    the same page as this banner. It is sufficient that one of two banners names the other.
     """
 
     id: int
@@ -35,12 +34,12 @@ class Banner:
     ends_s: float
     not_beside_banners: frozenset[int] = frozenset()
     not_beside_advertisers: frozenset[int] = frozenset()
-    alt: str = ""  # its words, for people who cannot see it
+    alt: str = ""  # its text, for screen readers
 
 
 @dataclass(frozen=True, eq=False)
 class Inventory:
-    """The contracted banners at one moment, one per row. A change creates a new inventory.
+    """The contracted banners at one moment, one per row; a change creates a new inventory.
 
     Columns have the shape (rows,), except for `concepts` with the shape (MOST_CONCEPTS, rows),
     which is padded with NO_CONCEPT. `rate_per_s` is the number of impressions per second at which a
@@ -56,7 +55,7 @@ class Inventory:
     ends_s: Column
     rate_per_s: Column
     alt: Column
-    not_beside_banners: Mapping[int, frozenset[int]]  # by row, of those that exclude any
+    not_beside_banners: Mapping[int, frozenset[int]]  # only rows that exclude others
     not_beside_advertisers: Mapping[int, frozenset[int]]
     row_of: Mapping[int, int]  # by banner id
 
@@ -75,7 +74,7 @@ class Inventory:
         )
 
     def changed(self, banners: Sequence[Banner]) -> "Inventory":
-        """Return a copy in which these banners replace their old versions or get new rows at the
+        """Return a copy in which these banners replace their old versions, or get new rows at the
         end.
         """
         row_of = dict(self.row_of)
@@ -117,8 +116,8 @@ _COLUMNS = (
 
 
 def of(banners: Iterable[Banner]) -> Inventory:
-    """Return an inventory of these banners, in the given order. Raises ValueError if a banner is
-    invalid.
+    """Return an inventory of these banners in this order. Raises ValueError if a banner
+    is invalid.
     """
     banners = list(banners)
     concepts = np.full((MOST_CONCEPTS, len(banners)), NO_CONCEPT, np.int32)
@@ -161,7 +160,7 @@ def of_columns(
     not_beside_advertisers: Mapping[int, frozenset[int]],
     alt: Sequence[str] = (),
 ) -> Inventory:
-    """Return an inventory made from columns; without `alt`, the banners have no texts.
+    """Return an inventory of these columns; without `alt`, the banners have no texts.
 
     Raises ValueError if a banner occurs twice or ends too early.
     """
@@ -172,7 +171,7 @@ def of_columns(
         raise ValueError("a contract ends before it starts")
     texts = np.full(len(id), "", object)
     texts[: len(alt)] = alt
-    # Narrow columns: a search reads all of them, and its speed is that of the memory.
+    # Narrow columns, because a search reads all of them, and its speed depends on the memory.
     return Inventory(
         id=id.astype(np.int64),
         advertiser=advertiser.astype(np.int32),

@@ -1,7 +1,7 @@
 """The ad server's tables: advertisers, banners, places for them and deliveries.
 
-`revision` increases with every change that running servers must take over. A transaction that takes
-a number locks the row of `State` until it ends, so the numbers become visible in order.
+`revision` grows with every change that running servers must read. A transaction that takes a number
+locks the row of `State` until its end, so numbers become visible in order.
 """
 
 import uuid
@@ -27,7 +27,7 @@ _SIZES = [(name, name) for name in SIZES]
 
 
 class State(models.Model):
-    """The table that holds the revision in its only row, which the first migration creates."""
+    """The table of the revision; the first migration creates its only row."""
 
     revision = models.BigIntegerField(default=0)
 
@@ -61,7 +61,7 @@ class Concept(models.Model):
 
 
 class Advertiser(models.Model):
-    """A company that has its banners placed."""
+    """A company that orders banners."""
 
     name = models.CharField(max_length=80, unique=True)
 
@@ -79,7 +79,7 @@ class Advertiser(models.Model):
 
 
 class Publisher(models.Model):
-    """A site that places banners on its pages."""
+    """A site that shows banners on its pages."""
 
     name = models.CharField(max_length=80, unique=True)
 
@@ -174,9 +174,7 @@ class Banner(models.Model):
 
 
 class Contract(models.Model):
-    """An advertiser's order for a number of impressions of a banner, from `starts` until just
-    before `ends`.
-    """
+    """An advertiser's order for impressions of a banner, from `starts` until just before `ends`."""
 
     banner = models.OneToOneField(Banner, on_delete=models.PROTECT, related_name="contract")
     impressions = models.PositiveIntegerField(
@@ -209,11 +207,11 @@ class Contract(models.Model):
         return f"{self.pk}: {self.impressions:,} impressions of {self.banner_id}"
 
     def clean(self) -> None:
-        """Verify the capacity for a new contract. Raises ValidationError with the wanted and the
+        """Check the capacity for a new contract. Raises ValidationError with the wanted and the
         free impressions.
         """
         if None in (self.banner_id, self.impressions, self.starts, self.ends):
-            return  # the fields themselves are wrong
+            return  # a field is invalid
         if self.ends <= self.starts:
             raise ValidationError({"ends": "The end must be after the start."})
         next_revision()  # no other contract is accepted until this transaction has ended
@@ -229,8 +227,8 @@ class Contract(models.Model):
 
     def end(self) -> None:
         """Stop placing the contract's banner. A contract that has ended does not change; a contract
-        that has not begun is moved into the past. If only the end were moved, the contract would
-        still hold all its impressions, and deliver them all at once.
+        that has not begun is moved into the past, because otherwise it would still hold its
+        impressions.
         """
         now = timezone.now()
         if self.ends > now:
@@ -241,7 +239,7 @@ class Contract(models.Model):
 
 
 class Delivery(models.Model):
-    """The counts that the servers have reported for a contracted banner."""
+    """The counts of a contracted banner that the servers have reported."""
 
     banner = models.OneToOneField(Banner, on_delete=models.PROTECT, primary_key=True)
     delivered = models.BigIntegerField(default=0)
@@ -256,7 +254,7 @@ class Delivery(models.Model):
 
 
 class Placement(models.Model):
-    """The counts that the servers have reported for a publisher's page: impressions and clicks."""
+    """The impressions and clicks of a publisher's page that the servers have reported."""
 
     page = models.OneToOneField(
         Page, on_delete=models.CASCADE, primary_key=True, related_name="placement"
@@ -271,7 +269,7 @@ class Placement(models.Model):
 class Server(models.Model):
     """A server process that reports deliveries.
 
-    `sequence` is the number of its last added report, so that no report is added twice.
+    `sequence` is the number of its last report, so that no report is added twice.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)

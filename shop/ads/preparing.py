@@ -11,8 +11,8 @@ Progress = Callable[[str], None]
 
 
 def prepare(banners: int, progress: Progress) -> None:
-    """Migrate the tables, seed the inventory and open the shop's pages, where necessary."""
+    """Migrate the tables, seed the inventory and create the shop's pages, where necessary."""
     tables.migrate(settings.SCHEMA, "Migrating the ad server's tables", progress)
     if not seeding.seed(banners, progress):
-        progress("The inventory is there")
+        progress("The inventory is complete")
     shop_pages.open_pages()

@@ -1,9 +1,9 @@
-"""The inventory that the server is seeded with: advertisers, contracts, publishers with slots.
+"""The seeded inventory of the server: advertisers, contracts, publishers with slots.
 
 Concepts are the shop's shelves and the words of its books; a banner is about one shelf. When
-another inventory replaces this one, contracts that people made with the API or in the admin stay,
-with their banners and counts. Advertisers, concepts, publishers, pages with their counts, and slots
-stay as well. A server without a seeded inventory is not seeded if it has such a contract.
+another inventory replaces this one, contracts that people made stay, with their banners and counts;
+so do advertisers, concepts, publishers, pages and slots. A server whose only contracts were made by
+people is not seeded.
 """
 
 import hashlib
@@ -36,17 +36,17 @@ from shop.catalogue.shelves import SHELVES, Shelf
 
 Progress = Callable[[str], None]
 
-SEED = 20000801  # the paper's month
+SEED = 20000801  # the paper's measurement lasted a month
 ADVERTISERS = 400
 PUBLISHERS = ("Dog-Ear Weekly", "The Paper Lantern", "Margin Notes", "Second Impression")
 WORDS_PER_BANNER = 3
 IMPRESSIONS = (2_000, 60_000)
 DAYS = (20, 90)
-DELIVERED_SHARE = (0.85, 1.0)  # of what is due when the inventory is made
+DELIVERED_SHARE = (0.85, 1.0)  # share of the impressions that are due at the seeding
 CLICK_RATE = (0.0, 0.02)
 REFUSING_SHARE = 0.05
-# Slots show this multiple of the contracted impressions of their shelf and size, so that new
-# contracts find room.
+# Slots are expected to show this multiple of the contracted impressions of their shelf and size, so
+# that new contracts are accepted.
 SPARE = 1.6
 
 _FIRST = (
@@ -74,8 +74,8 @@ _TEXTS = (
 
 
 def seed(banners: int, progress: Progress) -> bool:
-    """Create an inventory of `banners` contracts unless it exists; return whether it was
-    created.
+    """Create an inventory of `banners` contracts unless it exists; return whether it
+    was created.
     """
     wanted = _fingerprint(banners)
     if Seed.objects.filter(fingerprint=wanted).exists():
@@ -97,7 +97,9 @@ def seed(banners: int, progress: Progress) -> bool:
 
 
 def words(shelf: Shelf) -> list[str]:
-    """Return the concepts of a shelf: its name, and words that only titles on this shelf have."""
+    """Return the concepts of a shelf: its name, and words that occur only in this
+    shelf's titles.
+    """
     plain = {word for word in _words_of(shelf) if re.match(CONCEPT, word)}
     elsewhere = {word for other in SHELVES if other is not shelf for word in _words_of(other)}
     return [shelf.slug, *sorted(plain - elsewhere - {other.slug for other in SHELVES})]
@@ -116,8 +118,8 @@ def _fingerprint(banners: int) -> str:
 def _remove_contracts() -> None:
     """Remove the seeded contracts and their banners.
 
-    They renew themselves, or begin at the exact microsecond of their acceptance, as no contract of
-    a person does.
+    They are the contracts that renew themselves, or that begin at the exact microsecond of their
+    acceptance.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -147,7 +149,7 @@ def _next_id(table: str) -> int:
 
 @contextmanager
 def _foreign_keys_checked_last() -> Iterator[None]:
-    """Remove the foreign keys within the block; restoring them checks all rows at once."""
+    """Remove the foreign keys within the block; at its end, all rows are checked together."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -166,7 +168,7 @@ def _foreign_keys_checked_last() -> Iterator[None]:
 
 
 class _Inventory:
-    """The rows of all tables, drawn from one random number generator."""
+    """The rows of all tables, drawn with one random number generator."""
 
     def __init__(self, banners: int, revision: int) -> None:
         self._rng = random.Random(SEED)

@@ -1,4 +1,4 @@
-"""The ad server of this process, which combines inventory, threads and writer."""
+"""The ad server of this process: inventory, threads and writer."""
 
 import random
 import time
@@ -43,8 +43,8 @@ class AdServer:
         return placed
 
     def candidates(self, request: Request) -> list[dict[str, Any]]:
-        """Return the candidates for a page with their weights, the heaviest first; nothing is
-        drawn.
+        """Return the candidates for a page with their weights, the heaviest first,
+        without a draw.
         """
         rows, weights = selector.wheel(request, time.time(), self.ledger, self.fan_out)
         inventory = self.ledger.view.inventory
@@ -67,7 +67,7 @@ class AdServer:
         ]
 
     def click(self, banner: int, page: int | None = None) -> bool:
-        """Count a click on that page; return False if no such banner is under contract."""
+        """Count a click on that page; return False if no such banner has a contract."""
         row = self.ledger.view.inventory.row_of.get(banner)
         if row is not None:
             self.ledger.click(row, page)
@@ -81,14 +81,14 @@ class AdServer:
 
 
 class NotStarted(RuntimeError):  # noqa: N818
-    """The error raised if this process has no ad server."""
+    """The error for a process without an ad server."""
 
 
 _running: AdServer | None = None
 
 
 def start() -> AdServer:
-    """Load the inventory and start to report deliveries. Raises SettingsError, DatabaseError."""
+    """Load the inventory and begin to report deliveries. Raises SettingsError or DatabaseError."""
     global _running
     wanted = configuration.read()
     renewing.renew(timezone.now())

@@ -1,7 +1,7 @@
 """Django settings of the ad server, which is a separate project that uses the shop's database.
 
-Its tables, administrators and migrations are in a separate schema, `ads`. Therefore, the shop's
-customers cannot be its administrators, and each project migrates independently.
+Its tables, administrators and migrations are in the schema `ads`, so that the shop's customers
+cannot be its administrators, and each project migrates independently.
 """
 
 from shop import settings as shop
@@ -15,7 +15,7 @@ USE_X_FORWARDED_HOST = shop.USE_X_FORWARDED_HOST
 SECURE_PROXY_SSL_HEADER = shop.SECURE_PROXY_SSL_HEADER
 
 INSTALLED_APPS = [
-    "shop.ads.apps.AdsConfig",  # before the admin, whose pages get the project's icon
+    "shop.ads.apps.AdsConfig",  # before the admin, so that its pages get the project's icon
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -43,7 +43,7 @@ DATABASES = {
         "OPTIONS": {"application_name": "doorbuster-ads", "options": f"-c search_path={SCHEMA}"},
     }
 }
-# Separate cookies: shop and ad server may have the same host name.
+# Separate cookies, because shop and ad server may have the same host name.
 SESSION_COOKIE_NAME = "ads_session"
 SESSION_COOKIE_PATH = "/ads/"
 SESSION_COOKIE_SAMESITE = "Lax"
@@ -69,7 +69,7 @@ TEMPLATES = [
     }
 ]
 STATIC_URL = "/ads/static/"
-WHITENOISE_USE_FINDERS = True  # the files of the admin and the project, from their folders
+WHITENOISE_USE_FINDERS = True  # the static files of the admin and of the project
 
 LANGUAGE_CODE = shop.LANGUAGE_CODE
 TIME_ZONE = shop.TIME_ZONE

@@ -1,8 +1,8 @@
-"""The shop's eight pages, entered as a publisher's pages so that banners are counted for each page.
+"""The shop's eight pages, entered as a publisher's pages, so that banners are counted for each
+page.
 
 Their slots have no concepts, because each request names the concepts of the page's books. Capacity
-checks therefore ignore these slots, whose impressions come in addition to the other publishers'
-forecasts.
+checks therefore ignore these slots.
 """
 
 from django.db import transaction
@@ -13,10 +13,7 @@ from shop.page_types import PUBLISHER, SIZES
 
 
 def open_pages() -> None:
-    """Create the pages that are missing.
-
-    Pages that exist keep the changes that people have made.
-    """
+    """Create the missing pages; existing pages keep people's changes."""
     with transaction.atomic():
         publisher, _ = Publisher.objects.get_or_create(name=PUBLISHER)
         for page_type in PAGE_TYPES:

@@ -19,4 +19,4 @@ SIZES: dict[str, Size] = {
     "160x600": Size(160, 600),  # wide skyscraper
 }
 NUMBER_OF = {name: number for number, name in enumerate(SIZES)}
-"""The number that represents each size in the inventory's column, by the size's name."""
+"""The number of each size in the inventory's column, by the size's name."""

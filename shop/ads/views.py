@@ -1,4 +1,4 @@
-"""The calls that show banners: they choose a page's banners, draw them and count clicks.
+"""The calls that show banners: they choose a page's banners and count clicks.
 
 `select` does as little as possible, because its time is measured.
 """
@@ -42,7 +42,7 @@ def answering(view: _View) -> _View:
 
 
 def internal(view: _View) -> _View:
-    """Allow only the lab's processes and callers with the token to use a view."""
+    """Allow a view only for the lab's processes and callers with the token."""
 
     @wraps(view)
     def checked(request: HttpRequest, **path: Any) -> HttpResponse:
@@ -57,9 +57,7 @@ def internal(view: _View) -> _View:
 @answering
 @internal
 def candidates(request: HttpRequest) -> HttpResponse:
-    """Answer with the banners that a slot could show now, and their weights; none is drawn or
-    counted.
-    """
+    """Answer with the banners that a slot could show now, and their weights, without a draw."""
     ads = server.running()
     query = single(request.GET, schemas.CandidatesQuery)
     found = ads.candidates(Request(1, NUMBER_OF[query.size], _concepts(query, ads)))
@@ -136,7 +134,7 @@ def _page(query: schemas.SelectQuery, pages: Mapping[tuple[str, str], loading.Pa
         raise CallError(error, "page", "a publisher's page")
     slots = page.slots.get(query.size, 0)
     if query.slots > slots:
-        error = f"slots: the page has {slots} of {query.size}"
+        error = f"slots: the page has {slots} slots of the size {query.size}"
         raise CallError(error, "slots", f"at most {slots}")
     return page.id
 
@@ -158,14 +156,12 @@ def picture(request: HttpRequest, id: int) -> HttpResponse:
 @require_safe
 @answering
 def click(request: HttpRequest, id: int) -> HttpResponse:
-    """Count a click for the banner and its page, and redirect to the advertisement's landing
-    page.
-    """
+    """Count a click for the banner and its page, and redirect to the landing page."""
     ads = server.running()
     place = request.GET.get("page", "")
     pages = (page.id for page in ads.names.pages.values())
     if not ads.click(id, next((page for page in pages if str(page) == place), None)):
-        return refusal(404, f"there is no banner {id} under contract")
+        return refusal(404, f"there is no banner {id} with a contract")
     response = redirect(f"/ads/landing/{id}")
     response.headers["Cache-Control"] = "no-store"
     return response
@@ -174,7 +170,7 @@ def click(request: HttpRequest, id: int) -> HttpResponse:
 @require_safe
 @answering
 def landing(request: HttpRequest, id: int) -> HttpResponse:
-    """Answer with the page to which a click leads: the advertisement, and a link to its target."""
+    """Answer with the landing page of a click: the advertisement, and a link to its target."""
     banner = Banner.objects.select_related("advertiser").filter(pk=id).first()
     if banner is None:
         return refusal(404, f"there is no banner {id}")
@@ -221,5 +217,5 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """Answer with 500 to a call that failed because of a fault in the ad server."""
-    return refusal(500, "failed; the ad server's log has the reason")
+    """Answer with 500 after a fault in the ad server."""
+    return refusal(500, "the call failed; the ad server's log shows the reason")

@@ -1,7 +1,7 @@
-"""The books of the seeded shop: the same ones for the same seed on every machine.
+"""The books of the seeded shop, which are the same for the same seed on every machine.
 
-The first 4,309 books are the paper's catalogue and are made together. A larger catalogue adds a
-long tail: its books sell worse, and their titles become volumes of a series once the words run out.
+The first 4,309 books are the paper's catalogue, drawn together. A larger catalogue adds books that
+sell worse; when the words are used up, their titles become volumes of a series.
 """
 
 import random
@@ -23,7 +23,7 @@ from shop.catalogue.shelves import (
 SEED = 20000
 AUTHORS_PER_SHELF = 70
 NEWEST_YEAR = 2026
-# One book in 97 is out of stock, as in a real shop. A rush finds them by this rule.
+# One book in 97 is out of stock, as in a real shop. The load generator uses the same rule.
 OUT_OF_STOCK_EVERY = 97
 TITLE_TRIES = 2_000
 STOCK_RANGE = (2_000, 9_000)
@@ -32,7 +32,8 @@ _REGISTRANTS = range(900_000_000, 1_000_000_000)
 _SMALL_WORDS = frozenset(
     ("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with")
 )
-# A sentence may open with a quotation mark; one that opens with a number needs no capital.
+# A sentence may begin with a quotation mark; a sentence that begins with a number needs no capital
+# letter.
 _SENTENCE_START = re.compile(r"(?:^|[.?!])[\W_]*[^\W\d_]")
 _ORDINALS = ("second", "third", "fourth", "fifth", "seventh", "eleventh")
 _BINDINGS = (("paperback", 0.62, 0), ("hardback", 0.26, 900), ("pocket", 0.12, -350))
@@ -61,14 +62,16 @@ class NewBook:
 
 
 def isbn13(number: int) -> str:
-    """Return the ISBN-13 of a nine-digit `number` under prefix 979-9, check digit included."""
+    """Return the ISBN-13 of a nine-digit `number` with the prefix 979-9 and its check digit."""
     body = f"979{number:09d}"
     total = sum(int(digit) * (3 if place % 2 else 1) for place, digit in enumerate(body))
     return f"{body}{-total % 10}"
 
 
 def books(seed: int = SEED, count: int = BOOKS) -> Iterator[NewBook]:
-    """Yield the first `count` books; ids begin at 1. Titles, ISBNs and sales ranks are unique."""
+    """Yield the first `count` books, whose ids begin at 1. Titles, ISBNs and sales ranks are
+    unique.
+    """
     rng = random.Random(seed)
     writers = _writers(rng)
     ranks = list(range(1, BOOKS + 1))
@@ -78,7 +81,8 @@ def books(seed: int = SEED, count: int = BOOKS) -> Iterator[NewBook]:
     shares = [shelf.share for shelf in SHELVES]
     registered = set(registrants)
     for id in range(1, count + 1):
-        # The first books go round the shelves, so that even a small catalogue has one on each.
+        # The first books are spread over the shelves, so that even a small catalogue has a book on
+        # each.
         shelf = SHELVES[id - 1] if id <= len(SHELVES) else rng.choices(SHELVES, shares)[0]
         author = writers[shelf.slug][int(AUTHORS_PER_SHELF * rng.random() ** 1.7)]
         if id <= BOOKS:
@@ -116,7 +120,7 @@ def _book(
     registrant: int,
     rank: int,
 ) -> NewBook:
-    # One set of words for the whole book, so that the description is about what the title says.
+    # One set of words for the whole book, so that the description fits the title.
     abouts = rng.sample(shelf.abouts, 2)
     closings = rng.sample(CLOSINGS, rng.choice((1, 1, 2)))
     sentences = [_filled(about, words) for about in abouts]
@@ -148,7 +152,7 @@ def _book(
 
 
 class _Titles:
-    """Titles that no other book has, with the words in them."""
+    """A generator of titles that no other book has, with the words in them."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -164,7 +168,7 @@ class _Titles:
         raise ValueError(f"The shelf {shelf.slug!r} has too few words for another title.")
 
     def of_another_volume(self, shelf: Shelf) -> tuple[str, dict[str, str]]:
-        """Return any title and its words; a title that exists already becomes another volume."""
+        """Return any title and its words; an existing title becomes another volume."""
         title, words = self._drawn(shelf)
         volume = self._volumes[title] = self._volumes.get(title, 0) + 1
         return (title if volume == 1 else f"{title}, Volume {volume}"), words

@@ -6,9 +6,9 @@ from html import escape
 
 DESIGN_VERSION = "c2"
 WIDTH, HEIGHT = 240, 360
-_ART_TOP, _ART_HEIGHT = 150, 172  # the art stays clear of title and author
+_ART_TOP, _ART_HEIGHT = 150, 172  # the drawing does not overlap title and author
 
-# Ground, ink, first accent, second accent; ink on ground has a contrast of 4.5:1 or better.
+# Ground, ink, first accent, second accent; ink on ground has a contrast of at least 4.5:1.
 _PALETTES = (
     ("#14213d", "#f8f4e9", "#fca311", "#4f7cac"),
     ("#f4ecdc", "#2b2118", "#c8553d", "#588b8b"),
@@ -24,7 +24,7 @@ _PALETTES = (
 
 
 def cover_svg(book_id: int, title: str, author: str, shelf: str) -> str:
-    """Return the cover as a complete SVG document, with a title for people who cannot see it."""
+    """Return the cover as a complete SVG document, with a title for screen readers."""
     rng = random.Random(f"{book_id} {shelf}")
     ground, ink, first, second = rng.choice(_PALETTES)
     art = rng.choice(_DESIGNS)(rng, first, second, ink)
@@ -58,7 +58,6 @@ def _broken(title: str, width: int) -> list[str]:
 
 
 def _sun(rng: random.Random, first: str, second: str, ink: str) -> str:
-    """Draw a sun over hills."""
     x, r = rng.randint(60, 180), rng.randint(38, 62)
     hills = "".join(
         f'<path d="M0 {y} Q{rng.randint(30, 110)} {y - rng.randint(25, 60)} {rng.randint(120, 160)}'
@@ -69,7 +68,6 @@ def _sun(rng: random.Random, first: str, second: str, ink: str) -> str:
 
 
 def _rings(rng: random.Random, first: str, second: str, ink: str) -> str:
-    """Draw rings, like those of a record or a tree."""
     x, y = rng.randint(70, 210), rng.randint(215, 260)
     return "".join(
         f'<circle cx="{x}" cy="{y}" r="{r}" fill="none" stroke="{first if r % 3 else second}" '
@@ -79,7 +77,6 @@ def _rings(rng: random.Random, first: str, second: str, ink: str) -> str:
 
 
 def _tiles(rng: random.Random, first: str, second: str, ink: str) -> str:
-    """Draw quarter circles on a grid."""
     parts = []
     for row in range(4):
         for column in range(5):
@@ -95,7 +92,6 @@ def _tiles(rng: random.Random, first: str, second: str, ink: str) -> str:
 
 
 def _stripes(rng: random.Random, first: str, second: str, ink: str) -> str:
-    """Draw slanted stripes."""
     shift = rng.randint(0, 40)
     return "".join(
         f'<path d="M{x} 330L{x + 110} 170h{w}L{x + w} 330Z" fill="{c}" opacity=".9"/>'
@@ -110,7 +106,6 @@ def _stripes(rng: random.Random, first: str, second: str, ink: str) -> str:
 
 
 def _leaves(rng: random.Random, first: str, second: str, ink: str) -> str:
-    """Draw a twig."""
     leaves = "".join(
         f'<path d="M0 0C14-22 44-24 58 0C44 22 14 20 0 0Z" fill="{first if i % 2 else second}" '
         f'transform="translate(120 {318 - i * 24}) rotate({side * rng.randint(20, 50) + base})"/>'
@@ -120,7 +115,6 @@ def _leaves(rng: random.Random, first: str, second: str, ink: str) -> str:
 
 
 def _windows(rng: random.Random, first: str, second: str, ink: str) -> str:
-    """Draw a building at night, with lights in some windows."""
     lit = "".join(
         f'<rect x="{64 + column * 32}" y="{190 + row * 32}" width="18" height="20" rx="2" '
         f'fill="{first if rng.random() < 0.4 else ink}" '

@@ -1,6 +1,4 @@
-"""Spelling suggestions, which replace a word that no book has with the most similar word of a
-book.
-"""
+"""Spelling suggestions, which replace an unknown word with the most similar word of a book."""
 
 import re
 from difflib import get_close_matches
@@ -9,7 +7,7 @@ from functools import cache
 from shop.catalogue.shelves import CLOSINGS, FIRST_NAMES, LAST_NAMES, PLACES, SHELVES
 
 MOST_WORDS = 6
-"""The maximum length, in words, of a search that gets a suggestion; it limits the cost."""
+"""The maximum length, in words, of a search that gets a suggestion, which limits the cost."""
 _LENGTHS = range(4, 21)
 _LIKENESS = 0.75
 _SLOT = re.compile(r"{\w+}")
@@ -17,9 +15,10 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def corrected(query: str) -> str | None:
-    """Return the query with each unknown word replaced by the most similar known word.
+    """Return the query with each unknown word replaced by the most similar known word, or None if
+    no word changes.
 
-    Return None if no word changes. Quotation marks and minus signs are removed from the query.
+    Quotation marks and minus signs are removed.
     """
     words = _WORD.findall(query.lower())
     if not 0 < len(words) <= MOST_WORDS:
@@ -36,7 +35,7 @@ def _nearest(word: str) -> str:
 
 @cache
 def _known_words() -> dict[str, None]:
-    """Return every word of four letters or more that a book may have, in a fixed order."""
+    """Return all words of at least four letters that a book may have, in a fixed order."""
     texts = [*FIRST_NAMES, *LAST_NAMES, *PLACES, *CLOSINGS]
     for shelf in SHELVES:
         texts += [shelf.name, *shelf.titles, *shelf.subtitles, *shelf.abouts]

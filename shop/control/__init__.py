@@ -1,1 +1,1 @@
-"""The controller: the shop's settings, its state and its metrics, for the shop's operators."""
+"""The controller: the shop's settings, state and metrics, for its operators."""

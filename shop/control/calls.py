@@ -1,6 +1,4 @@
-"""The calls of the shop's controller, the forms of their bodies and answers, and their OpenAPI
-document.
-"""
+"""The calls of the shop's controller, their bodies and answers, and their OpenAPI document."""
 
 from functools import cache
 from typing import Annotated, Any, Final, Literal
@@ -20,7 +18,7 @@ _Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
 class WantedSettings(Body):
-    """The settings that a call changes; a setting that the body does not name keeps its value."""
+    """The settings that a call changes; omitted settings keep their values."""
 
     profile: Profile | SkipJsonSchema[None] = Field(
         None, description="the [page work](shop.md#page-work)"
@@ -29,7 +27,7 @@ class WantedSettings(Body):
         None, description="paper seconds per real second"
     )
     seed: _Seed | SkipJsonSchema[None] = Field(
-        None, description="seed from which page work draws its times"
+        None, description="seed of the times that page work draws"
     )
     sentry: Mode | SkipJsonSchema[None] = Field(
         None, description="the [sentry's mode](sentry.md#the-wasted-work-meter)"
@@ -40,22 +38,20 @@ class WantedSettings(Body):
 
 
 class WantedCatalogue(Body):
-    """The number of books that the catalogue is to have."""
+    """The wanted number of books in the catalogue."""
 
     books: Books = Field(
-        description="number of books; the shop then has the first books of the "
-        "[catalogue](shop.md#the-catalogue)"
+        description="number of books, the first ones of the [catalogue](shop.md#the-catalogue)"
     )
 
 
 class WantedSlowness(Body):
-    """The time for which the database is to be slow from now on, as a fault for lessons."""
+    """The time for which the database is to be slow, as a fault for lessons."""
 
     for_s: float = Field(
         ge=0,
         le=MOST_S,
-        description="paper seconds that amount to at most 300 real seconds; 0 ends the fault at "
-        "once",
+        description="duration in paper seconds, at most 300 real seconds; 0 ends the fault",
     )
 
 
@@ -76,23 +72,21 @@ class Settings(Reply):
 
 
 class LostTo(Reply):
-    """The numbers of requests answered with 503 because a back end was unavailable."""
+    """The number of requests answered with 503 because a back end was unavailable."""
 
     postgres: int
     redis: int
 
 
 class Slowness(Reply):
-    """The fault of a slow database, in which each query of a page waits one paper second longer."""
+    """The fault of a slow database, in which each query of a page waits one more paper second."""
 
     left_s: float = Field(description="paper seconds until the fault ends; 0 if there is no fault")
-    times: int = Field(
-        description="number of times that this fault was started since the start of the shop"
-    )
+    times: int = Field(description="number of times that this fault was started")
 
 
 class Page(Reply):
-    """The counts of one page type: pages completed since the shop started, and their cost."""
+    """The counts of one page type since the shop started: completed pages, and their cost."""
 
     served: int
     cpu_s: float
@@ -110,7 +104,7 @@ class Sentry(Reply):
     started.
     """
 
-    watching: int = Field(description="requests in progress whose sockets are watched")
+    watching: int = Field(description="requests in progress that the sentry watches")
     disconnects: int
     interrupted: int
     finished: int
@@ -127,7 +121,7 @@ class Sentry(Reply):
 
 
 class Status(Reply):
-    """The load of the shop, and the shop's counts since it started."""
+    """The load of the shop, and its counts since its start."""
 
     time_s: float = Field(description="the shop's monotonic clock, in seconds")
     cpu_s: float = Field(description="CPU seconds used by the shop's process")
@@ -138,8 +132,8 @@ class Status(Reply):
     orders: int = Field(description="committed orders")
     lost_to: LostTo
     redis_away: int = Field(
-        description="number of times that Redis did not answer or had lost its data; the shop then "
-        "reads sessions from PostgreSQL"
+        description="number of times that Redis did not answer or had lost its data; sessions "
+        "were then read from PostgreSQL"
     )
     slow_database: Slowness
     books: int = Field(description="number of books in the catalogue")
@@ -155,7 +149,7 @@ class Catalogue(Reply):
 
 
 class Reset(Reply):
-    """The number of orders that were removed; their books are back in stock."""
+    """The number of removed orders, whose books are back in stock."""
 
     orders_removed: int
 
@@ -180,7 +174,7 @@ CHANGE_SETTINGS: Final = Call(
     WantedSettings,
 )
 SLOW_DATABASE: Final = Call(
-    "PUT", "/slow-database", "Make the database slow for a given time", Slowness, WantedSlowness
+    "PUT", "/slow-database", "Make the database slow for a limited time", Slowness, WantedSlowness
 )
 RESIZE_CATALOGUE: Final = Call(
     "PUT", "/catalogue", "Grow or shrink the catalogue", Catalogue, WantedCatalogue
@@ -190,7 +184,7 @@ RESET: Final = Call(
 )
 ORDERS: Final = Call("GET", "/orders", "Count the orders", Orders)
 METRICS: Final = Call("GET", "/metrics", "Metrics for Prometheus", "text/plain", is_open=True)
-OPENAPI: Final = Call("GET", "/openapi.json", "This description", "application/json")
+OPENAPI: Final = Call("GET", "/openapi.json", "This description of the API", "application/json")
 
 CALLS: Final = (
     HEALTH,
@@ -211,7 +205,7 @@ def document() -> dict[str, Any]:
     return http_api.document(
         Api(
             "Doorbuster shop: controller",
-            "The calls that show the shop's load and change its settings for a run.",
+            "These calls show the shop's load and change its settings for a run.",
         ),
         CALLS,
     )

@@ -1,9 +1,9 @@
 """The shop's controller, which reports the shop's load and accepts the settings of a run.
 
-It serves the calls of docs/controller-api.md on a separate port. It runs in separate threads of the
-shop's process, and must answer even while all workers compete for the interpreter. Each connection
-has a thread that sleeps in `recv` and sends each answer in one piece, so that an answer waits for
-the interpreter only once.
+It serves the calls of docs/controller-api.md on a separate port, in threads of the shop's process,
+and must answer even while all workers compete for the interpreter. Each connection has a thread
+that sleeps in `recv` and sends each answer in one piece, so that an answer waits for the
+interpreter only once.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ from shop.stock import returns, shelf_filling
 CONNECTIONS = 32
 IDLE_S = 300.0
 IDLE_BEFORE_A_CALL_S = 30.0
-"""The real seconds that a connection may take until its first accepted call."""
+"""The time, in real seconds, after which a connection without an accepted call is closed."""
 _BODY_BYTES = 64 * 1024
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -50,7 +50,7 @@ class Answer(NamedTuple):
 
 
 class PortTaken(OSError):  # noqa: N818
-    """The error raised if another process listens on the controller's port."""
+    """The error for a port on which another process listens."""
 
 
 def _json(value: object, status: int = 200) -> Answer:
@@ -71,7 +71,7 @@ def _status(body: bytes) -> Answer:
         {
             "time_s": time.monotonic(),
             "cpu_s": time.process_time(),
-            # One interpreter cannot use more than one CPU, however many it may run on.
+            # One interpreter uses at most one CPU.
             "cpus": 1,
             "workers": _workers(),
             "busy_workers": activity.busy_workers(),
@@ -121,7 +121,7 @@ def _read(body: bytes) -> object:
     """Return the JSON in the body. Raises CallError."""
     try:
         return json.loads(body)
-    except (ValueError, RecursionError):  # RecursionError: it is nested too deeply to be read
+    except (ValueError, RecursionError):  # RecursionError: the body is nested too deeply
         raise CallError("body: must be a JSON object", "body", "a JSON object") from None
 
 
@@ -132,11 +132,11 @@ def _put_settings(body: bytes) -> Answer:
             banners.banners.want(wanted.ads)
         except banners.SettingRefused as refused:
             raise CallError(str(refused), "ads", refused.allowed) from None
-        page_work.work.forget_waits()  # a page with a banner waits longer than one without
+        page_work.work.forget_waits()  # a page with a banner waits longer than a page without
     if wanted.sentry is not None:
         sentry.set_mode(wanted.sentry)
     of_page_work = wanted.model_dump(include=_OF_PAGE_WORK, exclude_unset=True)
-    if of_page_work:  # otherwise the draws would start again
+    if of_page_work:  # otherwise, the draws would start again from the seed
         page_work.work.configure(replace(page_work.work.settings, **of_page_work))
     return _json(_settings_json())
 
@@ -189,7 +189,7 @@ _CALLS: dict[tuple[str, str], Callable[[bytes], Answer]] = {
 
 
 _OPEN = tuple(call.path for call in calls.CALLS if call.is_open)
-"""The calls that need no token, because health checks and Prometheus use them."""
+"""The calls without a token: health checks and Prometheus use them."""
 
 
 def _has_token(given: str) -> bool:
@@ -204,7 +204,7 @@ def _has_token(given: str) -> bool:
 def _names() -> frozenset[str]:
     """Return the host names that a caller may send in the header Host.
 
-    A web page that attacks by DNS rebinding sends another host name.
+    A web page that attacks by DNS rebinding sends another name.
     """
     from django.conf import settings
 
@@ -216,13 +216,14 @@ def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answ
     if hosts.host_of(headers.get("host", "")) not in _names():
         return _refused(403, f"Host: must be one of {', '.join(sorted(_names()))}")
     if "origin" in headers:
-        return _refused(403, "Origin: no web page may call the controller")
+        return _refused(403, "Origin: web pages must not call the controller")
     path = path.split("?", 1)[0]
     if path not in _OPEN and not _has_token(headers.get("authorization", "")):
         return _refused(
             401,
             "this call needs the inner token: send `Authorization: Bearer TOKEN`; `make token` "
-            "prints that line, and the token is inner_token in secrets.json in the state folder",
+            "prints that line, and the token is the value of inner_token in secrets.json in the "
+            "state folder",
         )
     call = _CALLS.get((method, path))
     if call is None:
@@ -230,22 +231,22 @@ def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answ
         if methods:
             return _refused(405, f"{path} takes {', '.join(methods)}")
         known_paths = ", ".join(f"{known} {known_path}" for known, known_path in _CALLS)
-        return _refused(404, f"no such call; there are {known_paths}")
-    close_old_connections()  # as Django does before each request: the database may have died
+        return _refused(404, f"no such call; the calls are {known_paths}")
+    # as Django does before each request, because the database may have died
+    close_old_connections()
     try:
         return call(body)
     except CallError as refused:
         return _json(refused.answer, refused.status)
     except Exception:
         _logger.exception("%s %s failed", method, path)
-        return _refused(500, "failed; the shop's log says why")
+        return _refused(500, "the call failed; the shop's log shows the reason")
 
 
 class _Places:
-    """The open connections, at most CONNECTIONS at a time.
-
-    If all places are taken, a new connection replaces the oldest connection without an accepted
-    call, so that idle connections cannot keep callers out.
+    """The open connections, at most CONNECTIONS. If all places are taken, a new connection replaces
+    the oldest connection without an accepted call. Idle connections therefore cannot keep callers
+    out.
     """
 
     def __init__(self) -> None:
@@ -253,9 +254,8 @@ class _Places:
         self._open: dict[_Connection, None] = {}
 
     def enter(self, connection: "_Connection") -> bool:
-        """Return whether this connection gets one of the places.
-
-        It does not get a place if every other connection has a call in progress.
+        """Give this connection a place; return False if every other connection has a call in
+        progress.
         """
         with self._lock:
             if len(self._open) >= CONNECTIONS:
@@ -268,13 +268,12 @@ class _Places:
             return True
 
     def leave(self, connection: "_Connection") -> None:
-        """Free the place of this connection."""
         with self._lock:
             self._open.pop(connection, None)
 
 
 class _Connection:
-    """One client and its kept-alive connection; httptools calls its methods as it parses."""
+    """A client and its kept-alive connection; httptools calls its methods as it parses."""
 
     def __init__(self, client: socket.socket) -> None:
         self._client = client
@@ -286,11 +285,11 @@ class _Connection:
 
     @property
     def may_give_way(self) -> bool:
-        """Whether another connection may take this connection's place."""
+        """Whether a new connection may replace this connection."""
         return not self._is_known and not self._is_answering
 
     def cut_off(self) -> None:
-        """End the connection from another thread; the connection's own thread then closes it."""
+        """End the connection from another thread."""
         with contextlib.suppress(OSError):
             self._client.shutdown(socket.SHUT_RDWR)
 
@@ -315,38 +314,37 @@ class _Connection:
         self._keep = self._parser.should_keep_alive()
 
     def serve(self) -> None:
-        """Answer calls until the client closes the connection or is silent for too long."""
+        """Answer calls until the client closes the connection or sends nothing for too long."""
         with self._client as client:
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             while True:
                 try:
                     client.settimeout(self._patience_s())
                     data = client.recv(65536)
-                except OSError:  # TimeoutError among them
+                except OSError:  # including TimeoutError
                     return
                 if not data:
                     return
                 try:
                     self._parser.feed_data(data)
                 except httptools.HttpParserUpgrade:
-                    # The controller never upgrades; the answer is the usual one, and later bytes
-                    # are not read. If a request offers an upgrade, the parser leaves out its body.
+                    # The controller never upgrades: it gives the usual answer and reads no later
+                    # bytes. The parser omits the body of a request that offers an upgrade.
                     if self._offers_with_body():
                         reply = _refused(400, "Upgrade: must be absent if there is a body")
                         self._send(reply, keep=False)
                         return
                     self._keep = False
                 except httptools.HttpParserError:
-                    reply = _refused(400, "not an HTTP request this controller can read")
+                    reply = _refused(400, "not an HTTP request that this controller can read")
                     self._send(reply, keep=False)
                     return
                 if self._complete and not self._answer():
                     return
 
     def _patience_s(self) -> float:
-        """Return the time limit for the next bytes.
-
-        Bytes that arrive do not extend the time limit for the first call.
+        """Return the time limit for the next bytes; until the first accepted call, it does not grow
+        with each byte.
         """
         if self._is_known:
             return IDLE_S
@@ -383,9 +381,9 @@ class _Connection:
 
 
 def start(port: int, host: str = "127.0.0.1") -> int:
-    """Listen on `port` (0 for any) of `host` and serve from side threads; return the port.
+    """Listen on `port` (0 for any) of `host` and serve from threads; return the port.
 
-    Raises PortTaken, whose text explains the fix, if the port is not free.
+    Raises PortTaken, which explains the fix, if the port is in use.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)

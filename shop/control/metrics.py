@@ -37,7 +37,7 @@ def exposition() -> bytes:
 
 class _Shop(Collector):
     def collect(self) -> Iterator[Metric]:
-        """Read every count again for each scrape."""
+        """Read all counts again for each scrape."""
         yield CounterMetricFamily(
             "doorbuster_shop_cpu_seconds",
             "CPU seconds used by the shop's process.",
@@ -62,7 +62,8 @@ class _Shop(Collector):
             "Paper seconds per real second.",
             page_work.work.settings.time_scale,
         )
-        # A busy database would hold up the scrape; /status queries it once.
+        # Not from the database, because a busy database would delay the scrape; /status queries it
+        # once.
         yield GaugeMetricFamily(
             "doorbuster_shop_books", "Books in the catalogue.", shelf_filling.known_size()
         )
@@ -85,13 +86,13 @@ def _settings() -> Metric:
 _OF_PAGES = (
     ("pages_served", "served", "Pages served."),
     ("page_cpu_seconds", "cpu_s", "CPU time that pages used."),
-    ("page_execution_seconds", "execution_s", "Execution time of pages, including their waits."),
+    ("page_execution_seconds", "execution_s", "Execution time of pages, including waits."),
     (
         "page_back_end_wait_seconds",
         "own_wait_s",
-        "Time that pages waited for PostgreSQL and Redis, without the waits of page work.",
+        "Time that pages waited for PostgreSQL and Redis, without page work.",
     ),
-    ("page_queries", "queries", "Database queries that pages sent."),
+    ("page_queries", "queries", "Database queries of pages."),
 )
 """The counters that exist for every page: (name, field of `activity.PageCount`, meaning)."""
 
@@ -109,7 +110,7 @@ def _wasted_work() -> Iterator[Metric]:
     counts = sentry.snapshot()
     name = "doorbuster_shop_sentry"
     yield GaugeMetricFamily(
-        f"{name}_watched_requests", "Requests whose sockets are watched.", sentry.watching()
+        f"{name}_watched_requests", "Requests that the sentry watches.", sentry.watching()
     )
     yield CounterMetricFamily(
         f"{name}_disconnects",
@@ -142,8 +143,9 @@ def _wasted_work() -> Iterator[Metric]:
     for resource in ("cpu", "database"):
         family = CounterMetricFamily(
             f"{name}_{resource}_seconds",
-            "Time spent on requests whose customer left: after that (wasted, or kept if the "
-            "request had to be finished), or before, if it was never answered (unanswered).",
+            "Time spent on requests whose customer left: after the customer left (wasted, or "
+            "kept if the request had to be finished), or before, if the request was never "
+            "answered (unanswered).",
             labels=["work"],
         )
         for work in ("wasted", "kept", "unanswered"):

@@ -1,1 +1,1 @@
-"""Page work, which makes pages take as long as the papers' pages, and the measurement of costs."""
+"""Page work, which makes pages as slow as the papers' pages, and the measurement of costs."""

@@ -1,8 +1,7 @@
 """The measurement of the time that each thread has waited for PostgreSQL and Redis.
 
-The wait is the elapsed time minus the thread's CPU time. With thirty threads, it includes a
-thread's wait for the interpreter right after an answer, but not the page's other waits for the
-interpreter.
+The wait is the elapsed time minus the thread's CPU time. With thirty threads, it includes the wait
+for the interpreter right after a back end's answer.
 """
 
 import threading
@@ -28,8 +27,8 @@ def waited_s() -> float:
 
 
 def waiting(ask: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
-    """Call `ask`, count the time that the call waits, even if it raises an error, and return its
-    result.
+    """Call `ask`, count the time that it waits, even if it raises an error, and return
+    its result.
     """
     wall_s, cpu_s = time.perf_counter(), time.thread_time()
     try:
@@ -52,6 +51,6 @@ class RedisPool(redis.ConnectionPool):
 
 
 def _connected(connection: redis.Connection) -> None:
-    """Set up a new connection, as redis-py would do, and check whether Redis has lost its data."""
+    """Set up a new connection, as redis-py does, and check whether Redis has lost its data."""
     connection.on_connect()
     memory.look(connection)

@@ -1,7 +1,7 @@
-"""The PostgreSQL CPU time that each of the four browsing pages costs with the present catalogue.
+"""The PostgreSQL CPU time of the four browsing pages with the present catalogue.
 
-This process builds the pages one after the other. The result is the CPU time of the PostgreSQL
-process that serves this connection.
+This process builds the pages one after another. The result is the CPU time of the PostgreSQL
+process for its connection.
 """
 
 import random
@@ -20,12 +20,12 @@ from shop.catalogue.shelves import SHELVES
 from shop.page_costs import page_work
 from shop.stock import shelf_filling
 
-# The search words of the load generator's customers; a test compares them.
+# The same search words as in the load generator, which a test checks.
 SEARCH_WORDS = (
     "detective", "history", "letters", "night", "photograph", "secret", "spring", "stolen",
     "story", "street",
 )  # fmt: skip
-_CPU_CLOCK = 2  # CPUCLOCK_SCHED of Linux' clock ids for other processes
+_CPU_CLOCK = 2  # CPUCLOCK_SCHED in Linux' clock ids of other processes
 
 
 def run(rounds: int) -> None:
@@ -47,7 +47,7 @@ def run(rounds: int) -> None:
         raise click.ClickException("PostgreSQL must run on this machine") from error
     visitor = Client()
     table = Table(title=f"PostgreSQL's CPU time per page in a shop of {books:,} books, ms")
-    for head in ("page", "asked for", "mean", "least", "most"):
+    for head in ("page", "requested page", "mean", "least", "most"):
         table.add_column(head, justify="left" if head == "page" else "right")
     for page, paths in _pages(random.Random(1), books):
         _cost_s(visitor, paths[0], clock)

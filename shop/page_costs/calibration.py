@@ -1,10 +1,8 @@
-"""The calibration, which shows that the pages of an idle shop cost the same as the paper's pages.
+"""The calibration, which checks that the pages of an idle shop cost as much as the paper's pages.
 
 The execution time is the difference between two answers of the controller, with exactly one request
-between them. Draws are uniform within ± 50 %, so by chance alone, the standard error of a mean of n
-draws is 29 % / √n. The verdict therefore uses the mean of (measured - drawn), which chance does not
-affect. In it, `measured` is the time that a request took, and `drawn` is the time that page work
-drew for it. The table also shows the plain mean of the measured times.
+between them. By chance, the mean of n draws has a standard error of 29 % / √n. The verdict
+therefore uses the mean of (measured − drawn time), which chance does not affect.
 """
 
 import http.client
@@ -41,7 +39,7 @@ _WORDS = ("winter", "history", "garden", "letters", "murder", "a year", "queues"
 
 
 class Request(NamedTuple):
-    """The measurements of one page, in real seconds."""
+    """The measured times of one page, in real seconds."""
 
     execution_s: float
     drawn_s: float
@@ -53,7 +51,7 @@ class Request(NamedTuple):
 
 
 class PageResult(NamedTuple):
-    """A line of the table, in real seconds; the verdict uses `deviation_ratio`."""
+    """A line of the table, in real seconds; the verdict depends on `deviation_ratio`."""
 
     page: str
     published_s: float
@@ -72,7 +70,7 @@ class PageResult(NamedTuple):
 
 
 def summarised(page: str, published_s: float, scale: float, seen: list[Request]) -> PageResult:
-    """Return the table's line for one page type, calculated from at least two requests."""
+    """Return the table's line for a page type, from at least two requests."""
     wanted_s = published_s / scale
     executions = [request.execution_s for request in seen]
     return PageResult(
@@ -95,12 +93,10 @@ def controller_at(url: str) -> JsonClient:
 
 
 def run(url: str | None, controller_url: str | None, rounds: int, time_scale: float) -> int:
-    """Calibrate a running shop, or a shop that is started for this purpose; return the exit
-    status.
-    """
+    """Calibrate a running shop, or a shop that is started for this; return the exit status."""
     if rounds < 2:
         raise click.BadParameter(
-            "must be at least 2, so that there is a standard error", param_hint="--rounds"
+            "must be at least 2, because a standard error needs two values", param_hint="--rounds"
         )
     try:
         if url is not None:
@@ -149,7 +145,7 @@ def _wait_until_up(shop: subprocess.Popen[bytes], url: str) -> None:
     if not processes.becomes_ready(shop, is_up, _START_PATIENCE_S):
         if shop.poll() is not None:
             raise click.ClickException(f"the shop ended with status {shop.returncode}")
-        raise click.ClickException(f"the shop was not up within {_START_PATIENCE_S} s")
+        raise click.ClickException(f"the shop did not start within {_START_PATIENCE_S} s")
 
 
 def _calibrate(url: str, controller: JsonClient, rounds: int, time_scale: float) -> int:
@@ -181,7 +177,7 @@ def _calibrate(url: str, controller: JsonClient, rounds: int, time_scale: float)
 
 
 def _walk(url: str, controller: JsonClient, rng: random.Random) -> dict[str, Request]:
-    """Walk once through the eight pages; return the cost that the controller counts for each."""
+    """Visit the eight pages once; return the cost that the controller counted for each."""
     visits: dict[str, Request] = {}
     before = controller.call("GET", "/status")["pages"]
     with Walker(url) as walker:
@@ -211,9 +207,7 @@ def _book_on_sale(rng: random.Random) -> int:
 
 
 def _cpu_outside_s(url: str, controller: JsonClient, requests: int = 200) -> float:
-    """Return the process's CPU time per request, without the time that the page's thread spends
-    inside Django.
-    """
+    """Return the process's CPU time per request outside Django's thread of the page."""
     controller.call("PUT", "/settings", {"profile": "real"})
     with Walker(url) as walker:
         walker.request("/")
@@ -232,7 +226,7 @@ def _print(results: list[PageResult], rounds: int, scale: float, outside_s: floa
     table.add_column("page")
     for head in (
         "published", "wanted", "measured", "95 %", "deviation",
-        "own CPU", "own waiting", "queries", "client waited",
+        "own CPU", "own waiting", "queries", "client's wait",
     ):  # fmt: skip
         table.add_column(head, justify="right")
     for line in results:
@@ -252,10 +246,10 @@ def _print(results: list[PageResult], rounds: int, scale: float, outside_s: floa
     console.width = max(console.width, 110)
     console.print(table)
     console.print(
-        "deviation: measured minus drawn time, as a share of the wanted time (the mean of the "
-        f"draws varies by chance). Allowed: ± {TOLERANCE_RATIO:.0%}."
+        "deviation: measured minus drawn time, as a share of the wanted time. Allowed: ± "
+        f"{TOLERANCE_RATIO:.0%}."
     )
     console.print(
-        f"CPU outside the application: {outside_s * 1000:.2f} ms a request; "
-        f"page work counts {page_work.CPU_OUTSIDE_S * 1000:.2f} ms (CPU_OUTSIDE_S)."
+        f"CPU outside the application: {outside_s * 1000:.2f} ms per request; page work counts "
+        f"{page_work.CPU_OUTSIDE_S * 1000:.2f} ms (CPU_OUTSIDE_S)."
     )

@@ -1,28 +1,25 @@
 """Page work, which makes a page of the shop cost as much as a page of the papers.
 
 A request's execution time is drawn uniformly within ± 50 % of its page type's published mean
-(LIFO-Pri, Table 2) divided by the time scale. The share BUSY_RATIO of this time is CPU time. The
-thread that serves the page really uses it, measured with the thread's CPU clock. Under contention,
-a page therefore takes longer, but costs the same. The rest is spent waiting for the database
-(`pg_sleep` on the page's connection, which the database can cancel). Busy and waiting periods are
-interleaved, as in section 3.2.2 of the paper. This is profile `paper`. Under profile `cpu`, every
-page is the CPU-intensive page of the paper's section 3.1 (Table 1, Figs. 3 to 5). It takes
-CPU_INTENSIVE_S of CPU on average, drawn and spent in the same way. Such a page waits only for its
-queries. The paper gives neither the mean nor the distribution of this time. The paper's drop rate
-implies a load of ρ = 1.15. At that load, nearly constant times with this mean reproduce the paper's
-Table 1; exponential times do not.
+(LIFO-Pri, Table 2), divided by the time scale. The share BUSY_RATIO of it is CPU time of the page's
+thread, measured with the thread's CPU clock, so that a page takes longer under contention, but
+costs the same. The rest is a wait for the database (`pg_sleep` on the page's connection, which the
+database can cancel). Busy and waiting periods alternate, as in section 3.2.2 of the paper. This is
+profile `paper`. Under profile `cpu`, every page is the CPU-intensive page of section 3.1 (Table 1,
+Figs. 3 to 5): it uses CPU_INTENSIVE_S of CPU on average, and waits only for its queries. The paper
+gives neither mean nor distribution of this time; nearly constant times with this mean reproduce
+Table 1, exponential times do not.
 
 The page's own cost counts as part of the drawn time:
 
 - its own CPU, and CPU_OUTSIDE_S for Gunicorn's CPU on a request outside the application;
-- its own waiting for PostgreSQL and Redis: wall time less CPU. That is back-end time only while the
-  request is alone in the shop; among others it is mostly the queue for the interpreter, and
-  counting that would make the promised waits vanish under load. So the wait of a page type is
-  learnt from requests that were alone, and a request among others counts at most that wait.
+- its own waiting for PostgreSQL and Redis: wall time minus CPU time. With other requests in the
+  shop, this is mostly the wait for the interpreter. The wait of a page type is therefore learnt
+  from requests that were alone in the shop, and other requests count at most this wait.
 
-A page may cost more than its draw. It may also cost less, because the database waits in whole
-milliseconds. The next request of the same type is charged or credited with the difference, so that
-the means are right.
+A page may cost more than its draw, or less, because the database waits in whole milliseconds. The
+next request of the same type is charged or credited with the difference, so that the means are
+right.
 
 If the sentry is in mode `cancel`, a page whose customer has left ends within the next slice of page
 work. It does not count as served, and its difference, too, goes to the next page of the same type.
@@ -47,12 +44,12 @@ Profile = Literal["paper", "cpu", "real"]
 
 BUSY_RATIO = 0.714  # published.toml, lifo_pri.derived.busy_share
 CPU_INTENSIVE_S = 0.300  # paper seconds a page, profile `cpu`
-SPREAD = 0.5  # execution times are uniform within mean ± 50 %
+SPREAD = 0.5  # execution times are uniform within ± 50 % of the mean
 SLICES = 4  # pairs of a busy and a waiting period
 
 # `python -m shop calibrate` measures it on an idle shop, and prints it.
 CPU_OUTSIDE_S = 0.0004
-# The wait of a page or a sleep above its target, until one has been seen alone.
+# The excess of a page's wait or sleep over its target, until one has been measured in an idle shop.
 UNLEARNT_WAIT_S = 0.001
 _LEARNING_RATIO = 0.1
 
@@ -83,8 +80,8 @@ NOTHING = Share(0.0, 0.0)
 
 
 class Budget:
-    """The budget of page costs, which draws the cost of each request and carries differences over.
-    Thread-safe.
+    """The budget of page costs, which draws the cost of each request and carries differences to the
+    next. Thread-safe.
     """
 
     def __init__(self, settings: PageWorkSettings) -> None:
@@ -105,8 +102,8 @@ class Budget:
         return Share(BUSY_RATIO * total_s, (1 - BUSY_RATIO) * total_s)
 
     def take_over(self, page: PageType) -> Share:
-        """Return the excess cost of earlier requests of this type, by which the caller must reduce
-        its own.
+        """Return the excess cost of earlier requests of this type, which the caller
+        must subtract.
         """
         with self._lock:
             over = self._overdrawn[page.name]
@@ -124,7 +121,7 @@ class Budget:
 
 
 class Stopwatch:
-    """The cost that a request has caused in its thread since the stopwatch was created."""
+    """The cost of a request in its thread since the stopwatch was created."""
 
     __slots__ = ("_started_cpu_s", "_started_s", "_waited_before_s", "queries")
 
@@ -145,13 +142,13 @@ class Stopwatch:
     @property
     def waited_s(self) -> float:
         """The seconds waited since the stopwatch was created: for Redis, and for PostgreSQL if
-        within `wall_s`.
+        given in `wall_s`.
         """
         return back_end.waited_s() - self._waited_before_s
 
     @contextmanager
     def counting_queries(self) -> Iterator[None]:
-        """Count the queries sent within the block, and the time spent waiting for them."""
+        """Count the queries sent within the block, and the time spent on waiting for them."""
         with connection.execute_wrapper(self._query):
             yield
 
@@ -167,8 +164,8 @@ class IdleWaits:
         self._mean_s: dict[str, float] = {}
 
     def count(self, what: str, waited_s: float, alone: bool, at_most_s: float) -> float:
-        """Return the part of `waited_s` that was spent waiting for the back end; if no other
-        request was in the shop, learn from this time.
+        """Return the part of `waited_s` that was a wait for the back end; if no other request was
+        in the shop, learn from it.
         """
         waited_s = min(max(waited_s, 0.0), at_most_s)
         known_s = self._mean_s.get(what)
@@ -188,13 +185,11 @@ class PageWork:
         self.configure(PageWorkSettings())
 
     def configure(self, settings: PageWorkSettings) -> None:
-        """Use these settings from the next request on, and restart the draws from the seed."""
+        """Use these settings from the next request on, and draw from the seed again."""
         self._current = (settings, Budget(settings))
 
     def forget_waits(self) -> None:
-        """Learn the waits of pages in an idle shop again, because pages are now made in another
-        way.
-        """
+        """Learn the waits of pages in an idle shop again, because pages have changed."""
         self.idle_waits = IdleWaits()
 
     @property
@@ -207,9 +202,9 @@ class PageWork:
         return self._current[1]
 
     def complete(self, page: PageType, stopwatch: Stopwatch, count: PageCount, alone: bool) -> None:
-        """Spend the rest of the execution time of a page that has been made, and count the page.
+        """Spend the rest of the execution time of a page that has been created, and count the page.
 
-        `alone` is whether no other request was in the shop while the page was made.
+        `alone` is whether no other request was in the shop meanwhile.
         """
         settings, budget = self._current
         own_cpu_s, own_wait_s = stopwatch.cpu_s, stopwatch.waited_s
@@ -220,7 +215,7 @@ class PageWork:
                 own_wait_s = self.idle_waits.count(page.name, own_wait_s, alone, drawn.waiting_s)
                 promised_wait_s = own_wait_s
             else:
-                # Its own waiting, with the queue for the interpreter, comes on top of the draw.
+                # The page's own wait, with its wait for the interpreter, is added to the draw.
                 promised_wait_s = 0.0
             wanted = Share(drawn.busy_s - over.busy_s, drawn.waiting_s - over.waiting_s)
             try:
@@ -262,8 +257,8 @@ class PageWork:
 
 
 def burn(stopwatch: Stopwatch, until_cpu_s: float) -> None:
-    """Use CPU time in Python code, which shares the interpreter with other threads, like real page
-    code.
+    """Use CPU time in Python code, which shares the interpreter with other threads, as a page's
+    code does.
 
     Raises ClientGone when the request's client has left.
     """
@@ -274,7 +269,7 @@ def burn(stopwatch: Stopwatch, until_cpu_s: float) -> None:
 
 
 def whole_milliseconds(duration_s: float) -> float:
-    """Return the duration rounded for `pg_sleep`, which wakes up at whole milliseconds only."""
+    """Return the duration rounded for `pg_sleep`, which sleeps for whole milliseconds."""
     return max(0, round(duration_s / _MILLISECOND_S)) * _MILLISECOND_S
 
 

@@ -1,8 +1,8 @@
 """A fault for lessons: for a limited time, every query of a page waits longer in PostgreSQL.
 
-The wait is a separate query (`pg_sleep`), so it occupies the worker and the connection, extends the
-transaction's locks, and can be cancelled by the sentry. The fault exists only in the memory of the
-shop's process. It ends by itself, or when the shop ends.
+The wait is a separate query (`pg_sleep`): it occupies the worker and the connection, extends the
+transaction's locks, and the sentry can cancel it. The fault exists only in the memory of the shop's
+process, and ends by itself.
 """
 
 import time
@@ -15,15 +15,13 @@ from django.db import connection
 from shop.page_costs import page_work
 
 LONGER_S: Final = 1.0
-"""The paper seconds that each query waits in addition."""
+"""The additional paper seconds that each query waits."""
 MOST_REAL_S: Final = 300.0
-"""The longest duration of the fault in real seconds, at any time scale."""
+"""The longest duration of the fault in real seconds."""
 
 
 class SlowDatabase:
-    """The state of the fault: whether the database is slow now, and the number of times that the
-    fault was started.
-    """
+    """The state of the fault, and the number of times that it was started."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -31,7 +29,7 @@ class SlowDatabase:
         self.times = 0
 
     def begin(self, for_s: float) -> None:
-        """Make the database slow for these paper seconds, beginning now; 0 ends the fault."""
+        """Make the database slow for these paper seconds from now on; 0 ends the fault."""
         real_s = min(for_s / page_work.work.settings.time_scale, MOST_REAL_S)
         self._until_s = self._clock() + real_s
         self.times += for_s > 0
@@ -56,7 +54,7 @@ class SlowDatabase:
     def _slowly(self, execute: Callable[..., Any], *arguments: Any) -> Any:
         wait_s = min(LONGER_S / page_work.work.settings.time_scale, self._until_s - self._clock())
         if wait_s > 0 and connection.vendor == "postgresql":
-            # The driver's cursor: the page's own cursor keeps the page's query.
+            # A cursor of the driver, so that the page's cursor keeps the page's query.
             with connection.wrap_database_errors, connection.create_cursor() as cursor:
                 cursor.execute("SELECT pg_sleep(%s)", (wait_s,))
         return execute(*arguments)

@@ -1,6 +1,5 @@
-"""Walks through the shop from the home page to a confirmed order, as a browser would.
-
-The walker handles cookies and hidden form fields, and sends the eight requests in order.
+"""Walks through the shop from the home page to a confirmed order, with cookies and hidden form
+fields, as in a browser.
 """
 
 import http.client
@@ -33,13 +32,11 @@ _TIMEOUT_S = 60
 
 
 class WalkFailed(Exception):  # noqa: N818
-    """The error for a page that is not as expected; its message names the page and the fault."""
+    """The error for an unexpected page; its message names the page and the fault."""
 
 
 class Visit(NamedTuple):
-    """One visited page: its type, its answer, and the time that the customer waited for it, in real
-    seconds.
-    """
+    """A visited page: its type, its answer, and the customer's wait for it in real seconds."""
 
     page: str
     status: int
@@ -49,7 +46,7 @@ class Visit(NamedTuple):
 
 @dataclass(slots=True)
 class Form:
-    """A form of a page, with the fields that are already filled in."""
+    """A form of a page, with its filled fields."""
 
     action: str
     fields: dict[str, str] = field(default_factory=dict)
@@ -69,7 +66,7 @@ class _Forms(HTMLParser):
 
 
 def form(html: str, action: str) -> Form:
-    """Return the first form of the page that is sent to `action`. Raises WalkFailed."""
+    """Return the first form that the page sends to `action`. Raises WalkFailed."""
     parser = _Forms()
     parser.feed(html)
     for found in parser.forms:
@@ -81,8 +78,7 @@ def form(html: str, action: str) -> Form:
 class Walker:
     """A simulated customer with separate cookies and one kept-alive connection.
 
-    `tls` has the certificate authorities to trust for an https URL; None stands for the system's
-    authorities.
+    `tls` has the trusted certificate authorities for an https URL; None stands for the system's.
     """
 
     def __init__(self, url: str, tls: ssl.SSLContext | None = None) -> None:
@@ -104,12 +100,12 @@ class Walker:
         self._connection.close()
 
     def request(self, path: str, fields: dict[str, str] | None = None) -> tuple[int, str, float]:
-        """Send a GET request, or a POST if there are fields; return the status, the body and the
-        seconds. Raises OSError.
+        """Send a GET request, or a POST request if there are fields; return the status, the body
+        and the seconds. Raises OSError.
         """
         headers = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items())}
         if self._page:
-            headers["Referer"] = self._page  # without it the shop refuses forms over https
+            headers["Referer"] = self._page  # without it, the shop refuses forms over https
         if fields is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         started_s = time.perf_counter()
@@ -129,8 +125,7 @@ class Walker:
         return response.status, html, response_s
 
     def walk(self, shelf: str, words: str, book: int, username: str) -> Iterator[Visit]:
-        """Visit the pages Br-1 to Tr-4 in order: look at a shelf, search for a book, and buy
-        `book`.
+        """Visit the pages Br-1 to Tr-4 in order: open a shelf, search for a book, and buy `book`.
 
         Raises WalkFailed or OSError.
         """

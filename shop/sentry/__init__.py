@@ -7,9 +7,9 @@ in MIDDLEWARE:
 
 It is the user-level counterpart of `socket_watch` (Connection Sentry, section 3): one epoll thread
 per process watches the sockets of the requests in progress. When a client leaves, the thread
-cancels the request's running query. The page ends at its next query or call of `check()`, and the
-client's connection is closed. docs/sentry.md has the settings and limits, and explains what is safe
-to cancel.
+cancels the request's running query; the page ends at its next query or call of `check()`, and the
+connection is closed. docs/sentry.md has the settings and limits, and explains which requests may be
+cancelled.
 
 The package uses relative imports only, so that the folder can be copied into another project.
 """

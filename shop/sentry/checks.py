@@ -1,4 +1,4 @@
-"""Django's system checks, for projects that name the package in INSTALLED_APPS."""
+"""Django's system checks for projects that have the package in INSTALLED_APPS."""
 
 from typing import Any
 
@@ -32,8 +32,8 @@ def check(**_: Any) -> list[CheckMessage]:
     elif places[0]:
         found.append(
             Warning(
-                f"{names[0]} is not the first in MIDDLEWARE: the sentry does not watch the work "
-                "of the middleware before it, and skips that middleware when a client leaves.",
+                f"{names[0]} is not the first in MIDDLEWARE: the sentry does not watch earlier "
+                f"middleware, and skips it when a client leaves.",
                 id="sentry.W002",
             )
         )

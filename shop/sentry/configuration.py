@@ -1,7 +1,4 @@
-"""The SENTRY_* settings with their allowed values, and the mode, which may change at run time.
-
-docs/sentry.md has the table of settings; a test compares it with this module.
-"""
+"""The SENTRY_* settings with their allowed values, and the mode, which can change at run time."""
 
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
@@ -15,9 +12,7 @@ OFF, WATCH, CANCEL = MODES
 
 
 class Setting(NamedTuple):
-    """One setting; `allowed` describes its allowed values in error messages, and `fits` checks a
-    value.
-    """
+    """A setting; `allowed` describes its allowed values, and `fits` checks a value."""
 
     name: str
     default: Any
@@ -55,8 +50,8 @@ SETTINGS = (
     Setting(
         "SENTRY_MODE",
         CANCEL,
-        "`cancel` stops the work of a client that has left, `watch` only counts the work that this "
-        "would save, `off` does nothing",
+        "`cancel` stops the work for a client that has left, `watch` only counts the work that "
+        "`cancel` would save, `off` does nothing",
         "'off', 'watch' or 'cancel'",
         lambda value: value in MODES,
     ),
@@ -65,7 +60,7 @@ SETTINGS = (
         ("GET", "HEAD", "OPTIONS"),
         "HTTP methods whose requests may be cancelled; `@cancellable` and `@protected` make "
         "exceptions for single views",
-        "a list of HTTP methods in capital letters",
+        "a list of HTTP methods in upper-case letters",
         _are_methods,
     ),
     Setting(
@@ -79,8 +74,8 @@ SETTINGS = (
     Setting(
         "SENTRY_DATABASE_CHECK_S",
         0,
-        "`client_connection_check_interval` of the PostgreSQL sessions: a query ends within this "
-        "time after its Django process has died; 0 keeps the server's setting",
+        "`client_connection_check_interval` of the PostgreSQL sessions, the time within which a "
+        "query ends after its Django process has died; 0 keeps the server's setting",
         "a number from 0 to 3600",
         _seconds(0.0, 3600.0),
     ),
@@ -114,7 +109,7 @@ def value_of(setting: Setting) -> Any:
     return value
 
 
-_mode: str | None = None  # set at run time; until then the project's setting
+_mode: str | None = None  # set at run time; None: the project's setting
 
 
 def mode() -> str:
@@ -123,7 +118,7 @@ def mode() -> str:
 
 
 def set_mode(wanted: str) -> None:
-    """Change the mode of this process, from the next request on. Raises SettingRefused."""
+    """Change the mode of this process from the next request on. Raises SettingRefused."""
     global _mode
     setting = _BY_NAME["SENTRY_MODE"]
     if not setting.fits(wanted):
@@ -132,6 +127,6 @@ def set_mode(wanted: str) -> None:
 
 
 def reset_mode() -> None:
-    """Use the mode of the project's settings again, from the next request on."""
+    """Return to the mode of the project's settings from the next request on."""
     global _mode
     _mode = None

@@ -1,12 +1,12 @@
-"""The reset of the sentry's state in a forked child process, which lacks its parent's threads."""
+"""The reset of the sentry's state in a forked child process, which does not have its parent's
+threads.
+"""
 
 import os
 from collections.abc import Callable
 
 
 def in_child(forget: Callable[[], object]) -> None:
-    """Arrange that every child process forked from now on calls `forget`, if the platform can
-    fork.
-    """
+    """Call `forget` in every child process forked from now on, if the platform can fork."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=forget)

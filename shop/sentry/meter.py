@@ -1,8 +1,8 @@
-"""The wasted-work meter: time spent on requests of clients that had left, and cancelling's effect.
+"""The wasted-work meter: time spent on requests whose clients had left, and the effect of
+cancelling.
 
-Only requests whose client has left are counted, so the meter's lock does not delay other requests.
-Times are real seconds: the CPU time of the request's thread, and the time spent waiting for query
-results.
+The meter's lock does not delay other requests, because it counts only requests whose clients have
+left. Times are real seconds: CPU time of the request's thread, and waits for query results.
 """
 
 import threading
@@ -46,13 +46,13 @@ _lock = threading.Lock()
 
 
 def client_left() -> None:
-    """Count a client that left while its request was in progress."""
+    """Count a client that left during its request."""
     with _lock:
         _counts.disconnects += 1
 
 
 def cancel_attempted() -> None:
-    """Count a running query that the sentry is about to cancel."""
+    """Count an attempt to cancel a running query."""
     with _lock:
         _counts.cancels_attempted += 1
 
@@ -60,8 +60,8 @@ def cancel_attempted() -> None:
 def cancel_over(outcome: Outcome) -> None:
     """Count the outcome of an attempt to cancel a query.
 
-    `effective`: the cancel ended the query; `too_late`: the query ended by itself; `failed`: the
-    database did not confirm the cancel in time.
+    `effective`: the attempt ended the query; `too_late`: the query ended by itself; `failed`: the
+    database did not confirm in time.
     """
     name = f"cancels_{outcome}"
     with _lock:
@@ -75,7 +75,7 @@ def request_over(
     before: tuple[float, float],
     after: tuple[float, float],
 ) -> None:
-    """Count the end of a request whose client had left; each pair holds its CPU and its database
+    """Count the end of a request whose client had left; each pair is its CPU and its database
     seconds.
     """
     with _lock:

@@ -1,6 +1,4 @@
-"""The middleware, which watches a request from before its view's call until its response is
-complete.
-"""
+"""The middleware, which watches a request until its response is complete."""
 
 import errno
 from collections.abc import Callable, Iterator
@@ -12,13 +10,13 @@ from . import configuration, permission, queries, servers
 from .sockets import SocketWatcher
 from .watch import ClientGone, Watch, current, set_current
 
-_CLIENT_CLOSED_REQUEST = 499  # nginx's status; it is seen only in access logs
+_CLIENT_CLOSED_REQUEST = 499  # nginx's status, which appears only in access logs
 
 watcher = SocketWatcher(on_cancel=queries.side_threads.cancel)
 
 
 def watching() -> int:
-    """Return the number of this process's requests in progress whose sockets are watched."""
+    """Return the number of this process's requests that are being watched."""
     return len(watcher)
 
 
@@ -63,7 +61,7 @@ class SentryMiddleware:
 
 
 def _begin(request: HttpRequest) -> Watch | None:
-    """Watch this request, unless the mode or the server does not allow it."""
+    """Watch this request, unless the mode or the server prevents it."""
     left_over = current()
     if left_over is not None:  # a streamed response that was never closed
         _finish(left_over)
@@ -78,24 +76,25 @@ def _begin(request: HttpRequest) -> Watch | None:
     try:
         watcher.add(watch)
     except (OSError, ValueError):
-        # It is closed already, and the next write fails; or the watching thread cannot start.
+        # The connection is already closed, so the next write fails, or the watching thread cannot
+        # start.
         return None
     set_current(watch)
-    # The client may have left while the request waited for its thread: all further time is wasted,
-    # and a request that may be stopped does not begin.
+    # The client may have left while the request waited for its thread; a request that may be
+    # stopped then does not begin.
     watch.look()
     return watch
 
 
 def _finish(watch: Watch) -> None:
-    """End the watch of a finished request; when this returns, no cancel of it is still running."""
+    """End the watch of a finished request; after the return, no attempt to cancel it is running."""
     set_current(None)
     watcher.remove(watch)
     watch.finish()
 
 
 def _is_made_while_sent(response: HttpResponseBase) -> TypeGuard[StreamingHttpResponse]:
-    """Return whether the application generates the stream; files are sent by the server and not
+    """Return whether the application generates the stream; the server sends files, which are not
     watched.
     """
     return (
@@ -106,14 +105,12 @@ def _is_made_while_sent(response: HttpResponseBase) -> TypeGuard[StreamingHttpRe
 
 
 def _hang_up() -> NoReturn:
-    """End the response in a way that makes Gunicorn close the connection without a line in the
-    log.
-    """
+    """End the response so that Gunicorn closes the connection without a line in the log."""
     raise BrokenPipeError(errno.EPIPE, "the client has left")
 
 
 def _watch_until_closed(response: StreamingHttpResponse, watch: Watch) -> None:
-    """Watch the request while its content is generated; closing the stream no longer raises
+    """Watch the request while its content is generated; closing the stream does not raise
     ClientGone.
     """
     close = response.close
@@ -148,6 +145,6 @@ def _answer_to_nobody() -> StreamingHttpResponse:
     response = StreamingHttpResponse(
         _nothing(), status=_CLIENT_CLOSED_REQUEST, reason="Client Closed Request"
     )
-    # Otherwise Django warns of each 4xx.
+    # Otherwise, Django logs a warning for each 4xx.
     response._has_been_logged = True  # type: ignore[attr-defined]
     return response

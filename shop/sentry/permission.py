@@ -1,5 +1,5 @@
-"""The decorators for views that may be cancelled with any HTTP method, and for views that never
-may.
+"""The decorators for views that may always be cancelled, and for views that must never be
+cancelled.
 """
 
 from collections.abc import Callable
@@ -10,10 +10,10 @@ _ATTRIBUTE = "sentry_may_cancel"
 
 
 def cancellable(view: View) -> View:
-    """Allow this view to be cancelled even for a POST.
+    """Allow that this view is cancelled even for a POST.
 
-    The view must not leave work half done: it must write all its data in one transaction whose last
-    statement is `commit_point()`. Other decorators keep the mark if they use functools.wraps.
+    The view must write all its data in one transaction whose last statement is `commit_point()`.
+    Other decorators keep the mark if they use functools.wraps.
     """
     setattr(view, _ATTRIBUTE, True)
     return view
@@ -26,6 +26,6 @@ def protected(view: View) -> View:
 
 
 def said_of(view: Callable[..., Any]) -> bool | None:
-    """Return the mark that a decorator has set on this view, or None without a mark."""
+    """Return a decorator's mark on this view, or None."""
     marked: bool | None = getattr(view, _ATTRIBUTE, None)
     return marked

@@ -1,4 +1,4 @@
-"""The registry of running queries of watched requests, so that they can be cancelled."""
+"""The registry of running queries of watched requests, which makes it possible to cancel them."""
 
 import logging
 from collections.abc import Callable
@@ -17,12 +17,12 @@ _logger = logging.getLogger(__name__)
 
 _QUERY_CANCELED = "57014"  # SQLSTATE
 _OLDEST_WITH_CHECK = 140_000
-# A cancel takes a few milliseconds; there are never more of them under way than requests.
+# An attempt to cancel takes a few milliseconds; each request has at most one at a time.
 _CANCEL_THREADS = 32
 
 
 def install() -> None:
-    """Let the sentry see every connection that this process makes from now on."""
+    """Register the queries of every connection that this process opens from now on."""
     connection_created.connect(_prepare, dispatch_uid="sentry")
 
 
@@ -34,7 +34,7 @@ _local = _Local()
 
 
 def install_in_thread() -> None:
-    """Let the sentry see the connections that this thread already has."""
+    """Register the queries of the connections that this thread already has."""
     if not _local.installed:
         for connection in connections.all(initialized_only=True):
             wrap(connection)
@@ -50,22 +50,22 @@ def _prepare(sender: object, connection: BaseDatabaseWrapper, **_: object) -> No
 
 def wrap(connection: BaseDatabaseWrapper) -> None:
     """Register every query of the connection while it runs."""
-    # First, so outermost: `execute_wrapper()` blocks of the page end by popping the last.
+    # The first wrapper is the outermost; the page's `execute_wrapper()` blocks remove the last one.
     if _run not in connection.execute_wrappers:
         connection.execute_wrappers.insert(0, _run)
 
 
 def _check_clients(connection: Any, check_s: float) -> None:
-    """Make PostgreSQL check periodically, during a query, whether this process is still alive."""
+    """Make PostgreSQL check during a query whether this process is still alive."""
     if connection.connection.info.server_version < _OLDEST_WITH_CHECK:
         return
     try:
-        # The driver's cursor: a request whose client has left must not skip this.
+        # A cursor of the driver, because a request whose client has left must not skip this.
         with connection.wrap_database_errors, connection.create_cursor() as cursor:
             cursor.execute(
                 f"SET client_connection_check_interval = {max(1, round(check_s * 1000))}"
             )
-    except DatabaseError as error:  # a server that does not run on Linux
+    except DatabaseError as error:  # a server on another system than Linux
         _logger.warning("SENTRY_DATABASE_CHECK_S has no effect: %s", str(error).strip())
         if not connection.get_autocommit():
             connection.rollback()
@@ -94,8 +94,8 @@ def _run(execute: Callable[..., Any], *arguments: Any) -> Any:
 def _end(watch: Watch, connection: Any, was_cancelled: bool) -> bool:
     """Return whether the page ends here, because its query was cancelled or its connection closed.
 
-    A query that ended normally does not interrupt the page, because the page must know the query's
-    effect, for example a lock, to undo it. The next query or check interrupts the page.
+    A query that ended normally does not end the page, which must know the query's effect, for
+    example a lock, to undo it. The next query or check ends the page.
     """
     ended_by = watch.end_query(was_cancelled)
     if ended_by is not None and ended_by.unconfirmed:
@@ -105,7 +105,7 @@ def _end(watch: Watch, connection: Any, was_cancelled: bool) -> bool:
 
 
 def _discard(connection: Any) -> None:
-    """Close the database session permanently.
+    """Close the database session for good.
 
     With a connection pool, Django's `close` would only return the session to the pool.
     """
@@ -114,8 +114,8 @@ def _discard(connection: Any) -> None:
 
 
 class _SideThreads:
-    """The pool of threads in which cancels wait for the database; it starts with the first
-    cancel.
+    """The threads in which attempts to cancel wait for the database; the first attempt
+    starts them.
     """
 
     def __init__(self) -> None:

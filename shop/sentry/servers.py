@@ -14,8 +14,11 @@ from . import sockets
 
 _logger = logging.getLogger(__name__)
 
-MEND = "serve with Gunicorn's gthread or sync worker; until then, leaving clients go unnoticed"
-# Modules that a process has loaded only if it is that server (or is made of its greenlets).
+MEND = (
+    "serve with Gunicorn's gthread or sync worker; with other servers, leaving clients are "
+    "not noticed"
+)
+# Modules that only a process of that server, or with its greenlets, has loaded.
 _OTHERS = {
     "gevent.monkey": "gevent",
     "eventlet.patcher": "eventlet",
@@ -34,14 +37,14 @@ _said: set[str] = set()
 
 
 def socket_of(environ: Mapping[str, Any]) -> Any:
-    """Return the connection of this request; log a warning and return None if it cannot be
-    watched.
+    """Return the connection of this request; if it cannot be watched, log a warning and return
+    None.
     """
     socket = environ.get("gunicorn.socket")
     if type(socket).__module__ in ("socket", "ssl") and sockets.AVAILABLE:
         if not str(environ.get("SERVER_PROTOCOL")).startswith("HTTP/2"):
             return socket
-        _say_once("HTTP/2: a connection is not a request")
+        _say_once("HTTP/2: a connection carries several requests")
     elif socket is None:
         server = environ.get("SERVER_SOFTWARE") or "this server"
         _say_once(f"{server} does not give its sockets to the application (gunicorn.socket)")
@@ -57,9 +60,7 @@ def _say_once(why: str) -> None:
 
 
 def refusal() -> str | None:
-    """Return the reason why this process's requests cannot be watched, or None if no reason is
-    known.
-    """
+    """Return the reason why this process's requests cannot be watched, or None if none is known."""
     if len(sys.argv) > 1 and sys.argv[1] == "runserver":
         return "Django's development server does not give its sockets to the application"
     for module, server in _OTHERS.items():
@@ -68,13 +69,13 @@ def refusal() -> str | None:
     worker = _worker_class(os.environ.get("GUNICORN_CMD_ARGS", ""))
     if worker is not None and worker not in _WORKERS:
         return f"GUNICORN_CMD_ARGS asks for the worker class {worker}"
-    if not sockets.AVAILABLE:  # last: greenlets take it away too
+    if not sockets.AVAILABLE:  # last, because greenlets also remove epoll
         return f"{sys.platform} has no epoll (only Linux has it)"
     return None
 
 
 def _worker_class(arguments: str) -> str | None:
-    """Return the worker class that a Gunicorn command line names."""
+    """Return the worker class in a Gunicorn command line."""
     words = arguments.replace("=", " ").split()
     for option, value in pairwise(words):
         if option in ("-k", "--worker-class"):

@@ -1,9 +1,9 @@
 """The epoll thread, which watches sockets and notices when a client leaves.
 
-There is one epoll and one thread per process. A file descriptor is registered only during a
-request. The kernel's event contains only the descriptor's number. By the time the event is read,
-this number may belong to the next connection. After an event, the thread therefore checks the
-socket while it holds the lock of the request that now has this number.
+Each process has one epoll and one thread, and a file descriptor is registered only during a
+request. The kernel's event contains only the descriptor's number, which may already belong to the
+next connection. The thread therefore checks the socket while it holds the lock of the request with
+this number.
 """
 
 import errno
@@ -20,23 +20,27 @@ _logger = logging.getLogger(__name__)
 
 AVAILABLE = hasattr(select, "epoll")
 _HUNG_UP = select.POLLRDHUP | select.POLLHUP | select.POLLERR if AVAILABLE else 0
-# Once: the number of an ended request cannot be unregistered, and must not be reported repeatedly.
-_EVENTS = select.EPOLLRDHUP | select.EPOLLONESHOT if AVAILABLE else 0  # HUP and ERR come anyway
+# Reported once, because the number of an ended request cannot be unregistered.
+_EVENTS = (
+    select.EPOLLRDHUP | select.EPOLLONESHOT if AVAILABLE else 0
+)  # HUP and ERR are always reported
 
 
 class Watched(Protocol):
-    """The parts of a request that the epoll thread needs."""
+    """The parts of a request that the epoll thread uses."""
 
     fd: int
     lock: threading.Lock
     finished: bool
 
     def client_left(self) -> Any:
-        """Record that the client has left; return the query to cancel. The caller holds `lock`."""
+        """Record that the client has left; return the query to cancel. The caller must
+        hold `lock`.
+        """
 
 
 def has_hung_up(fd: int) -> bool:
-    """Return without waiting whether the client has closed, half-closed or reset this
+    """Return, without waiting, whether the client has closed, half-closed or reset this
     connection.
     """
     poll = select.poll()
@@ -45,10 +49,10 @@ def has_hung_up(fd: int) -> bool:
 
 
 class SocketWatcher:
-    """The watch over the requests in progress, which notifies them when their clients leave.
+    """The watch over the requests in progress, which notices when their clients leave.
 
     The epoll thread calls `on_cancel(watched, cancel)` with the result of `client_left`, unless
-    that is None. The thread does not hold the lock then, and the call must not block.
+    that is None. The call must not block; the thread then holds no lock.
     """
 
     def __init__(self, on_cancel: Callable[[Any, Any], None]) -> None:
@@ -59,7 +63,7 @@ class SocketWatcher:
     def _forget(self) -> None:
         """Create the watch without its thread, which the first request starts.
 
-        A forked child has no thread and must not use its parent's epoll.
+        A forked child must not use its parent's epoll.
         """
         self.watched: dict[int, Watched] = {}
         """The requests in progress, by their descriptors."""
@@ -89,10 +93,7 @@ class SocketWatcher:
             raise
 
     def remove(self, watched: Watched) -> None:
-        """Stop watching this descriptor.
-
-        Do nothing if the descriptor now belongs to another connection.
-        """
+        """Stop watching this descriptor, unless it now belongs to another connection."""
         if self.watched.get(watched.fd) is not watched:
             return
         try:
@@ -102,23 +103,27 @@ class SocketWatcher:
         self.watched.pop(watched.fd, None)
 
     def _start(self) -> Any:
-        """Start at the first request, and thus in the process that serves, not in its parent."""
+        """Start at the first request, and therefore in the serving process instead of
+        its parent.
+        """
         with self._starting:
             if self.epoll is None:
                 self.epoll = self._started()
             return self.epoll
 
     def _started(self) -> Any:
-        """Start the thread. After a failure, which is logged once, the next request tries again."""
+        """Start the thread. A failure is logged once, and the next request tries again."""
         epoll = select.epoll()
         thread = threading.Thread(target=self._run, args=(epoll,), name="sentry", daemon=True)
         try:
             thread.start()
-        except RuntimeError as error:  # the process has its most threads already
+        except (
+            RuntimeError
+        ) as error:  # the process has already reached its maximum number of threads
             epoll.close()
             if not self._said:
                 self._said = True
-                _logger.warning("clients that leave are not noticed for now: %s", error)
+                _logger.warning("the sentry does not notice leaving clients for now: %s", error)
             raise OSError(errno.EAGAIN, str(error)) from error
         return epoll
 

@@ -1,13 +1,13 @@
 """A request in progress whose client is watched: a small state machine, protected by a lock.
 
-It decides when a request may be interrupted. A cancel never lasts beyond the query for which it is
-meant.
+It decides when a request may be interrupted. An attempt to cancel affects only the query for which
+it is meant.
 
 Three kinds of threads use it: the request's thread, the sentry's thread, which reports that the
-client has left, and a side thread that cancels the running query. All of them take `lock`. A thread
-holds it for a few instructions only, except *while a cancel is under way*. The request's thread
-needs the lock to leave a query. Therefore no later statement, not even the rollback, can begin
-before the cancel is over. If the database does not confirm a cancel, the connection is closed.
+client has left, and a side thread that cancels the running query. They hold `lock` only for a few
+instructions, except while an attempt to cancel is in progress. The request's thread needs the lock
+to leave a query. Therefore no later statement, not even the rollback, can begin before the attempt
+is over. If the database does not confirm an attempt, the connection is closed.
 """
 
 import logging
@@ -20,23 +20,23 @@ from .sockets import has_hung_up
 
 _logger = logging.getLogger(__name__)
 
-# The first cancel may arrive before the query does, so it is repeated with growing pauses. The
-# first pause is not 0: usually the cancel has worked, and the request's thread needs the lock and
-# the interpreter to report it.
+# The first attempt may reach the database before the query, so it is repeated with growing pauses.
+# The first pause is above 0, because the request's thread needs the lock and the interpreter to
+# report a successful attempt.
 _FIRST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 1.0
 
 
 class ClientGone(BaseException):
-    """The signal that the client of this request has left: stop working on it.
+    """The signal that the request's client has left, so that the page stops.
 
-    Like asyncio.CancelledError, it is not an Exception, so a page's `except Exception` does not
-    catch it. SentryMiddleware catches it.
+    Like asyncio.CancelledError, it is not an Exception, so that a page's `except Exception` does
+    not catch it. SentryMiddleware catches it.
     """
 
 
 class Send(Protocol):
-    """psycopg's `Connection.cancel_safe`."""
+    """The type of psycopg's `Connection.cancel_safe`."""
 
     def __call__(self, *, timeout: float) -> None: ...
 
@@ -54,8 +54,8 @@ class Cancel:
 class Watch:
     """A request in progress.
 
-    The request's own thread, whose CPU time is measured, creates the object. `cancels` is True if
-    the mode is `cancel`. A request is not stopped before its view is known.
+    The request's thread, whose CPU time is measured, creates the object. `cancels` is True in mode
+    `cancel`. A request is not stopped before its view is known.
     """
 
     __slots__ = (
@@ -83,15 +83,15 @@ class Watch:
         self.fd = fd
         self.lock = threading.Lock()
         self.gone = False
-        self.interrupt = False  # gone, and it may be stopped
+        self.interrupt = False  # the client has left, and the request may be stopped
         self.finished = False
         self._cancels = cancels
         self._may_cancel = False
         self._committed = False
         self._kept = False
         self._raised = False
-        self._running = False  # a query is under way
-        self._send: Send | None = None  # how to cancel it, if that can be done
+        self._running = False  # a query is running
+        self._send: Send | None = None  # the function that cancels it, if there is one
         self._cancel: Cancel | None = None
         self._database_s = 0.0
         self._query_started_s = 0.0
@@ -102,7 +102,9 @@ class Watch:
     # -- the client
 
     def client_left(self) -> Cancel | None:
-        """Record that the client has left, and return the query to cancel. Holds `lock`."""
+        """Record that the client has left, and return the query to cancel. The caller
+        holds `lock`.
+        """
         if self.gone or self.finished:
             return None
         self.gone = True
@@ -121,8 +123,8 @@ class Watch:
         return self._cancel
 
     def look(self) -> None:
-        """Check the socket directly, because the epoll thread may notice a closed connection only
-        much later.
+        """Check the socket directly, because the epoll thread may notice a closed
+        connection late.
         """
         with self.lock:
             self._look()
@@ -144,14 +146,13 @@ class Watch:
         self.check()
 
     def check(self) -> None:
-        """Raise ClientGone if the request must stop here."""
+        """Raise ClientGone if the request must stop now."""
         if self.interrupt:
             self._raised = True
             raise ClientGone
 
     def commit_point(self) -> None:
-        """Raise ClientGone if the client has left; otherwise nothing can stop this request any
-        more.
+        """Raise ClientGone if the client has left; otherwise, nothing stops this request any more.
 
         In mode `watch` it never raises.
         """
@@ -165,13 +166,11 @@ class Watch:
     # -- its queries
 
     def begin_query(self, send: Send | None) -> bool:
-        """Record that a query begins.
-
-        Return False if it is part of a query that is already running.
+        """Record that a query begins; return False if it is part of a running query.
 
         `send(timeout=s)` cancels the query from another thread, and raises an error if the database
-        does not confirm in time. Raises ClientGone, but only once: a page may query again to clean
-        up.
+        does not confirm in time. Raises ClientGone, but only once, because a page may query again
+        to clean up.
         """
         with self.lock:
             if self._running:
@@ -189,7 +188,8 @@ class Watch:
 
         `was_cancelled` is True if it failed with the error of a cancelled query.
 
-        Wait for the cancel of the query, if there is one, and return it; otherwise return None.
+        Wait for the attempt to cancel the query, if there is one, and return it; otherwise return
+        None.
         """
         with self.lock:
             self._running, self._send = False, None
@@ -206,10 +206,10 @@ class Watch:
         return cancel
 
     def cancel(self, cancel: Cancel, timeout_s: float) -> None:
-        """Cancel that query, and try again until the query has ended.
+        """Cancel that query, and try again until it has ended.
 
-        The database has `timeout_s` to confirm each attempt. It runs in a side thread, and holds
-        `lock` while the database works on an attempt.
+        The database has `timeout_s` to confirm each attempt. The method runs in a side thread, and
+        holds `lock` during an attempt.
         """
         pause_s = _FIRST_PAUSE_S
         while True:
@@ -228,7 +228,7 @@ class Watch:
     # -- its end
 
     def finish(self) -> None:
-        """End the watch of a finished request; wait for a cancel that is under way."""
+        """End the watch of a finished request, after any attempt to cancel it."""
         with self.lock:
             if self.finished:
                 return
@@ -254,16 +254,14 @@ _local = _Local()
 
 
 def _thread_clock() -> int:
-    """Return the CPU clock of the calling thread, which other threads can read too."""
+    """Return the CPU clock of the calling thread, which other threads can also read."""
     if _local.clock is None:
         _local.clock = time.pthread_getcpuclockid(threading.get_ident())
     return _local.clock
 
 
 def _forget() -> None:
-    """Reset the state in a forked child, which has no request and whose thread has another CPU
-    clock.
-    """
+    """Reset the state in a forked child, which has no request and another CPU clock."""
     _local.watch = _local.clock = None
 
 
@@ -271,7 +269,7 @@ forks.in_child(_forget)
 
 
 def current() -> Watch | None:
-    """Return the watched request on which this thread works, or None without such a request."""
+    """Return the watched request on which this thread works, or None."""
     return _local.watch
 
 
@@ -284,8 +282,8 @@ def check() -> None:
     """Raise ClientGone if the client of this thread's request has left and the request may be
     stopped.
 
-    Call it once per slice of work without queries; it costs about 0.1 µs. It has no effect outside
-    a request, or in a request that is not watched.
+    Call it once per slice of work without queries; it costs about 0.1 µs. Outside a watched
+    request, it has no effect.
     """
     watch = _local.watch
     if watch is not None and watch.interrupt:
@@ -296,8 +294,8 @@ def commit_point() -> None:
     """Mark the last moment at which this request may be stopped; call it as a transaction's last
     step.
 
-    Raises ClientGone, which rolls the transaction back, if the client has left by now; for this, it
-    checks the socket itself. If it does not raise the error, the request will be finished.
+    Raises ClientGone, which rolls the transaction back, if the client has left; for this, it checks
+    the socket directly. Otherwise, the request will be finished.
     """
     watch = _local.watch
     if watch is not None:

@@ -1,6 +1,6 @@
 """Gunicorn's configuration: one process with many threads, which keeps connections open.
 
-The controller starts in the worker process, next to its threads.
+The controller runs in threads of the worker process.
 """
 
 import signal
@@ -17,38 +17,37 @@ bind = hosts.authority(settings.INNER_HOST, settings.SHOP_PORT)
 wsgi_app = "shop.server.wsgi:application"
 proc_name = "doorbuster-shop"
 worker_class = "gthread"
-workers = 1  # one interpreter on one CPU is the papers' server; see docs/decisions/
+workers = 1  # one interpreter on one CPU, as in the papers; see docs/decisions/
 threads = settings.SHOP_WORKERS
 worker_connections = 1000
 backlog = 512
 keepalive = 75
-timeout = 120  # the main thread sends heartbeats; a saturated shop is slow, not dead
+timeout = 120  # the main thread sends heartbeats, so that Gunicorn does not kill a saturated shop
 graceful_timeout = 10
 loglevel = "warning"
 forwarded_allow_ips = settings.FORWARDED_ALLOW_IPS
 control_socket_disable = True
 
-# Gunicorn accepts everything that the gateway lets through: the gateway has such limits and names
-# the exceeded one, while Gunicorn answers 400 without a reason. The gateway adds up to six fields;
-# 8190 is the most that Gunicorn takes.
+# Gunicorn accepts everything that the gateway lets through, because the gateway's refusals name the
+# exceeded limit, while Gunicorn answers 400 without a reason. The gateway adds up to six fields;
+# 8190 is Gunicorn's maximum.
 limit_request_line = 8190
 limit_request_fields = 128
 limit_request_field_size = 32 * 1024
 
-# The time a thread keeps the interpreter while others want it: the quantum of processor sharing.
+# How long a thread keeps the interpreter while others want it: the quantum of processor sharing.
 SWITCH_INTERVAL_S = 0.0005
 
 
 def post_fork(arbiter: Arbiter, worker: Worker) -> None:
-    """Make the worker process end if its master is killed.
-
-    Gunicorn calls this when the process starts.
+    """Make the worker process end if its master is killed; Gunicorn calls this when the process
+    starts.
     """
     serving.end_with_master(worker, signal.SIGKILL)
 
 
 def post_worker_init(worker: Worker) -> None:
-    """Start the controller; called in the worker process before it serves."""
+    """Start the controller; Gunicorn calls this in the worker process before it serves."""
     from shop.control import controller
 
     sys.setswitchinterval(SWITCH_INTERVAL_S)

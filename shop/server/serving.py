@@ -1,5 +1,5 @@
-"""The start of Gunicorn on the shop's CPUs, and the end of its workers when the master process
-dies.
+"""The start of Gunicorn on the shop's CPUs, and the end of its workers if the master
+process dies.
 """
 
 import os
@@ -16,18 +16,18 @@ from shop import settings
 
 
 def end_with_master(worker: Worker, sign: signal.Signals) -> None:
-    """Let the kernel send `sign` to this worker process when its master is killed.
+    """Make the kernel send `sign` to this worker process when its master is killed.
 
-    Otherwise the worker would continue for seconds, on the ports that the next master needs.
+    Otherwise the worker would keep the ports that the next master needs.
     """
     processes.end_with_parent(sign)
-    if worker.ppid != os.getppid():  # it was killed before
+    if worker.ppid != os.getppid():  # the master has already been killed
         sys.exit(Arbiter.WORKER_BOOT_ERROR)
 
 
 def check_inner_host() -> None:
-    """Raise click's error if no process can listen on the inner host, where Gunicorn would retry
-    for long.
+    """Raise click's error if no process can listen on the inner host; Gunicorn would retry for
+    long.
     """
     host = settings.INNER_HOST
     try:
@@ -42,7 +42,7 @@ def check_inner_host() -> None:
 
 
 def check_inner_token() -> None:
-    """Raise click's error if the controller needs a token and none is set."""
+    """Raise click's error if the controller needs a token but none is set."""
     if settings.INNER_TOKEN_REQUIRED and not settings.INNER_TOKEN:
         raise click.ClickException(
             "DOORBUSTER_INNER_TOKEN_REQUIRED=1 needs DOORBUSTER_INNER_TOKEN; `make up` generates "
@@ -51,7 +51,7 @@ def check_inner_token() -> None:
 
 
 def serve() -> None:
-    """Replace this process with Gunicorn. The function never returns."""
+    """Replace this process with Gunicorn; never return."""
     check_inner_token()
     try:
         os.sched_setaffinity(0, settings.SHOP_CPUS)

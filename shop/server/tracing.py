@@ -1,6 +1,6 @@
 """Spans of traced requests: the page, and each of its queries (docs/telemetry.md).
 
-The gateway decides which requests are traced, and names its span in the header field `traceparent`.
+The gateway decides which requests are traced, and names its span in the header `traceparent`.
 """
 
 import atexit
@@ -17,11 +17,11 @@ from common.telemetry.trace_context import TraceContext
 from shop.page_types import PAGE_TYPE_BY_URL_NAME
 
 _MOST_CHARACTERS = 2000
-"""The length at which the text of a query is cut."""
+"""The maximum length of a query's text, in characters."""
 
 
 class TraceMiddleware:
-    """The middleware that sends the spans; it is in MIDDLEWARE only if a collector is set."""
+    """The middleware that sends the spans; it is active only if a collector is set."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

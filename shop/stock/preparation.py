@@ -1,4 +1,4 @@
-"""The preparation of the shop, which brings everything up to date before the shop is served."""
+"""The preparation of the shop, which brings everything up to date before the shop serves."""
 
 import hashlib
 from pathlib import Path
@@ -19,12 +19,12 @@ def prepare(progress: Progress) -> None:
     tables.migrate(settings.SHOP_SCHEMA, "Migrating the database", progress)
     SessionStore.clear_expired()
     if not seeding.seed(settings.CATALOGUE_BOOKS, progress):
-        progress("The shelves are full")
+        progress("The catalogue is complete")
     collect_static_files(progress)
 
 
 def collect_static_files(progress: Progress) -> None:
-    """Copy static files to STATIC_ROOT under hashed names, if they have changed."""
+    """Copy changed static files to STATIC_ROOT under hashed names."""
     digest = hashlib.sha256()
     for path in sorted(_SOURCE.rglob("*")):
         if path.is_file():

@@ -1,7 +1,4 @@
-"""The removal of the seeded accounts' orders, as if these had never been placed.
-
-The orders of people who signed up are kept.
-"""
+"""The removal of the seeded accounts' orders; orders of people who signed up are kept."""
 
 from django.db import connection, transaction
 
@@ -22,10 +19,10 @@ def take_back(beyond: int | None = None) -> int:
     """Remove the seeded accounts' orders, put the copies back in stock, and return the number of
     orders.
 
-    With `beyond`, remove only orders that contain a book with a higher id.
+    With `beyond`, remove only orders that contain a book with a higher id than `beyond`.
     """
     with transaction.atomic(), connection.cursor() as cursor:
-        # Stock must not be taken while copies are put back; people may continue to browse.
+        # No stock may be taken while copies are put back; people may still browse.
         cursor.execute("LOCK TABLE shop_order, shop_orderline, shop_book IN EXCLUSIVE MODE")
         cursor.execute(
             "CREATE TEMPORARY TABLE returned ON COMMIT DROP AS "

@@ -25,9 +25,8 @@ def fingerprint() -> str:
 def seed(count: int, progress: Progress) -> bool:
     """Fill the shop with `count` books unless it is up to date; return whether anything changed.
 
-    If only the number of books differs, accounts and orders are kept, as with
-    `shelf_filling.resize`. If the books or their search words differ, the shop is emptied and
-    filled again.
+    If only the number of books differs, accounts and orders are kept (`shelf_filling.resize`). If
+    the books or their search words differ, the shop is emptied and filled again.
     """
     wanted = fingerprint()
     if SeedState.objects.filter(fingerprint=wanted).exists():
@@ -61,7 +60,8 @@ def _put_up_shelves() -> None:
 
 
 def _open_accounts() -> None:
-    # One salt for all: they share a documented password anyway, and hashing it once is quick.
+    # One salt for all accounts, because they share a documented password, and hashing it once is
+    # quick.
     password = make_password(accounts.SEEDED_PASSWORD)
     Customer.objects.bulk_create(
         (

@@ -1,4 +1,4 @@
-"""Changes of the catalogue's size, which add or remove books while the shop is open."""
+"""Changes of the catalogue's size while the shop is open."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +21,7 @@ _size: int | None = None
 
 def size() -> int:
     """Return the number of books in the catalogue (0 before the seeding); only the first call reads
-    the database. Books that were bought and are beyond this number still exist, but do not count.
+    the database. Bought books beyond this number still exist, but do not count.
     """
     global _size
     if _size is None:
@@ -35,11 +35,11 @@ def known_size() -> int | None:
 
 
 def resize(count: int, progress: Progress) -> bool:
-    """Reduce or extend the catalogue to its first `count` books; return whether anything changed.
+    """Shrink or extend the catalogue to its first `count` books; return whether anything changed.
 
     Accounts and people's orders are kept. A book beyond `count` is kept if a person who signed up
-    has bought it; seeded accounts' orders of such books are deleted. The shop continues to serve
-    pages. A second call waits for the first.
+    has bought it; seeded accounts' orders of such books are deleted. The shop continues to serve. A
+    second call waits for the first.
     """
     global _size
     with transaction.atomic():
@@ -55,7 +55,7 @@ def resize(count: int, progress: Progress) -> bool:
     if count != before:
         progress("Tidying up the tables")
         with connection.cursor() as cursor:
-            # Pages are quick only while the planner knows the shop and dead rows are gone.
+            # Pages are fast only with current planner statistics and without dead rows.
             cursor.execute("VACUUM (ANALYZE)")
     _size = count
     return count != before
@@ -92,7 +92,7 @@ def _insert(batch: list[NewBook]) -> None:
             "INSERT INTO shop_author (name) SELECT DISTINCT author FROM new_book ORDER BY author "
             "ON CONFLICT (name) DO NOTHING"
         )
-        # The search column is filled at once: to fill it later would write every row twice.
+        # The search column is filled now, because a later update would write every row twice.
         cursor.execute(
             f"""
             INSERT INTO shop_book ({columns}, category_id, author_id, search)

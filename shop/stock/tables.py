@@ -1,6 +1,5 @@
-"""The tables of the shop and of the ad server, in one schema of PostgreSQL for each.
-
-The module creates a schema and its tables, and refuses tables that this version cannot use.
+"""The tables of the shop and of the ad server, each in a schema of PostgreSQL. The module refuses
+tables that this version cannot use.
 """
 
 from collections.abc import Callable
@@ -13,11 +12,11 @@ from django.db.migrations.executor import MigrationExecutor
 
 
 class OldTablesError(click.ClickException):
-    """The error for tables of an earlier version from which no migration leads to this one."""
+    """The error for tables of an earlier version without a migration to this version."""
 
 
 def migrate(schema: str, title: str, progress: Callable[[str], None]) -> None:
-    """Apply the migrations that the schema lacks; create the schema first if it is missing.
+    """Apply the missing migrations; create the schema first if it is missing.
 
     Raises OldTablesError.
     """
@@ -33,8 +32,8 @@ def migrate(schema: str, title: str, progress: Callable[[str], None]) -> None:
 def _check_columns(schema: str) -> None:
     """Raise OldTablesError if a column is missing.
 
-    Version 0.2.0 began with new migrations, so the migrations' names cannot distinguish old tables
-    from new tables.
+    Version 0.2.0 began with new migrations, so their names cannot distinguish old tables from new
+    tables.
     """
     with connection.cursor() as cursor:
         cursor.execute(

@@ -18,7 +18,7 @@ _RECENT = 20
 
 
 def customer_of(request: HttpRequest) -> Customer:
-    """Return the customer who is signed in. Views call it only if a customer is signed in."""
+    """Return the signed-in customer; call this only if a customer is signed in."""
     assert isinstance(request.user, Customer)
     return request.user
 
@@ -27,7 +27,7 @@ def customer_of(request: HttpRequest) -> Customer:
 @always_fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """Sign a customer in and redirect to the page they wanted."""
+    """Sign a customer in and redirect to the requested page."""
     form = LoginForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
         customer = authenticate(request, **form.cleaned_data)
@@ -47,7 +47,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 @always_fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_up(request: HttpRequest) -> HttpResponse:
-    """Create an account, sign the customer in, and redirect to the page that they wanted."""
+    """Create an account, sign the customer in, and redirect to the requested page."""
     form = SignUpForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
         try:

@@ -26,7 +26,7 @@ def cart(request: HttpRequest) -> HttpResponse:
             if copies > book.stock:
                 form.add_error("quantity", _too_many(book))
             elif len(wanted | {book.pk: copies}) > carts.MAX_TITLES:
-                form.add_error("quantity", f"A cart holds {carts.MAX_TITLES} titles at most.")
+                form.add_error("quantity", f"A cart can hold at most {carts.MAX_TITLES} titles.")
             else:
                 carts.put(request.session, wanted | {book.pk: copies})
                 return redirect("cart")
@@ -40,8 +40,8 @@ def cart(request: HttpRequest) -> HttpResponse:
 
 
 def _too_many(book: Book) -> str:
-    """Return the reason why the cart cannot have this number of copies of a book, or an empty
-    text.
+    """Return the reason why the cart cannot have this number of copies of a book, or an
+    empty text.
     """
     if not book.stock:
         return f"“{book.title}” is out of stock at the moment."

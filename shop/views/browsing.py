@@ -58,7 +58,7 @@ def browse(request: HttpRequest, slug: str) -> HttpResponse:
     category = get_object_or_404(Category, slug=slug)
     sort = request.GET.get("sort", "bestselling")
     if sort not in SORTS:
-        raise Http404(f"There is no order {sort!r}. Choose from: {', '.join(SORTS)}.")
+        raise Http404(f"There is no sort order {sort!r}. Choose from: {', '.join(SORTS)}.")
     books = Book.objects.listed().filter(category=category).order_by(*SORTS[sort][1])
     page = Paginator(books, PER_PAGE).get_page(request.GET.get("page"))
     return render(
@@ -77,7 +77,7 @@ def browse(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
-    """Show Br-3: the results of a full-text search, with the best match first."""
+    """Show Br-3: the results of a full-text search, the best match first."""
     form = SearchForm(request.GET)
     if not form.is_valid():
         return render(request, "shop/search.html", {"form": form, "query": ""}, status=422)
@@ -121,7 +121,7 @@ def details(request: HttpRequest, book_id: int) -> HttpResponse:
 
 @require_safe
 def health(request: HttpRequest) -> HttpResponse:
-    """Answer whether the shop can reach its database. This is not one of the eight pages."""
+    """Answer whether the shop can reach its database, without page work."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     return HttpResponse("ok\n", content_type="text/plain")

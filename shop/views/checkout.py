@@ -1,23 +1,21 @@
 """The transaction pages: login (Tr-1), shipping (Tr-2), payment (Tr-3), confirm (Tr-4).
 
 Each step receives the form of the previous page and shows the next page. `GET` shows the same page
-again, or leads to the first step that is missing. The buttons that people press send the form to
-the same address with `?then=show` added. The answer then redirects to that page, requested with
-`GET`, so a browser can reload it and go back to it. If a form is sent to its plain address, the
-answer is the page itself.
+again, or leads to the first missing step. The buttons that people press send the form to the same
+address with `?then=show`; the answer redirects to that page, so that a browser can reload it and go
+back to it. If a form is sent to its plain address, the answer is the page itself.
 
 Every form carries its signed purchase (`shop.purchases`): the books, the key of the order, the
-customer who got the page, and the address. The key does not change from *Buy* to Tr-4. A form
-orders the books of its page, regardless of what the customer did in other browser tabs. The form of
-every step may therefore be sent again.
+customer who got the page, and the address. The key does not change from *Buy* to Tr-4, so every
+form may be sent again. A form orders the books of its page, whatever the customer did in other
+browser tabs.
 
-A customer whose session is lost signs in and continues with the same purchase. If the customer did
-not see the confirmation of an order, the order is found by its key and not placed again. If stock,
-prices or books have changed in the meantime, a page explains the change and the next step.
+A customer who loses the session signs in and continues with the same purchase. If a customer did
+not see the confirmation of an order, the shop finds the order by its key and does not place it
+again. If stock, prices or books have changed, a page explains the change and the next step.
 
-For the same reason, every step may be cancelled when its customer leaves, but Tr-4 only until its
-order is committed (`place_order`). No session is left incomplete, because middleware or `login`
-writes each session in one piece.
+Therefore, every step may be cancelled when its customer leaves; Tr-4 only until its order is
+committed (`place_order`). Middleware or `login` writes each session in one piece.
 """
 
 import re
@@ -63,27 +61,27 @@ UNPROCESSABLE = 422
 CONFLICT = 409
 
 SIGNED_OUT = (
-    "You were signed out in the meantime. Sign in and go on: nothing of your order is lost, "
+    "You were signed out in the meantime. Sign in and go on: your order is not lost, "
     "and an order that was already placed is not placed again."
 )
 OTHER_ACCOUNT = (
-    "You are signed in with a different account than when this form was made. "
+    "You are signed in with a different account than when you opened this form. "
     "Nothing was ordered. Go on with this account, or sign out first."
 )
-ALREADY_PLACED = "This order was already placed, as you see it here. Nothing was ordered again."
+ALREADY_PLACED = "This order was already placed, as shown here. Nothing was ordered again."
 OLD_FORM = (
-    "This form is more than a day old, or another shop has made it. It has ordered nothing. "
-    "Look at your orders; if this one is not there, begin again with Buy."
+    "This form is more than a day old, or belongs to another shop. Nothing was ordered "
+    "with it. Look at your orders; if this one is missing, begin again with Buy."
 )
 OTHER_ORDER = (
-    "This form belongs to a different order, not to the one in your checkout. The order of this "
-    "form was not placed. Begin again with Buy, or go on with the order in your checkout."
+    "This form belongs to a different order than the one in your checkout. The form's "
+    "order was not placed. Begin again with Buy, or go on with the order in your checkout."
 )
 
 
 class _SeeOther(HttpResponseRedirect):
-    """The answer that redirects the sender of a form to a page, which the browser then fetches with
-    `GET`.
+    """The answer that redirects a form's sender to a page, which the browser requests
+    with `GET`.
     """
 
     status_code = 303
@@ -94,7 +92,7 @@ _View = Callable[[HttpRequest], HttpResponse]
 
 
 def _reads_purchase(view: _View) -> _View:
-    """Answer with a page that explains the fault when a form's purchase cannot be read."""
+    """Answer with an explanation if a form's purchase cannot be read."""
 
     @wraps(view)
     def answered(request: HttpRequest) -> HttpResponse:
@@ -109,7 +107,7 @@ def _reads_purchase(view: _View) -> _View:
 @always_fresh
 @require_safe
 def resume(request: HttpRequest) -> HttpResponse:
-    """Redirect to the step that the purchase has reached or, without a purchase, to the cart."""
+    """Redirect to the next step of the purchase or, without a purchase, to the cart."""
     return redirect("checkout-payment")
 
 
@@ -149,8 +147,8 @@ def shipping_step(request: HttpRequest) -> HttpResponse:
         if customer is None:
             form.add_error("password", "User name and password do not match.")
             return _login_page(request, purchase, form, UNPROCESSABLE)
-        # Over another customer's session it begins an empty one. The present customer sent the
-        # purchase and continues it; the other's address and cart do not stay.
+        # If another customer was signed in, an empty session begins, without that customer's
+        # address and cart. The present customer continues the purchase.
         login(request, customer)
     elif not request.user.is_authenticated:
         return _to_login(request, purchase)
@@ -196,7 +194,7 @@ def payment_step(request: HttpRequest) -> HttpResponse:
 @always_fresh
 @_step
 def confirm_step(request: HttpRequest) -> HttpResponse:
-    """Show Tr-4: place the order, only once even if the form is sent again, and confirm it."""
+    """Show Tr-4: place the order only once, even if the form is sent again, and confirm it."""
     form = PaymentForm(request.POST)
     try:
         purchase = _purchase(request)
@@ -224,7 +222,7 @@ def confirm_step(request: HttpRequest) -> HttpResponse:
 
 
 def _order(request: HttpRequest, purchase: Purchase, form: PaymentForm) -> HttpResponse:
-    """Return the confirmation, or the reason why nothing was ordered and how to continue."""
+    """Return the confirmation, or the reason why nothing was ordered and the next step."""
     assert purchase.address is not None
     try:
         order = place_order(
@@ -276,7 +274,9 @@ def _begun(request: HttpRequest) -> Purchase | HttpResponse:
         return purchase
     form = BuyForm(request.POST)
     if not form.is_valid():
-        return _refused(request, "book: must be the number of a book on sale.", UNPROCESSABLE)
+        return _refused(
+            request, "book: must be the number of a book that is on sale.", UNPROCESSABLE
+        )
     book = get_object_or_404(Book.objects.only("title", "stock"), pk=form.cleaned_data["book"])
     if book.stock < 1:
         return _refused(request, f"“{book.title}” is out of stock at the moment.", CONFLICT)
@@ -284,7 +284,7 @@ def _begun(request: HttpRequest) -> Purchase | HttpResponse:
 
 
 def _purchase(request: HttpRequest) -> Purchase | None:
-    """Return the purchase that the form or the URL carries, otherwise the latest purchase.
+    """Return the purchase in the form or the URL, otherwise the latest purchase.
 
     Raises Unreadable.
     """
@@ -294,7 +294,9 @@ def _purchase(request: HttpRequest) -> Purchase | None:
 
 
 def _keep(request: HttpRequest, purchase: Purchase) -> None:
-    kept = replace(purchase, total_cents=None).kept()  # the next page to be seen is unknown
+    kept = replace(
+        purchase, total_cents=None
+    ).kept()  # it is unknown which page the customer will see next
     if request.session.get(_KEY) != kept:
         request.session[_KEY] = kept
 
@@ -304,7 +306,7 @@ def _is_anothers(request: HttpRequest, purchase: Purchase) -> bool:
 
 
 def _to_login(request: HttpRequest, purchase: Purchase | None) -> HttpResponse:
-    """Redirect a customer whose session is lost, or who has signed out elsewhere, to the login."""
+    """Redirect a customer without a session, or who has signed out elsewhere, to the login."""
     if purchase is None:
         return redirect("checkout-login")
     _keep(request, purchase)
@@ -337,15 +339,15 @@ def _finish(request: HttpRequest, order: Order, purchase: Purchase) -> None:
 def _keep_in_cart(request: HttpRequest, purchase: Purchase, gone: frozenset[int]) -> None:
     """Put the rest of a purchase into the cart, without the books in `gone`.
 
-    The cart may have been lost in the meantime. The purchase does not change. If the same form is
-    sent again, it is refused again, because it would order fewer books than the customer has seen.
+    The purchase does not change: if the same form is sent again, it is refused again, because it
+    would order fewer books than shown.
     """
     both = purchase.wanted | cart.quantities(request.session)
     cart.put(request.session, {id: copies for id, copies in both.items() if id not in gone})
 
 
 def _known_to_be_placed(request: HttpRequest, purchase: Purchase) -> Order | None:
-    """Return the order of this purchase, if this session knows that it was placed."""
+    """Return the order of this purchase, if this session knows it."""
     return _own_order(request, request.session.get(_PLACED, {}).get(str(purchase.key)))
 
 
@@ -356,16 +358,14 @@ def _own_order(request: HttpRequest, id: int | None) -> Order | None:
 def _placed_or_refused(
     request: HttpRequest, form: PaymentForm, why: str, status: int
 ) -> HttpResponse:
-    """Return the confirmation if the order of this form was placed, otherwise the refusal."""
+    """Return the confirmation if this form's order was placed, otherwise the refusal."""
     key: uuid.UUID | None = form.cleaned_data.get("idempotency_key") if form.is_valid() else None
     order = find_order(request.user, key) if key and request.user.is_authenticated else None
     return _refused(request, why, status) if order is None else _confirm_page(request, order)
 
 
 def _last_confirmation(request: HttpRequest) -> HttpResponse:
-    """Show the customer's order that the URL names, or the session's latest order if it names
-    none.
-    """
+    """Show the customer's order in the URL or, without one, the session's latest order."""
     if _ORDER in request.GET:
         asked = request.GET[_ORDER]
         order = _own_order(request, int(asked)) if _ORDER_ID.fullmatch(asked) else None
@@ -452,7 +452,7 @@ def _confirm_page(request: HttpRequest, order: Order, notice: str = "") -> HttpR
 
 
 def _slot(request: HttpRequest, books: Iterable[int]) -> Slot:
-    """Return the slot for a banner that is chosen by the shelves of these books."""
+    """Return the slot for a banner that depends on the shelves of these books."""
     return Slot(
         request,
         lambda: (

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 from shop.catalogue.covers import DESIGN_VERSION, cover_svg
 from shop.models import Book
 
-# A cover changes only with its design; a new design changes the ETag.
+# A cover changes only when its design changes, which also changes the ETag.
 _CACHE = "public, max-age=604800, immutable"
 
 

@@ -1,6 +1,6 @@
 """The error pages, in the shop's style.
 
-They use neither session nor database, because these may have caused the error.
+They use neither session nor database, which may have caused the error.
 """
 
 import sys
@@ -13,9 +13,7 @@ from django.template.loader import render_to_string
 from shop import outages, purchases
 
 AWAY_S = 2
-"""The seconds after which the browser should try again; a process that died restarts within
-seconds.
-"""
+"""The seconds after which the browser should try again; a process restarts within seconds."""
 _ONCE = (
     "If you were placing an order, send the form again: the order is placed only once, however "
     "often you send it."
@@ -37,14 +35,14 @@ def _come_back(title: str, message: str) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer with 400, or with 503 if the session ended while its page was being made.
+    """Answer with 400, or with 503 if the session ended while the shop created the page.
 
-    A session ends in this way if another request ends it, or if Redis loses it. Django treats this
-    as a bad request, although the same request is valid without a session.
+    Another request may have ended the session, or Redis may have lost it; the same request is valid
+    without a session.
     """
     if isinstance(exception, SessionInterrupted):
-        return _come_back("Where were we?", "The shop lost your session for a moment.")
-    return _page(400, "We did not understand that", "The request is not one this shop can read.")
+        return _come_back("Please try again", "The shop lost your session for a moment.")
+    return _page(400, "This request is not valid", "The shop cannot read this request.")
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -55,9 +53,8 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Answer with 403, because the CSRF token of a form is missing or old.
 
-    A sign-in, even in another tab, makes the tokens of all open pages invalid. A reloaded page of
-    the checkout sends its old token again. The answer therefore has a form for the same purchase
-    with a new token, which only the same customer can send.
+    A sign-in, even in another tab, makes the tokens of all open pages invalid. The answer therefore
+    has a form for the same purchase with a new token, which only the same customer can send.
     """
     purchase = request.POST.get("purchase", "")
     try:
@@ -66,14 +63,14 @@ def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
         return _page(
             403,
             "This form has expired",
-            "Go back, reload the page and send the form again. Cookies must be allowed.",
+            "Allow cookies, go back, reload the page and send the form again.",
         )
     return _page(
         403,
         "This form has expired",
-        "You signed in or out in another tab, or your browser keeps no cookies. This form has "
-        "ordered nothing. Go on with its order here: an order that was already placed is not "
-        "placed again.",
+        "You signed in or out in another tab, or your browser does not keep cookies. Nothing "
+        "was ordered with this form. Go on with its order here: an order that was already "
+        "placed is not placed again.",
         purchase=purchase,
         csrf_token=get_token(request),
     )
@@ -89,13 +86,12 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer with 500, or with 503 if PostgreSQL or Redis is unavailable.
 
-    Django calls it while it handles the exception of a view or a middleware. Neither page states
-    that no order was placed, because the lost answer may have been the answer to a commit. The
-    form's token is kept valid for another try, even if a login that failed late has changed it.
+    Neither page states that no order was placed, because the lost answer may have been the answer
+    to a commit. The form's token stays valid for another try.
     """
     request.META["CSRF_COOKIE_NEEDS_UPDATE"] = False
     away = outages.away(sys.exc_info()[1])
     if away is None:
-        return _page(500, "Our mistake", f"Something broke on our side. {_ONCE}")
+        return _page(500, "An error in the shop", f"Something went wrong in the shop. {_ONCE}")
     outages.count(away)
     return _come_back("Closed for a moment", "The shop will be back in a few seconds.")

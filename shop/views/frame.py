@@ -16,8 +16,8 @@ from shop.models import Category
 
 @cache
 def category_links() -> SafeString:
-    """Return the menu of shelves as list items, made only once, because every page has the same
-    menu.
+    """Return the menu of shelves as list items, created once, because every page has
+    the same menu.
     """
     shelves = [(shelf.get_absolute_url(), shelf.name) for shelf in Category.objects.all()]
     if not shelves:
@@ -26,8 +26,8 @@ def category_links() -> SafeString:
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """Return the frame's lazy values, which read the session or the database only when a template
-    uses them.
+    """Return the frame's lazy values, which read session or database only when a template uses
+    them.
     """
     return {
         "category_links": SimpleLazyObject(category_links),

@@ -1,4 +1,4 @@
-"""The rule for browsers: fetch every page again, but keep a refused form for *Back*."""
+"""The rule for browsers: request every page again, but keep a refused form for *Back*."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -12,8 +12,8 @@ def always_fresh(
 ) -> Callable[..., HttpResponse]:
     """Forbid every cache to keep the pages of this view.
 
-    The answer to a refused form is the exception. No `GET` request shows this answer again, so a
-    browser must keep it to be able to go back to it.
+    The answer to a refused form is the exception: no `GET` request shows it again, so a browser
+    must keep it for *Back*.
     """
 
     @wraps(view)

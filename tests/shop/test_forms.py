@@ -86,7 +86,7 @@ def test_sign_up_accepts():
     ("field", "value", "says"),
     [
         ("username", "customer-0001", "taken"),
-        ("username", "Ada P", "small letters"),
+        ("username", "Ada P", "lower-case letters"),
         ("username", "ab", "at least 3"),
         ("email", "nowhere", "valid email"),
         ("password", "short", "at least 8"),

@@ -67,7 +67,7 @@ def test_a_session_that_went_is_a_line():
     record = record_of(SessionInterrupted("The user may have logged out in a concurrent request"))
     assert InOneLine().filter(record)
     assert logging.Formatter("%(message)s").format(record) == (
-        "The session ended while its page was being made: /"
+        "The session ended while the shop created a page: /"
     )
 
 

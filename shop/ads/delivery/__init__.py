@@ -1,3 +1,1 @@
-"""The delivery of contracts, whose impressions are counted in memory, then reported to the
-database.
-"""
+"""The delivery of contracts: impressions are counted in memory, then reported to the database."""

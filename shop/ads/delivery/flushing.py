@@ -1,12 +1,9 @@
-"""The writer thread, which reports deliveries to the database and reads other processes'
-deliveries.
+"""The writer thread, which reports deliveries to the database, reads other processes' deliveries,
+and renews contracts.
 
-The thread reports once per flush interval, in one transaction. The thread also renews contracts
-from time to time.
-
-A report is never added twice. Each report has a number, which is written in the same transaction as
-the counts. If the answer to a commit is lost, the number shows whether the commit took place. The
-thread then skips the report, or sends it again.
+The thread reports once per flush interval, in one transaction. Each report has a number, which the
+transaction also writes. If the answer to a commit is lost, the number shows whether the report must
+be sent again.
 """
 
 import logging
@@ -27,14 +24,12 @@ _logger = logging.getLogger(__name__)
 
 
 FORGOTTEN_AFTER = timedelta(days=1)
-"""A process's row is removed from `ads_server` after this time without reports."""
+"""The time without reports after which a process's row is removed from `ads_server`."""
 
 
 def forget_silent(now: datetime) -> int:
     """Remove the rows of processes that have not reported for a day; return the number of rows.
-
-    Nearly all of these processes have ended. A process that still runs, but had nothing to report,
-    gets a new row with its next report. Raises DatabaseError.
+    Raises DatabaseError.
     """
     silent = Server.objects.filter(started__lt=now - FORGOTTEN_AFTER).exclude(
         reported__gte=now - FORGOTTEN_AFTER
@@ -43,7 +38,7 @@ def forget_silent(now: datetime) -> int:
 
 
 class Writer:
-    """The writer of a process's reports; only one thread at a time may call `exchange`."""
+    """The writer of one process's reports; only one thread at a time may call `exchange`."""
 
     def __init__(self, ledger: Ledger, names: Names, revision: int) -> None:
         self.ledger = ledger
@@ -56,9 +51,7 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     def start(self, interval_s: float) -> None:
-        """Exchange counts with the database once per interval, or earlier if half a block is
-        unreported.
-        """
+        """Start to exchange counts once per interval, or earlier if half a block is unreported."""
         self._thread = threading.Thread(
             target=self._run, args=(interval_s,), name="ads-writer", daemon=True
         )
@@ -75,9 +68,11 @@ class Writer:
         while not self._stopping.is_set():
             self.ledger.hurry.wait(interval_s)
             if not self._try() and not self._stopping.is_set():
-                self._stopping.wait(interval_s)  # the database is away: hurrying does not help
+                self._stopping.wait(
+                    interval_s
+                )  # the database is unavailable, so wait for the interval
         self._try()
-        self._try()  # the first may have repeated an older report
+        self._try()  # the first exchange may have repeated an older report
         connection.close()
 
     def _try(self) -> bool:
@@ -96,7 +91,9 @@ class Writer:
                 renewing.renew(timezone.now())
                 forget_silent(timezone.now())
                 self._renews_s = time.monotonic() + renewing.LOOKED_AFTER_S
-        except Exception:  # this thread must live: without reports the banners soon stop
+        except (
+            Exception
+        ):  # this thread must continue: without reports, banners are soon no longer shown
             self.failures += 1
             if self.failures == 1:
                 _logger.exception("Deliveries are not reported; they are kept and sent again")
@@ -108,7 +105,7 @@ class Writer:
         return True
 
     def exchange(self) -> None:
-        """Report new counts, if any, and read the changes that other processes made. Raises
+        """Report new counts, if any, and read the changes of other processes. Raises
         DatabaseError.
         """
         report = self.ledger.report()
@@ -128,13 +125,13 @@ class Writer:
 
     def _add(self, report: Report) -> None:
         revision = next_revision()
-        # Not kept in memory: a rollback of the report also removes the row. A removed row had the
-        # report before this one, which was acknowledged.
+        # Not kept in memory, because a rollback of the report also removes the row. If the row is
+        # missing, the previous report was acknowledged.
         server, _ = Server.objects.select_for_update().get_or_create(
             id=self._server, defaults={"sequence": report.number - 1}
         )
         if server.sequence == report.number:
-            return  # it was added; only the answer was lost
+            return  # the report was added; only the answer was lost
         if server.sequence != report.number - 1:
             raise RuntimeError(f"report {report.number} follows {server.sequence}")
         with connection.cursor() as cursor:

@@ -1,14 +1,11 @@
 """The deliveries known to this process, and the deliveries that it must still report.
 
-`delivered` is the total that all processes had reported at this process's last report, plus this
-process's own deliveries since then. This process never has more than `block` unreported impressions
-of a banner. Therefore, P processes deliver at most P × block − 1 impressions of a banner beyond its
-contract. The report that completes the contract has at most `block` impressions, of which at least
-one belongs to the contract. Each of the other P − 1 processes learns of the completion at its next
-report.
+`delivered` is the total of all processes at this process's last report, plus this process's
+deliveries since then. A process never has more than `block` unreported impressions of a banner.
+Therefore, P processes deliver at most P × block − 1 impressions of a banner beyond its contract,
+and a single process none.
 
-If a process dies, it loses at most `block` unreported impressions of a banner; these are delivered
-again. A single process never delivers too many.
+If a process dies, at most `block` unreported impressions of each banner are delivered again.
 """
 
 import threading
@@ -25,7 +22,7 @@ Totals = npt.NDArray[np.float64]
 
 
 class Count(NamedTuple):
-    """Impressions and clicks of one banner, or of one publisher's page."""
+    """The impressions and clicks of a banner, or of a publisher's page."""
 
     impressions: int
     clicks: int
@@ -33,10 +30,10 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The counts to add to the database. They are never empty, and each number is added only once.
+    """The counts to add to the database, which are never empty; each number is added only once.
 
-    `counts` maps banner ids to their counts. `pages` maps page ids to their counts; it has the same
-    impressions, except for requests that did not name their page.
+    `counts` maps banner ids to their counts. `pages` maps page ids to their counts, without the
+    impressions of requests that named no page.
     """
 
     number: int
@@ -45,9 +42,8 @@ class Report:
 
 
 class View(NamedTuple):
-    """An inventory and the delivered impressions of its rows, which are read without a lock. The
-    counts may grow while a reader uses them; only `Ledger.take` decides whether an impression is
-    left.
+    """An inventory and the delivered impressions of its rows, read without a lock. The counts may
+    grow during the reading; only `Ledger.take` decides whether an impression is left.
     """
 
     inventory: Inventory
@@ -59,7 +55,7 @@ class Ledger:
 
     def __init__(self, inventory: Inventory, delivered: Totals, block: int) -> None:
         if block < 1:
-            raise ValueError("a block has at least one impression")
+            raise ValueError("a block must have at least one impression")
         self.block = block
         self.view = View(inventory, np.array(delivered, np.float64))
         self._lock = threading.Lock()
@@ -70,12 +66,11 @@ class Ledger:
         self._report: Report | None = None
         self._reports = 0
         self.hurry = threading.Event()
-        """The event that is set when half a block of any banner is unreported."""
+        """The event that is set when half a block of a banner is unreported."""
 
     def take(self, row: int, page: int | None = None) -> bool:
-        """Book one impression of a row's banner on that page.
-
-        Return False if no impression is left, or if the block is used up.
+        """Book an impression of a row's banner on that page; return False if no impression is left,
+        or if the block is used up.
         """
         with self._lock:
             inventory, delivered = self.view
@@ -91,7 +86,7 @@ class Ledger:
             return True
 
     def click(self, row: int, page: int | None = None) -> None:
-        """Book a click on a row's banner, on that page."""
+        """Book a click on a row's banner on that page."""
         with self._lock:
             self._clicks[row] = self._clicks.get(row, 0) + 1
             self._on_page(page, clicks=1)
@@ -102,9 +97,7 @@ class Ledger:
             self._pages[page] = Count(before.impressions + impressions, before.clicks + clicks)
 
     def report(self) -> Report | None:
-        """Return the report to send, or None; the report does not change until it is
-        acknowledged.
-        """
+        """Return the report to send, or None; it does not change until it is acknowledged."""
         with self._lock:
             self.hurry.clear()
             if self._report is None and (self._impressions or self._clicks):
@@ -125,7 +118,7 @@ class Ledger:
             return self._report
 
     def unreported(self) -> int:
-        """Return the number of impressions that the database does not have yet."""
+        """Return the number of impressions that are not in the database yet."""
         with self._lock:
             return sum(self._impressions.values()) + sum(self._reported.values())
 
@@ -135,7 +128,7 @@ class Ledger:
         """Take over the database's state after a report.
 
         `banners` has the new or changed banners. `totals` has the reported impressions by banner
-        id, at least for every new banner and every banner in the acknowledged report.
+        id, for every new banner and every banner in the acknowledged report.
         """
         with self._lock:
             inventory, delivered = self.view

@@ -34,16 +34,14 @@ _SLOTS = """
 
 
 class Page(NamedTuple):
-    """A publisher's page, with its number of slots for each size, by the size's name."""
+    """A publisher's page, with its number of slots by the name of their size."""
 
     id: int
     slots: Mapping[str, int]
 
 
 class Names(NamedTuple):
-    """The names that requests may use: the words of concepts, and the publishers and names of
-    pages.
-    """
+    """The names that requests may use: words of concepts, and publishers with their pages."""
 
     concepts: Mapping[str, int]
     pages: Mapping[tuple[str, str], Page]
@@ -121,7 +119,7 @@ def totals_since(revision: int) -> dict[int, int]:
 
 
 def totals_of(banners: list[int]) -> dict[int, int]:
-    """Return the delivered impressions of each of these banners."""
+    """Return the delivered impressions of these banners."""
     return dict(
         _rows("SELECT banner_id, delivered FROM ads_delivery WHERE banner_id = ANY(%s)", [banners])
     )
@@ -199,7 +197,7 @@ def _concepts(id: inventory.Column) -> inventory.Column:
     ).reshape(-1, 2)
     concepts = np.full((inventory.MOST_CONCEPTS, len(id)), inventory.NO_CONCEPT, np.int64)
     row = np.searchsorted(id, links[:, 0])
-    # A concept's place is its distance from the first concept of the same banner.
+    # A concept's place is its distance from its banner's first concept.
     place = np.arange(len(links)) - np.searchsorted(links[:, 0], links[:, 0], side="left")
     kept = place < inventory.MOST_CONCEPTS
     concepts[place[kept], row[kept]] = links[kept, 1]

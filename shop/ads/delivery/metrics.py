@@ -1,9 +1,9 @@
 """The ad server's metrics for Prometheus, summed over all its processes.
 
-Names have the form `doorbuster_ads_<what>_<unit>`. Each process writes its counts to a separate
-file in the folder PROMETHEUS_MULTIPROC_DIR, so that any process can report the counts of all
-(prometheus_client, *Multiprocess mode*). Without that variable, as in tests, a process reports only
-its own counts.
+Names have the form `doorbuster_ads_<what>_<unit>`. Each process writes its counts to a file in the
+folder PROMETHEUS_MULTIPROC_DIR, so that any process can report the counts of all
+(prometheus_client, *Multiprocess mode*). Without that variable, a process reports only its own
+counts.
 """
 
 import os
@@ -16,8 +16,8 @@ from prometheus_client.multiprocess import MultiProcessCollector
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 BUCKETS_S: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
-"""The upper bounds of the buckets for a selection's time, in real seconds. A selection takes half a
-millisecond with few banners, and several seconds with millions.
+"""The upper bounds of the buckets for the time of a selection, in real seconds: from half a
+millisecond with few banners to several seconds with millions.
 """
 
 registry = CollectorRegistry()
@@ -31,7 +31,7 @@ _selection = Histogram(
 )
 _slots = Counter(
     "doorbuster_ads_requested_slots",
-    "Slots for which requests wanted banners.",
+    "Slots for which requests needed banners.",
     ["priority"],
     registry=registry,
 )
@@ -70,7 +70,7 @@ _cpu_counted_s = 0.0
 
 
 def started(threads: int, banners: int) -> None:
-    """Record that this process has begun to serve."""
+    """Record that this process has started to serve."""
     _threads.set(threads)
     _banners.set(banners)
 
@@ -89,7 +89,7 @@ def clicked() -> None:
 
 
 def exchanged(*, is_done: bool, banners: int, unreported: int) -> None:
-    """Record whether a report reached the database; only one thread calls this."""
+    """Record whether a report reached the database; only one thread may call this."""
     global _cpu_counted_s
     _reports.labels("done" if is_done else "failed").inc()
     _banners.set(banners)

@@ -1,10 +1,8 @@
 """The seeded contracts, which renew themselves so that the server always has banners.
 
-A renewed contract keeps its id and its count of deliveries. Its end is postponed, and its
-impressions grow by its rate × the added time. The number of impressions due now does not change, so
-nothing is delivered twice. A contract may have ended while the server was not running. In that
-case, its start is moved forward by the time since its end; otherwise it would be far behind
-schedule.
+A renewed contract keeps its id and its deliveries. Its end is postponed, and its impressions grow
+by its rate × the added time. If a contract ended while the server was not running, its start is
+also postponed; otherwise it would be far behind schedule.
 """
 
 from datetime import datetime, timedelta
@@ -14,15 +12,15 @@ from django.db import connection, transaction
 
 from shop.ads.models import MOST_IMPRESSIONS, next_revision
 
-AHEAD = timedelta(days=1)  # the time before their end at which they are renewed
+AHEAD = timedelta(days=1)  # how long before its end a contract is renewed
 TERM = timedelta(days=90)
-LOOKED_AFTER_S = 3600.0  # between two checks; much less than AHEAD
+LOOKED_AFTER_S = 3600.0  # time between two checks, much less than AHEAD
 
 
 def renew(now: datetime) -> int:
     """Renew the contracts that end soon, and return their number. Raises DatabaseError.
 
-    Several processes may call this at once; only the first finds contracts to renew.
+    Several processes may call this at the same time; only the first finds contracts to renew.
     """
     about = now + AHEAD
     with transaction.atomic(), connection.cursor() as cursor:

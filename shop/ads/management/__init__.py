@@ -1,1 +1,1 @@
-"""The management of contracts: an HTTP API with its schemas, reports and permission check."""
+"""The management of contracts: an HTTP API with its schemas, reports and check of permissions."""

@@ -1,4 +1,4 @@
-"""The acceptance of a contract, which stores the contract together with its banner, or neither."""
+"""The acceptance of a contract, which stores both the contract and its banner, or neither."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ from shop.ads.models import Advertiser, Banner, Concept, Contract
 def accept(wanted: NewContract) -> Contract:
     """Store a contract and its banner, and return the contract.
 
-    Raises CallError or NoCapacity, and then has stored nothing.
+    If it raises CallError or NoCapacity, nothing has been stored.
     """
     if wanted.ends <= wanted.starts:
         raise CallError("ends: is not after starts", "ends", "a time later than starts")
     if wanted.ends <= timezone.now():
-        raise CallError("ends: has passed", "ends", "a time in the future")
+        raise CallError("ends: is in the past", "ends", "a time in the future")
     with transaction.atomic():
-        # First, as an advertiser may exclude its own banners from one page.
+        # The advertiser comes first, because it may exclude its own banners.
         advertiser, _ = Advertiser.objects.get_or_create(name=wanted.advertiser)
         concepts = _known(
             Concept.objects.filter(word__in=wanted.banner.concepts),
@@ -75,10 +75,10 @@ def _clean(banner: Banner, prefix: str) -> None:
 
 
 def _known(found: Any, key: str, wanted: list[Any], field: str) -> list[Any]:
-    """Return the objects with these keys. Raises CallError if one of them does not exist."""
+    """Return the objects with these keys. Raises CallError if one does not exist."""
     by_key = {getattr(one, key): one for one in found}
     for value in wanted:
         if value not in by_key:
-            allowed = "one that the ad server has"
+            allowed = "an entry of the ad server"
             raise CallError(f"{field}: {value!r} is not known", field, allowed)
     return list(by_key.values())

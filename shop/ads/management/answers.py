@@ -1,4 +1,4 @@
-"""The answers to refused calls, and the check of a request's query parameters."""
+"""The answers to refused calls, and the check of query parameters."""
 
 from typing import Any, TypeVar
 
@@ -10,12 +10,12 @@ _Query = TypeVar("_Query", bound=Query)
 
 
 def refusal(status: int, error: str, **more: Any) -> HttpResponse:
-    """Return an answer with the reason why a call failed."""
+    """Return an answer that explains why a call failed."""
     return JsonResponse({"error": error, **more}, status=status)
 
 
 def answer_of(error: CallError) -> HttpResponse:
-    """Return the answer to a call that was refused with this error."""
+    """Return the answer to a call that this error refuses."""
     return JsonResponse(error.answer, status=error.status)
 
 
@@ -25,5 +25,5 @@ def single(given: QueryDict, form: type[_Query]) -> _Query:
     """
     for name, values in given.lists():
         if len(values) > 1:
-            raise CallError(f"{name}: is given more than once", name, "one value")
+            raise CallError(f"{name}: is given more than once", name, "exactly one value")
     return checked(form, given.dict())

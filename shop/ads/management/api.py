@@ -21,7 +21,7 @@ _READ = ["GET", "HEAD"]
 
 
 class Token(HttpBearer):
-    """The token that `python -m shop.ads token` prints."""
+    """The check of the token that `python -m shop.ads token` prints."""
 
     def authenticate(self, request: HttpRequest, token: str) -> bool:
         return permission.fits(token)
@@ -67,7 +67,7 @@ def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
 
 @api.post(
     "contracts",
-    summary="Take a contract on",
+    summary="Accept a contract",
     response={
         201: schemas.Contract,
         400: Refusal,
@@ -105,7 +105,7 @@ _OF_ONE = {401: Refusal, 404: Refusal}
 @api.api_operation(
     _READ,
     "contracts/{int:id}",
-    summary="One contract",
+    summary="A contract",
     response={200: schemas.Contract, **_OF_ONE},
 )
 def contract(request: HttpRequest, id: int) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def end(request: HttpRequest, id: int) -> dict[str, Any]:
 @api.api_operation(
     _READ,
     "contracts/{int:id}/report",
-    summary="Delivered, pace against schedule, clicks",
+    summary="A contract's deliveries, its pace against the schedule, and its clicks",
     response={200: schemas.Report, **_OF_ONE},
 )
 def report(request: HttpRequest, id: int) -> dict[str, Any]:

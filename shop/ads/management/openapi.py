@@ -1,4 +1,6 @@
-"""The OpenAPI document of the ad server: the management calls and the calls that show banners."""
+"""The OpenAPI document of the ad server: the calls that manage contracts, and the calls that show
+banners.
+"""
 
 from functools import cache
 from typing import Any, Final
@@ -11,7 +13,7 @@ from shop.ads.management.api import api
 _API: Final = Api(
     "Doorbuster ad server",
     "The banners of pages, and the contracts by which advertisers order them.",
-    token="`python -m shop.ads token` prints it; the server's own port needs no token",
+    token="`python -m shop.ads token` prints it; calls to the server's own port need no token",
     refusals={},
 )
 _MISSING: Final = {404: "there is no entry with this id"}
@@ -53,16 +55,22 @@ CALLS: Final = (
     Call(
         "GET",
         "/ads/landing/{id}",
-        "The page to which a click leads",
+        "Show the landing page of a click",
         "text/html",
         refusals=_MISSING,
         parameter="a banner's id",
         is_open=True,
     ),
-    Call("GET", "/ads/health", "Whether this process serves", schemas.Health, is_open=True),
-    Call("GET", "/ads/metrics", "Metrics of all processes, for Prometheus", "text/plain"),
+    Call(
+        "GET",
+        "/ads/health",
+        "Show whether this process serves requests",
+        schemas.Health,
+        is_open=True,
+    ),
+    Call("GET", "/ads/metrics", "Show the metrics of all processes, for Prometheus", "text/plain"),
 )
-"""The calls that are not part of the management API."""
+"""The calls outside the management API."""
 
 
 @cache
@@ -71,7 +79,7 @@ def document() -> dict[str, Any]:
     managed = api.get_openapi_schema(path_prefix="ads/")
     whole = http_api.document(_API, CALLS)
     for path, methods in managed["paths"].items():
-        methods.pop("head", None)  # as GET
+        methods.pop("head", None)  # the same as GET
         whole["paths"][path] = methods
     for kind, entries in managed["components"].items():
         whole["components"][kind].update(entries)

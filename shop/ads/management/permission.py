@@ -1,6 +1,6 @@
 """The check whether a caller may use the contract API and the selection, by token or by port.
 
-The token is derived from the server's secret key, so no second secret has to be kept.
+The token is derived from the server's secret key, so that no second secret is needed.
 """
 
 import secrets
@@ -10,7 +10,7 @@ from django.utils.crypto import salted_hmac
 
 
 def token() -> str:
-    """Return the token that the header `Authorization: Bearer …` must carry."""
+    """Return the token for the header `Authorization: Bearer …`."""
     return salted_hmac(
         "shop.ads.management.permission", "contracts", algorithm="sha256"
     ).hexdigest()
@@ -20,8 +20,7 @@ def direct(request: HttpRequest) -> bool:
     """Return whether the request came directly to the ad server's port, which only lab machines
     reach.
 
-    Like every proxy, the gateway names the customer's address in X-Forwarded-For, and customers
-    cannot remove it.
+    The gateway names the customer's address in X-Forwarded-For, which customers cannot remove.
     """
     return "X-Forwarded-For" not in request.headers
 
@@ -33,11 +32,11 @@ def granted(request: HttpRequest) -> bool:
 
 
 def fits(given: str) -> bool:
-    """Return whether this text is the valid token."""
+    """Return whether this text equals the token."""
     return secrets.compare_digest(given.encode(), token().encode())
 
 
 def refusal() -> HttpResponse:
-    """Return the answer to a call that carries no valid token."""
+    """Return the answer to a call without a valid token."""
     error = "this call needs the token that `python -m shop.ads token` prints"
     return JsonResponse({"error": error}, status=401, headers={"WWW-Authenticate": "Bearer"})

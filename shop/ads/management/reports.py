@@ -1,4 +1,4 @@
-"""Reports on contracts (delivered impressions, due impressions, clicks) and publishers' pages."""
+"""Reports on contracts (delivered and due impressions, clicks) and on publishers' pages."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,8 +21,8 @@ class Progress:
 
     @property
     def pace(self) -> float | None:
-        """Delivered / due impressions: 1 if on schedule, less than 1 if late; None before the first
-        is due.
+        """Delivered / due impressions: less than 1 if the contract is behind schedule; None while
+        none are due.
         """
         return self.delivered / self.due if self.due else None
 
@@ -70,10 +70,7 @@ def pages(publisher: Publisher) -> list[PageReport]:
 
 
 def progress(contract: Contract, now: datetime) -> Progress:
-    """Return a contract's counts, as the servers have reported them.
-
-    The counts are at most one flush interval old.
-    """
+    """Return a contract's counts as reported by the servers, at most one flush interval old."""
     delivery = contract.banner.delivery
     return Progress(
         impressions=contract.impressions,

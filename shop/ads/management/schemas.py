@@ -1,4 +1,4 @@
-"""The schemas of the HTTP API as pydantic models, for checks, refusals and the OpenAPI document."""
+"""The schemas of the HTTP API, as pydantic models for checks, refusals and the OpenAPI document."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -45,7 +45,7 @@ def _printable(text: str) -> str:
 
 
 class CandidatesQuery(Query):
-    """A request for the banners that one slot could show."""
+    """A request for the banners that a slot could show."""
 
     size: SizeName = Field(description="width x height, in pixels")
     concepts: Annotated[
@@ -59,7 +59,7 @@ class CandidatesQuery(Query):
 
 
 class SelectQuery(CandidatesQuery):
-    """A request for the banners of one page."""
+    """A request for the banners of a page."""
 
     slots: int = Field(ge=1, le=MOST_SLOTS, description="number of slots on the page")
     priority: int = Field(0, ge=0, description="a priority level of this server; 0 is the lowest")
@@ -76,7 +76,7 @@ class ContractsQuery(Query):
 
 
 class ClickQuery(Query):
-    """The query of a click, which may name the page where the click was made."""
+    """The query of a click, which may name the clicked page."""
 
     page: Annotated[int, Field(ge=0)] | SkipJsonSchema[None] = Field(
         None, description="id of the publisher's page where the click was made"
@@ -112,14 +112,13 @@ class NewBanner(Body):
         description=f"1 to {MOST_CONCEPTS} known concepts, {_WORDS}",
     )
     not_beside: NotBeside = Field(
-        default=NotBeside(), description="an object of banners and advertisers"
+        default=NotBeside(), description="an object with `banners` and `advertisers`"
     )
 
 
 class NewContract(Body):
-    """A new contract by which an advertiser buys impressions of a banner.
-
-    It begins at `starts` and ends just before `ends`.
+    """A new contract by which an advertiser buys impressions of a banner, from `starts` until just
+    before `ends`.
     """
 
     advertiser: Line = Field(max_length=80, description="a name of 1 to 80 characters")
@@ -131,7 +130,7 @@ class NewContract(Body):
         description="a time with its time zone, later than `starts` and in the future"
     )
     banner: NewBanner = Field(
-        description="an object of the fields " + ", ".join(NewBanner.model_fields)
+        description="an object with the fields " + ", ".join(NewBanner.model_fields)
     )
 
 
@@ -146,7 +145,7 @@ class Candidate(Reply):
 
 
 class Candidates(Reply):
-    """All banners that could be drawn for a slot now, the heaviest first."""
+    """The banners that could be drawn for a slot now, the heaviest first."""
 
     total: int
     candidates: list[Candidate]
@@ -166,7 +165,7 @@ class PlacedBanner(Reply):
 
 
 class Selection(Reply):
-    """The placed banners, at most one per slot; their impressions have been counted."""
+    """The placed banners, at most one per slot, whose impressions have been counted."""
 
     banners: list[PlacedBanner]
 
@@ -203,19 +202,21 @@ class Contracts(Reply):
 
 
 class Report(Reply):
-    """The delivery of a contract, as the servers have reported it."""
+    """The delivery of a contract, as reported by the servers."""
 
     contract: int
     impressions: int
     delivered: int
     due: int = Field(description="impressions that an even delivery would have reached by now")
-    pace: float | None = Field(description="delivered / due; null before the first is due")
+    pace: float | None = Field(description="delivered / due; null while none are due")
     clicks: int
-    click_rate: float | None = Field(description="clicks / delivered; null before a delivery")
+    click_rate: float | None = Field(
+        description="clicks / delivered; null before the first delivery"
+    )
 
 
 class Publisher(Reply):
-    """A site that places banners on its pages."""
+    """A site that shows banners on its pages."""
 
     id: int
     name: str
@@ -229,19 +230,19 @@ class Publishers(Reply):
 
 
 class PageReport(Reply):
-    """The counts of a publisher's page, as the servers have reported them."""
+    """The counts of a publisher's page, as reported by the servers."""
 
     id: int
     name: str
     views_per_day: int = Field(description="forecast")
     slots: int
-    impressions: int = Field(description="impressions by requests that named the page")
+    impressions: int = Field(description="impressions of requests that named the page")
     clicks: int
     click_rate: float | None = Field(description="clicks / impressions; null without an impression")
 
 
 class PublisherReport(Reply):
-    """The counts of a publisher's pages, in total and for each page."""
+    """The counts of a publisher's pages: totals, and counts of each page."""
 
     publisher: int
     name: str

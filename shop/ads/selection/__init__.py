@@ -1,1 +1,1 @@
-"""The selection of banners: the search for candidates by threads, and the roulette."""
+"""The selection of banners: the search for candidates with threads, and the roulette."""

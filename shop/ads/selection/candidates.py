@@ -1,6 +1,6 @@
 """The search for a concept's candidates, which is faster with more threads.
 
-A scan over the inventory's columns consists of a few numpy operations. Each operation releases the
+A search of the inventory's columns consists of a few numpy operations. Each releases the
 interpreter while it runs, so two threads can search for two concepts at the same time
 (docs/decisions/0012).
 
@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from shop.ads.inventory import MOST_CONCEPTS, Inventory, Rows
 
-BLOCK_ROWS = 524_288  # at most; smaller blocks mean more hand-overs of the interpreter
+BLOCK_ROWS = 524_288  # maximum; smaller blocks mean more hand-overs of the interpreter
 _NONE = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The conditions that a request sets for candidates of every concept."""
+    """The conditions of a request that candidates of every concept must meet."""
 
     size: int
     time_s: float
@@ -31,8 +31,8 @@ class Wanted:
 class _Scratch(threading.local):
     """Each thread's working memory for one block of rows, 16 bytes per row.
 
-    Allocating it for each search would cost more than the search, and threads would wait for each
-    other in the allocator. The operating system provides only the memory pages that are used.
+    Allocating memory for each search would cost more than the search. The operating system provides
+    only the memory pages that are used.
     """
 
     def __init__(self) -> None:
@@ -50,12 +50,12 @@ def find(
 ) -> Rows:
     """Return the rows of due banners with this concept and the wanted size, in ascending order.
 
-    A banner is due while its delivered impressions are below the number that an even delivery
-    would have reached by now. `delivered` has the shape (rows,).
+    A banner is due while an even delivery would have reached more impressions than `delivered`,
+    which has the shape (rows,).
     """
     found = []
     blocks = -(-len(inventory) // BLOCK_ROWS)
-    for block in range(blocks):  # of the same size: a small one costs as many hand-overs
+    for block in range(blocks):  # of the same size, because a small block costs as many hand-overs
         start, stop = (len(inventory) * edge // blocks for edge in (block, block + 1))
         rows = _in_block(inventory, delivered, wanted, concept, slice(start, stop))
         if len(rows):
@@ -88,10 +88,10 @@ def _in_block(
 
 
 def common(found: list[Rows], rows: int) -> Rows:
-    """Return every candidate once, in ascending order, regardless of the order of the results.
+    """Return every candidate once, in ascending order.
 
     `rows` is the number of rows in the inventory; marking candidates in a column is faster than
-    sorting them.
+    sorting.
     """
     marked = np.zeros(rows, np.bool_)
     for candidates in found:

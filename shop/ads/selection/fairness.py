@@ -1,4 +1,4 @@
-"""The test of the draws' fairness, a chi-squared test that compares many draws with the weights."""
+"""The chi-squared test whether banners are drawn in proportion to their weights."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -39,8 +39,8 @@ def groups_of(
     draws.
 
     `weights` and `drawn` map banner ids to numbers; a banner without a weight is ignored. With
-    `equal`, all banners are expected equally often, regardless of their weights. With few banners,
-    there may be fewer groups than wanted.
+    `equal`, all banners are expected equally often. With few banners, there may be fewer groups
+    than requested.
     """
     order = sorted(weights, key=lambda id: (-weights[id], id))
     share = {id: 1 if equal else weights[id] for id in order}
@@ -71,7 +71,8 @@ def chi_squared(groups: Sequence[Group]) -> float:
 def draw(
     host: str, port: int, size: str, concepts: str, draws: int
 ) -> tuple[dict[int, int], Counter[int]]:
-    """Request the candidates of the running server, then draw `draws` times for a page of one slot.
+    """Request the candidates of the running server, then draw `draws` times for a page with one
+    slot.
 
     Returns the weight and the number of draws of each banner. Raises ServerError.
     """
@@ -94,6 +95,6 @@ def draw(
 
 
 class ServerError(Exception):
-    """The error raised if the server does not answer or refuses the request; its text explains the
+    """The error for a server that does not answer or refuses the request; its text explains the
     fix.
     """

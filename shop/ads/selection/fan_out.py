@@ -1,8 +1,7 @@
-"""Priority by threads: the number of threads that search for a request depends on its priority
-level.
+"""Priority by threads: the more important a request, the more threads search for it.
 
-Source: ad_server.txt, section IV.B: a thread searches for one concept at a time, and a request of
-low priority has one thread.
+A thread searches for one concept at a time, and a request of low priority has one thread
+(ad_server.txt, section IV.B).
 """
 
 from collections import deque
@@ -10,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-MOST_THREADS = 8  # of one request: the paper's largest priority level
+MOST_THREADS = 8  # per request: the paper's highest priority level
 
 Concept = TypeVar("Concept")
 Found = TypeVar("Found")
@@ -18,21 +17,20 @@ Found = TypeVar("Found")
 
 def check_levels(levels: Mapping[int, int]) -> None:
     """Raise ValueError unless levels are numbered from 0 without gaps and have 1 to MOST_THREADS
-    threads.
+    threads each.
     """
     if not levels or sorted(levels) != list(range(len(levels))):
-        raise ValueError("priority levels are numbered 0, 1, 2 … without gaps")
+        raise ValueError("priority levels must be numbered 0, 1, 2 … without gaps")
     if not all(1 <= threads <= MOST_THREADS for threads in levels.values()):
-        raise ValueError(f"a priority level has 1 to {MOST_THREADS} threads")
+        raise ValueError(f"a priority level must have 1 to {MOST_THREADS} threads")
 
 
 class FanOut:
-    """The search that uses the threads of a priority level; all threads of the server share this
-    object.
+    """The search with the threads of a priority level, shared by all threads of the server.
 
     `levels` maps a priority level to its number of threads, including the calling thread: {0: 1, 1:
     4} are the paper's low and high priority. Up to `requests` requests can search with all their
-    threads at the same time. If no helper thread is free, only the request's own thread searches.
+    threads at the same time; if no helper thread is free, only the calling thread searches.
     """
 
     def __init__(self, levels: Mapping[int, int], requests: int) -> None:
@@ -66,7 +64,7 @@ class FanOut:
         try:
             work()
         finally:
-            left.clear()  # after a failure, no thread continues for an unused answer
+            left.clear()  # after a failure, no thread continues with a useless search
             started = [helper for helper in helpers if not helper.cancel()]
         for helper in started:
             helper.result()

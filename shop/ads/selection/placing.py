@@ -1,6 +1,7 @@
-"""The draw of a page's banners, without repetitions and without pairs that exclude each other.
+"""The draw of a page's banners, without repetitions and without pairs that exclude each other
+(ad_server.txt, section IV).
 
-Source: ad_server.txt, section IV ("not placing repeated or paradoxal banners in the same page").
+"not placing repeated or paradoxal banners in the same page"
 """
 
 import random
@@ -23,8 +24,8 @@ def place(
     drawn.
 
     `weights` has the shape of `candidates` and is changed. `take` books an impression of a row, or
-    returns False if none is left, because other pages are drawn at the same time. The result has
-    fewer rows than slots if no other candidate is compatible with the drawn rows.
+    returns False if none is left. The result is shorter than `slots` if no further candidate is
+    compatible.
     """
     placed: list[int] = []
     while len(placed) < slots:
@@ -44,9 +45,7 @@ def place(
 def _remove_kin(
     inventory: Inventory, candidates: Rows, weights: Weights, row: int, placed: list[int]
 ) -> None:
-    """Set the weights of all banners of the row's advertiser to 0, if the row excludes that
-    advertiser.
-    """
+    """Set the weights of the advertiser's banners to 0, if the row excludes that advertiser."""
     advertiser = int(inventory.advertiser[row])
     if any(advertiser in inventory.not_beside_advertisers.get(other, ()) for other in placed):
         weights[inventory.advertiser[candidates] == advertiser] = 0

@@ -1,6 +1,5 @@
-"""The roulette, on which a banner's share is the number of impressions that its contract lacks.
-
-Source: ad_server.txt, section IV.A, Tables I and II.
+"""The roulette: a banner's share is the number of impressions that its contract lacks
+(ad_server.txt, section IV.A, Tables I and II).
 """
 
 import random
@@ -17,8 +16,8 @@ def cumulative(weights: Weights) -> Weights:
 
 
 def position(wheel: Weights, number: int) -> int:
-    """Return the position on the wheel to which `number` belongs; `number` must be at least 0 and
-    below the last entry.
+    """Return the position of `number` on the wheel; it must be at least 0 and below the
+    last entry.
     """
     return int(np.searchsorted(wheel, number, side="right"))
 

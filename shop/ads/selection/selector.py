@@ -1,4 +1,4 @@
-"""The selection of a page's banners for a request: the algorithm of Fig. 4."""
+"""The selection of a page's banners: the algorithm of Fig. 4."""
 
 import random
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ class Request:
     size: int
     concepts: Sequence[int]
     priority: int = 0
-    page: int | None = None  # the publisher's, where the impressions are counted
+    page: int | None = None  # the publisher's page that counts the impressions
 
 
 class Placed(NamedTuple):
@@ -54,7 +54,7 @@ def select(
     """Choose at most `request.slots` banners, book their impressions in the ledger, and return the
     banners.
 
-    The result does not depend on the number of threads, because the candidates are sorted.
+    The candidates are sorted, so that the result does not depend on the number of threads.
     """
     inventory = ledger.view.inventory
     rows, weights = wheel(request, time_s, ledger, fan_out)

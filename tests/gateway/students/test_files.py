@@ -49,7 +49,7 @@ def test_another_text_than_was_meant_is_refused(tmp_path):
         ("two\nlines.py", b"x = 1", "lines.py'?: cannot be printed"),
         ("null\0.py", None, "cannot be printed"),
         ("sq.py", b"x = 1", "in tables, another policy already has the name sq"),
-        ("SQ.py", b"x = 1", "another policy has the name SQ in tables"),
+        ("SQ.py", b"x = 1", "in tables, another policy already has the name SQ"),
         ("\uff53q.py", b"x = 1", "is not in its normal form"),
         ("large.py", b"#" * (files.MOST_BYTES + 1), "is too large"),
         ("binary.py", b"\xff\xfe", "is not a text file"),

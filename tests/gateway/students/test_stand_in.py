@@ -239,7 +239,7 @@ def test_a_silent_policy_is_given_up_when_nobody_is_served_for_long():
     assert not driven.told
     driven.now_s = 15.0
     driven.dispatcher.tick()
-    assert "no request was served for 10 s, although workers were free and 2 waited" in driven.why
+    assert "it served no request for 10 s, although workers were free and 2 waited" in driven.why
     assert driven.started == [1, 2]
     assert driven.dispatcher.next_timer_s() is None
 

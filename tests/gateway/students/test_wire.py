@@ -42,7 +42,7 @@ def test_a_sheet_that_lacks_something_says_what(change, words):
         ({"name": "two words"}, "must be valid as the name of an argument"),
         ({"default": 10}, "its default must be from 1 to 9"),
         ({"default": "3"}, "must be a number"),
-        ({"default": {"Br-1": 1}}, "needs a value for each of Br-1"),
+        ({"default": {"Br-1": 1}}, "must have a value for each of Br-1"),
         ({"low": None}, "low must be a number"),
         ({"high": 10**400}, "high must be a finite number"),
     ],

@@ -10,7 +10,7 @@ def test_migrating_and_seeding_twice_changes_nothing(ads_environment):
     tables = ("banner", "contract", "delivery", "concept", "slot", "seed")
     counts = [rows(ads_environment, f"SELECT count(*) FROM ads_{table}") for table in tables]
     again = command(ads_environment, "migrate-and-seed")
-    assert (again.returncode, again.stdout) == (0, "The inventory is there\n")
+    assert (again.returncode, again.stdout) == (0, "The inventory is complete\n")
     assert counts == [
         rows(ads_environment, f"SELECT count(*) FROM ads_{table}") for table in tables
     ]

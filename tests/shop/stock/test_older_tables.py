@@ -50,7 +50,7 @@ def test_the_last_tables_before_the_first_release_go_on(database):
     )
     again = prepare()
     assert (again.returncode, again.stderr) == (0, "")
-    assert again.stdout.splitlines() == ["The shelves are full"]
+    assert again.stdout.splitlines() == ["The catalogue is complete"]
 
 
 def test_older_tables_are_refused_in_one_line(database):
