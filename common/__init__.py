@@ -1,3 +1,1 @@
-"""Helpers that every package of the project may import; they import no other package of the
-project.
-"""
+"""Helpers for every package of the project; they import no other package of it."""

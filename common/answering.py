@@ -1,7 +1,7 @@
 """The check whether a server answers over HTTP, or over TLS with the expected certificate.
 
-If the server does not, `python -m common.answering HOST PORT PATH [CERTIFICATE]` prints the reason
-and ends with status 1.
+`python -m common.answering HOST PORT PATH [CERTIFICATE]` prints the reason and ends with status 1
+if it does not.
 """
 
 import http.client
@@ -15,11 +15,10 @@ PAGE_TIMEOUT_S = 10.0
 
 
 def get_refusal(host: str, port: int, path: str, trust: Path | None = None) -> str | None:
-    """Return the reason why `GET path` does not get status 200; None if it does. The call does not
-    use a proxy.
+    """Return why `GET path` does not get status 200, or None if it does. The call uses no proxy.
 
-    With `trust`, a PEM file, the call uses TLS, and the server must present the first certificate
-    in this file. The call does not check the server's name.
+    With `trust`, a PEM file, the call uses TLS, and the server must present the file's first
+    certificate, whatever its name.
     """
     scheme = "http" if trust is None else "https"
     url = f"{scheme}://{hosts.authority(host, port)}{path}"
@@ -40,14 +39,14 @@ def get_refusal(host: str, port: int, path: str, trust: Path | None = None) -> s
 
 
 class _Pinned(http.client.HTTPSConnection):
-    """An HTTPS connection that accepts only a server with one particular certificate."""
+    """An HTTPS connection that accepts only one particular certificate."""
 
     def __init__(self, host: str, port: int, trust: Path) -> None:
         first, end, _ = trust.read_text(encoding="ascii").partition("-----END CERTIFICATE-----")
         self._wanted = ssl.PEM_cert_to_DER_cert(first[first.find("-----BEGIN") :] + end)
         self._trust = trust
         context = ssl.create_default_context(cadata=self._wanted)
-        context.check_hostname = False  # the certificate itself is compared
+        context.check_hostname = False  # instead, the certificate is compared
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         super().__init__(host, port, timeout=PAGE_TIMEOUT_S, context=context)
 

@@ -1,9 +1,8 @@
 """Calls of functions that read a student's input, each in a child process with limits.
 
-Parsers may need far more memory and time than the size of their input suggests. So `call` runs the
-parser in a child process, which ends when it reaches a limit, and the caller receives only a short
-answer. The child runs the project's own code and may open files, for example to unpack an archive.
-Students' code runs in `gateway.students` instead, where it must not open any file.
+Parsers may need far more memory and time than their input suggests. If the child reaches a limit,
+it ends, and the caller gets a short answer. The child runs only the project's code and may open
+files; students' code runs in `gateway.students`.
 """
 
 import contextlib
@@ -37,8 +36,8 @@ _OF_ONE_THREAD: Final = {
     "ARROW_IO_THREADS": "1",
     "MALLOC_ARENA_MAX": "1",
 }
-"""The environment variables that limit the number of threads in libraries, because RLIMIT_AS counts
-the address space of every thread.
+"""The environment variables that limit libraries' threads, because RLIMIT_AS counts the address
+space of every thread.
 """
 
 
@@ -47,11 +46,11 @@ class Bounds:
     """The limits of one call."""
 
     memory_bytes: int
-    """The maximum address space in bytes, in addition to the space that importing the function's
-    module takes.
+    """The maximum address space in bytes, in addition to what the import of the function's module
+    needs.
     """
     cpu_s: int
-    """The maximum CPU time in seconds, including the start of the interpreter."""
+    """The maximum CPU time in seconds, including the interpreter's start."""
     wall_s: float
     """The time, in real seconds, within which the answer must be complete."""
     answer_bytes: int = 1024 * 1024
@@ -63,25 +62,21 @@ class Bounds:
 
 
 class BoundedError(Exception):
-    """The error raised when the function refuses its argument; its message is one line for the
-    user.
-    """
+    """The error for an argument that the function refuses; the message is one line for the user."""
 
 
 class BoundsExceededError(BoundedError):
-    """The error raised when a call reaches a limit; its message names the limit in one line."""
+    """The error for a call that reaches a limit; the message names the limit in one line."""
 
 
 def call(
     function: str, argument: Any, bounds: Bounds, environment: Mapping[str, str] | None = None
 ) -> Any:
-    """Return the result of calling `function` ("package.module:name") with `argument`; both are
-    values that JSON can express.
+    """Return the result of `function` ("package.module:name") for `argument`; both are JSON values.
 
-    The child's environment contains only `environment` and a few variables for its libraries.
-    Raises BoundsExceededError when the call reaches a limit, and BoundedError when the function
-    raises an exception. The message of the BoundedError is the exception's text. The name of the
-    exception's class comes before it, unless the function's package defines this class.
+    The child's environment contains only `environment` and a few variables for libraries. Raises
+    BoundsExceededError at a limit, and BoundedError if the function raises an exception. The
+    message is the exception's text, after its class's name if another package defines it.
     """
     deadline_s = time.monotonic() + bounds.wall_s
     with tempfile.TemporaryFile() as asked:
@@ -117,7 +112,7 @@ def _started(asked: int, environment: Mapping[str, str]) -> "subprocess.Popen[by
 
 
 def _answer(process: "subprocess.Popen[bytes]", bounds: Bounds, deadline_s: float) -> bytes:
-    """Return everything that the child writes until it closes its end of the pipe."""
+    """Return the child's output, up to the end of the pipe."""
     assert process.stdout is not None
     content = bytearray()
     waiting = select.poll()
@@ -138,7 +133,7 @@ def _read(content: bytes, status: int, bounds: Bounds) -> Any:
         raise BoundsExceededError(f"it needs more than {bounds.cpu_s} s of CPU")
     if status == _OUT_OF_MEMORY:
         raise BoundsExceededError(memory)
-    if status < 0:  # libraries in C end like this when they get no memory
+    if status < 0:  # C libraries end like this when memory runs out
         ended = signal.Signals(-status).name
         raise BoundsExceededError(f"{memory}, or it cannot be read at all ({ended})")
     if status:
@@ -178,7 +173,7 @@ def _serve(parent: int) -> NoReturn:
             said = json.dumps({"refused": _words(fault, module.partition(".")[0])}).encode()
     with os.fdopen(line, "wb") as answer:
         answer.write(said)
-    os._exit(0)  # without a library's destructor, which might still fail
+    os._exit(0)  # without the destructors of libraries, which might fail
 
 
 def _exceeded(words: str) -> bytes:
@@ -209,9 +204,7 @@ def _limit(bounds: Bounds) -> None:
 
 
 def _words(fault: Exception, package: str) -> str:
-    """Return the exception as one line, which begins with its class unless `package` defines that
-    class.
-    """
+    """Return the exception in one line, which begins with its class unless `package` defines it."""
     own = type(fault).__module__.partition(".")[0] == package
     words = " ".join(str(fault).split())
     line = words if own and words else f"{type(fault).__name__}: {words}".rstrip(": ")

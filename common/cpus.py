@@ -1,6 +1,6 @@
 """The division of the machine's CPUs between the shop and everything else.
 
-No other process uses the shop's CPUs, so that "server CPU" has the same meaning as in the papers.
+No other process uses the shop's CPUs, so "server CPU" means the same as in the papers.
 """
 
 import os
@@ -8,10 +8,8 @@ import sys
 
 
 def usable() -> frozenset[int]:
-    """Return the CPUs that a process of this machine may use.
-
-    The caller itself may be limited to some CPUs, as a load generator is. So the result includes
-    the CPUs that the machine's first process may use.
+    """Return the CPUs that processes of this machine may use: the caller's, and those of the
+    machine's first process.
     """
     if sys.platform == "linux":
         return here() | os.sched_getaffinity(1)
@@ -19,14 +17,14 @@ def usable() -> frozenset[int]:
 
 
 def here() -> frozenset[int]:
-    """Return the CPUs that this process may use, or all CPUs if the system does not report this."""
+    """Return the CPUs that this process may use; all CPUs if the system does not report this."""
     if sys.platform == "linux":
         return frozenset(os.sched_getaffinity(0))
     return frozenset(range(os.cpu_count() or 1))
 
 
 def for_shop() -> tuple[int, ...]:
-    """Return the shop's default CPUs: the last CPU only."""
+    """Return the shop's default CPUs: only the last CPU."""
     return (max(here()),)
 
 
@@ -39,20 +37,18 @@ def for_others(shop_cpus: tuple[int, ...]) -> tuple[int, ...]:
 def parse(text: str, among: frozenset[int] | None = None) -> tuple[int, ...]:
     """Read a CPU list such as `1`, `2-3` or `0,2-3`.
 
-    Raises `ValueError`, whose message shows the allowed form or names the CPUs that cannot be used.
+    Raises `ValueError`, which shows the allowed form or names the unusable CPUs.
     """
     chosen: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not _is_number(first) or (dash and not _is_number(last)):
-            raise ValueError("not a CPU list; allowed are forms such as 1 or 2-3 or 0,2-3")
+            raise ValueError("not a CPU list; allowed: forms such as 1 or 2-3 or 0,2-3")
         chosen.update(range(int(first), int(last if dash else first) + 1))
     if not chosen:
-        raise ValueError("an empty CPU range; allowed are forms such as 1 or 2-3 or 0,2-3")
+        raise ValueError("an empty CPU range; allowed: forms such as 1 or 2-3 or 0,2-3")
     if among is not None and (missing := chosen - among):
-        raise ValueError(
-            f"this machine has no CPU {written(missing)}; allowed are {written(among)}"
-        )
+        raise ValueError(f"this machine has no CPU {written(missing)}; allowed: {written(among)}")
     return tuple(sorted(chosen))
 
 
@@ -72,5 +68,5 @@ def written(numbers: set[int] | frozenset[int] | tuple[int, ...]) -> str:
 
 
 def _is_number(text: str) -> bool:
-    # Four digits are more CPUs than Linux knows, and keep a range from filling the memory.
+    # Four digits are sufficient for Linux, and limit the size of a range.
     return text.isascii() and text.isdigit() and len(text) <= 4

@@ -1,7 +1,6 @@
 """The handling of Ctrl-C and SIGTERM while a command still imports its modules.
 
-Without this handling, Python would end with a traceback from inside the import. The command has not
-begun its work yet, so the process simply ends.
+Otherwise, Python would print a traceback, although the command has not begun its work yet.
 """
 
 import os
@@ -11,15 +10,13 @@ from contextlib import contextmanager
 from types import FrameType
 
 INTERRUPTED = 130
-"""The exit status of a command that was ended by a signal."""
+"""The exit status of a command that a signal has ended."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
 def ending_at_once() -> Iterator[None]:
-    """Within the block, end this process with a message of one line on either signal; restore the
-    handlers afterwards.
-    """
+    """Within the block, end this process with a one-line message on either signal."""
     before = [(each, signal.signal(each, _end)) for each in _SIGNALS]
     try:
         yield

@@ -1,4 +1,4 @@
-"""The limits, in paper seconds, on how long a fault may last that a user causes on purpose."""
+"""The longest durations, in paper seconds, of faults that a user causes on purpose."""
 
 from typing import Final
 

@@ -1,70 +1,70 @@
-"""Hosts in settings: their allowed forms, and functions that convert a host to an address."""
+"""Hosts in settings: their allowed forms, and their addresses."""
 
 import ipaddress
 import re
 import socket
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""The addresses with which a server listens on all addresses of the machine. The value is the
-address at which the same machine reaches this server.
+"""For each address that stands for all addresses of the machine, the address at which this machine
+reaches such a server.
 """
 
 LOOPBACK = "127.0.0.1"
 
 _FORM = "a name or an address without port, e.g. shop, shop.example, 10.0.0.5 or ::1"
-# Names of Compose services may have an underscore, though names of machines may not.
+# Names of Compose services may have underscores, unlike names of machines.
 _LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _NAME = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*")
 
 
 def listening(text: str) -> str:
-    """Return the host if a server can listen on it; otherwise raise ValueError, which gives the
+    """Return the host if a server can listen on it; otherwise raise ValueError, which shows the
     allowed form.
     """
     host = text.removeprefix("[").removesuffix("]").lower()
     if not _is_address(host) and (not _NAME.fullmatch(host) or host.rpartition(".")[2].isdigit()):
-        raise ValueError(f"not a host; allowed is {_FORM}")
+        raise ValueError(f"not a host; allowed: {_FORM}")
     return host
 
 
 def reached(text: str) -> str:
-    """Return the host if other machines or processes can call it; otherwise raise ValueError. It is
-    raised for an address such as 0.0.0.0, too.
+    """Return the host if other machines or processes can call it; otherwise, and for addresses such
+    as 0.0.0.0, raise ValueError.
     """
     host = listening(text)
     if host in EVERYWHERE:
-        raise ValueError(f"the address for all interfaces cannot be called; allowed is {_FORM}")
+        raise ValueError(f"the address for all interfaces cannot be called; allowed: {_FORM}")
     return host
 
 
 def from_here(host: str) -> str:
-    """Return the address at which a machine reaches a server that listens on its host `host`."""
+    """Return the address at which a machine reaches a server that listens on the machine's host
+    `host`.
+    """
     return EVERYWHERE.get(host, host)
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether the text of the host shows that it can be reached only from this machine."""
+    """Return whether the text of the host shows that only this machine can reach it."""
     if host == "localhost":
         return True
-    # A name may lead anywhere.
+    # A name may have any address.
     return _is_address(host) and ipaddress.ip_address(host).is_loopback
 
 
 def authority(host: str, port: int) -> str:
-    """Return `host:port` in the form used in URLs."""
+    """Return `host:port` as URLs write it."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def host_of(authority: str) -> str:
-    """Return the host in `host:port` or `host`, the form of a Host field in a request, in lower
-    case.
-    """
+    """Return the host of `host:port` or `host`, in lower case, as in a request's Host field."""
     host = authority if authority.endswith("]") else authority.rsplit(":", 1)[0]
     return host.removeprefix("[").removesuffix("]").lower()
 
 
 def unknown(host: str) -> str | None:
-    """Return the reason why this machine cannot resolve `host` now; None if it can."""
+    """Return why this machine cannot resolve `host` now, or None if it can."""
     try:
         socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -73,8 +73,8 @@ def unknown(host: str) -> str | None:
 
 
 def address(host: str) -> str:
-    """Return an address of `host` for programs that do not accept names; an IPv4 address if there
-    is one. Raises OSError or UnicodeError when this machine cannot resolve the name.
+    """Return an address of `host`, preferably IPv4, for programs that do not accept names. Raises
+    OSError or UnicodeError if it cannot be resolved.
     """
     if _is_address(host):
         return host

@@ -1,4 +1,4 @@
-"""HTTP calls that pydantic models describe: their checks, OpenAPI document and tables."""
+"""HTTP calls that pydantic models describe: checks, OpenAPI document and tables."""
 
 import json
 import re
@@ -16,12 +16,12 @@ Schema = dict[str, Any]
 
 _REFERENCE: Final = "#/components/schemas/"
 _MOST_CHARACTERS: Final = 800
-"""The maximum length, in characters, of each text in a refusal."""
+"""The maximum length of each text in a refusal, in characters."""
 _NULL: Final = "null"
 
 
 def _without_null(schema: Schema) -> None:
-    """Remove the default null of optional fields from the schema, because a caller must not send
+    """Remove the default null of optional fields from the schema, because callers must not send
     null.
     """
     for given in schema.get("properties", {}).values():
@@ -30,7 +30,7 @@ def _without_null(schema: Schema) -> None:
 
 
 class Body(BaseModel):
-    """The JSON object in the body of a call; unknown fields, wrong types and null are refused."""
+    """The JSON object in the body of a call, without unknown fields, wrong types and null."""
 
     model_config = ConfigDict(
         strict=True, extra="forbid", frozen=True, json_schema_extra=_without_null
@@ -57,19 +57,19 @@ class Reply(BaseModel):
 
 
 class Refusal(Reply):
-    """The reason why a call was refused; a refused call has changed nothing."""
+    """The reason why a call was refused, without any change."""
 
     error: str = Field(description="one sentence")
-    field: str | None = Field(None, description="the field that is wrong")
-    allowed: str | None = Field(None, description="the values that the field may have")
+    field: str | None = Field(None, description="the invalid field")
+    allowed: str | None = Field(None, description="the allowed values of the field")
 
 
 class ParameterFaults(Protocol):
-    """The faults in a call's parameters, in the form in which Django Ninja reports them."""
+    """The faults in a call's parameters, as Django Ninja reports them."""
 
     @property
     def model(self) -> type[BaseModel]:
-        """The model whose only field has the form of the parameter as its type."""
+        """The model whose only field has the parameter's type."""
         ...
 
     @property
@@ -79,9 +79,7 @@ class ParameterFaults(Protocol):
 
 
 class CallError(ValueError):
-    """The error for a refused call: a message of one line, the field that it is about, and the
-    allowed values.
-    """
+    """The error for a refused call: a message of one line, its field, and the allowed values."""
 
     def __init__(self, message: str, field: str, allowed: str, status: int = 400) -> None:
         self.field, self.allowed = one_line(field), one_line(allowed)
@@ -95,7 +93,7 @@ class CallError(ValueError):
 
 
 def one_line(text: str) -> str:
-    """Return the text, which may quote the caller, as one line of printable characters."""
+    """Return the text as one line of printable characters."""
     line = "".join(c if c.isprintable() else " " for c in text[:_MOST_CHARACTERS])
     return line + "…" if len(text) > _MOST_CHARACTERS else line
 
@@ -106,7 +104,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def checked(model: type[_Model], value: object) -> _Model:
-    """Return the value as an instance of the model; raise CallError for the first fault."""
+    """Return the value as an instance of the model; raise CallError for its first fault."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -123,9 +121,9 @@ def first_fault(faults: Sequence[ParameterFaults]) -> CallError:
 
 
 def refused(model: type[BaseModel], error: ValidationError, above: int = 0) -> CallError:
-    """Return the error for a value that does not fit the model; it names the first fault.
+    """Return the error for the first fault of a value that does not match the model.
 
-    The first `above` steps of a fault's path lead to the value, and are omitted.
+    The first `above` steps of a fault's path lead to the value, and are left out.
     """
     fault = error.errors(include_url=False)[0]
     steps = fault["loc"][above:]
@@ -134,13 +132,13 @@ def refused(model: type[BaseModel], error: ValidationError, above: int = 0) -> C
     for place, step in enumerate(steps, 1):
         inner = _inside(root, schema, step)
         if inner is None and step == schema.get("title") and place < len(steps):
-            continue  # the name of a form among others
+            continue  # the name of one of several forms
         if inner is None:
             if fault["type"] == "extra_forbidden":
                 name = ".".join([*path, str(step)])
                 fields = ", ".join(schema["properties"])
                 return CallError(f"{name}: no such field; allowed: {fields}", name, fields)
-            break  # an entry of a list or of a table, which has no name
+            break  # an entry of a list or a table has no name
         path.append(str(step))
         schema = inner
     name = ".".join(path) or "body"
@@ -148,7 +146,7 @@ def refused(model: type[BaseModel], error: ValidationError, above: int = 0) -> C
     match fault["type"]:
         case "missing":
             return CallError(f"{name}: is missing; it must be {allowed}", name, allowed)
-        case "value_error":  # a check of the model
+        case "value_error":  # a check in the model
             return CallError(f"{name}: {fault.get('ctx', {})['error']}", name, allowed)
     given = "" if name == "body" else f", not {_quoted(fault['input'])}"
     return CallError(f"{name}: must be {allowed}{given}", name, allowed)
@@ -175,7 +173,9 @@ def _inside(root: Schema, schema: Schema, step: int | str) -> Schema | None:
 
 
 def _followed(root: Schema, schema: Schema) -> Schema:
-    """Return the schema to which `schema` refers, or `schema` unchanged if it has no reference."""
+    """If the schema is a reference, return the schema to which it points; otherwise return it
+    unchanged.
+    """
     if "$ref" not in schema:
         return schema
     found: Schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
@@ -185,8 +185,7 @@ def _followed(root: Schema, schema: Schema) -> Schema:
 def in_words(schema: Schema) -> str:
     """Return a noun phrase for the values that a schema allows.
 
-    The phrase for a text, a list or an object is its description. Numbers and enumerations need no
-    description.
+    For a text, a list or an object, it is the description.
     """
     match schema:
         case {"enum": names}:
@@ -199,7 +198,7 @@ def in_words(schema: Schema) -> str:
             what = "a whole number" if schema["type"] == "integer" else "a number"
             return what + _span(schema)
         case {"properties": fields}:
-            return f"an object of the fields {', '.join(fields)}"
+            return f"an object with the fields {', '.join(fields)}"
         case {"description": description}:
             return str(description)
     kinds = {"object": "a JSON object", "array": "a list", "string": "text"}
@@ -228,37 +227,31 @@ class Call:
 
     method: Literal["GET", "PUT", "POST", "DELETE"]
     path: str
-    """The path, in which a parameter is in braces, as in `/shadows/{name}`."""
+    """The path, with a parameter in braces, as in `/shadows/{name}`."""
     summary: str
     answers: type[BaseModel] | str
-    """The model of a JSON answer, or the media type of another answer; empty if there is no
-    content.
-    """
+    """The model of a JSON answer, or the media type of another answer; empty without content."""
     body: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
     refusals: Mapping[int, str] = field(default_factory=dict)
-    """The reason for each status of a refusal, in addition to the refusals that all calls of the
-    API share.
-    """
+    """The reason for each status of a refusal, in addition to the API's common refusals."""
     other_answers: Mapping[int, type[BaseModel]] = field(default_factory=dict)
     status: int = 200
     parameter: str = ""
-    """The meaning of the parameter in the path; the parameter is text, or a number if its name is
-    `id`.
-    """
+    """The meaning of the path's parameter, a text, or a number if its name is `id`."""
     is_open: bool = False
-    """Whether the call needs no token."""
+    """Whether the call works without the token."""
 
 
 @dataclass(frozen=True)
 class Api:
-    """The properties that all calls of an API share; `refusals` has the reason for each status."""
+    """The common properties of an API's calls; `refusals` has the reason for each status."""
 
     title: str
     description: str
     token: str = "the inner token, which `make token` prints"
     refusals: Mapping[int, str] = field(
-        default_factory=lambda: {403: "a foreign name or a web page called"}
+        default_factory=lambda: {403: "a wrong host name, or a call from a web page"}
     )
     refusals_of_bodies: Mapping[int, str] = field(default_factory=dict)
 
@@ -306,7 +299,7 @@ def _operation(api: Api, call: Call) -> Schema:
     of_bodies = api.refusals_of_bodies if call.body else {}
     refusals = {**api.refusals, **of_bodies, **call.refusals}
     if call.body or call.query:
-        refusals.setdefault(400, "a field is wrong")
+        refusals.setdefault(400, "a field is invalid")
     if not call.is_open:
         refusals.setdefault(401, "the token is missing or wrong")
     answers = {
@@ -345,7 +338,7 @@ def _query_parameters(model: type[BaseModel] | None) -> Iterator[Schema]:
     for name, given in schema["properties"].items():
         about = {"description": given.pop("description")} if "description" in given else {}
         required = name in schema.get("required", ())
-        # A list is one parameter with commas.
+        # A list is one parameter, separated by commas.
         form = {"style": "form", "explode": False} if given["type"] == "array" else {}
         yield {"name": name, "in": "query", "required": required, **about, **form, "schema": given}
 
@@ -362,7 +355,7 @@ def _json(model: type[BaseModel]) -> Schema:
 
 
 def tables(document: Schema) -> str:
-    """Return the calls of the OpenAPI document, and their fields, as Markdown."""
+    """Return the OpenAPI document's calls and their fields as Markdown."""
     lines = ["| call | does | takes | answers |", "| --- | --- | --- | --- |"]
     lines += [
         _row(f"`{method.upper()} {path}`", one["summary"], _takes(one), _answers(document, one))

@@ -14,15 +14,13 @@ _Content = str | bytes | IO[bytes] | None
 
 
 class NoAnswerError(Exception):
-    """The error raised when there was no answer, or the answer is not JSON. Its message is the
-    reason; `__cause__` is the underlying exception.
+    """The error for a missing answer, or an answer that is not JSON. The message is the reason;
+    `__cause__` is the underlying exception.
     """
 
 
 class RefusedError(Exception):
-    """The error raised when the server answers with a status other than 2xx; its message is the
-    reason that the server gave.
-    """
+    """The error for an answer with another status than 2xx; the message is the server's reason."""
 
     def __init__(self, status: int, reason: str, answer: Any) -> None:
         super().__init__(reason)
@@ -32,12 +30,10 @@ class RefusedError(Exception):
 
 
 class JsonClient:
-    """A persistent connection to one server, without a proxy. Only one thread may use it at a
-    time.
-    """
+    """A persistent connection to one server, without a proxy, for one thread at a time."""
 
     def __init__(self, host: str, port: int, *, timeout_s: float, token: str = "") -> None:
-        """Every call sends `token`. `timeout_s` limits each wait for the server."""
+        """Every call sends `token`; `timeout_s` limits each wait for the server."""
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._connection = http.client.HTTPConnection(host, port, timeout=timeout_s)
 
@@ -47,7 +43,7 @@ class JsonClient:
     ) -> Self:
         """Return a client for the server at `http://host:port` or `https://host:port`.
 
-        `authority` is a PEM file with certificates to trust instead of the system's. Raises OSError
+        `authority` is a PEM file with trusted certificates in place of the system's. Raises OSError
         if the file cannot be read.
         """
         parts = urlsplit(url)
@@ -73,7 +69,7 @@ class JsonClient:
         self._connection.close()
 
     def call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
-        """Return the decoded answer; for an empty answer, return `{}`. Raises NoAnswerError or
+        """Return the decoded answer, or `{}` for an empty answer. Raises NoAnswerError or
         RefusedError.
         """
         content = None if body is None else json.dumps(body)
@@ -86,8 +82,8 @@ class JsonClient:
         return self._answer("POST", path, file, {**self._headers, **headers})
 
     def download(self, path: str, to: IO[bytes]) -> None:
-        """Write the body of an answer to a file, piece by piece; raises the same errors as `call`
-        does.
+        """Write the body of an answer to a file, piece by piece; raise the same errors
+        as `call`.
         """
         try:
             response = self._response("GET", path, None, self._headers)
@@ -126,12 +122,12 @@ class JsonClient:
     def _response(
         self, method: str, path: str, content: _Content, headers: Mapping[str, str]
     ) -> http.client.HTTPResponse:
-        # The server may have closed a kept connection meanwhile; a new one is not tried twice.
+        # The server may have closed a kept connection; a new connection is not tried twice.
         if self._connection.sock is not None:
             try:
                 self._connection.request(method, path, content, headers)
                 return self._connection.getresponse()
-            except ConnectionError:  # http.client.RemoteDisconnected is one
+            except ConnectionError:  # including http.client.RemoteDisconnected
                 self.close()
         self._connection.request(method, path, content, headers)
         return self._connection.getresponse()

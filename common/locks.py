@@ -1,6 +1,6 @@
-"""Locks on files and folders, which the kernel releases when the holding process ends.
+"""Locks on files and folders, which the kernel releases when the holder ends.
 
-`machine_lock.py` has a lock for the whole machine, which no other user can forge or hold in secret.
+`machine_lock.py` has a lock for the whole machine, which no other user can forge or hide.
 """
 
 import contextlib
@@ -16,8 +16,8 @@ if sys.platform != "win32":
 
 
 def are_missing(error: OSError) -> bool:
-    """Return whether the file system lacks locks that this package can use. Without a lock service,
-    NFS does not support locks; with this service, it can lock files, but not folders.
+    """Return whether the file system lacks the locks of this package: NFS without a lock service
+    has none.
     """
     return error.errno in (errno.ENOLCK, errno.EBADF, errno.EOPNOTSUPP, errno.ENOSYS)
 
@@ -31,9 +31,8 @@ def hold(handle: int, *, waits: bool = False) -> None:
 
 
 def is_held(handle: int) -> bool:
-    """Return whether another process holds the lock on this open file.
-
-    If the result is false, no other process can take the lock until the file is closed.
+    """Return whether another process holds the lock on this open file; if not, none can take it
+    until the file is closed.
     """
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -44,10 +43,9 @@ def is_held(handle: int) -> bool:
 
 @contextlib.contextmanager
 def locked(path: Path, *, waits: bool) -> Iterator[None]:
-    """Hold the lock file `path`, which is created with mode 600 and not removed. A user who can
-    read a file can also lock it, so no other user may read a lock file. Raises BlockingIOError if
-    another process holds it and `waits` is false; PermissionError if the file belongs to another
-    user or is not a plain file.
+    """Hold the lock file `path`, which is created with mode 600 (a user who can read a file can
+    lock it) and not removed. Raises BlockingIOError if another process holds it and `waits` is
+    false; PermissionError if the file belongs to another user or is not a plain file.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     handle = os.open(path, flags, 0o600)

@@ -1,4 +1,4 @@
-"""The last lines of a process's log, for the message that explains why the process ended."""
+"""The last lines of a process's log, which explain its end."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ _MOST_BYTES: Final = 256 * 1024
 
 
 def read(log: Path) -> str:
-    """Return the end of a log, at most 256 KiB; the text is empty if the file does not exist."""
+    """Return the end of a log, at most 256 KiB; empty if there is no file."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _MOST_BYTES))
@@ -19,19 +19,17 @@ def read(log: Path) -> str:
 
 
 def of(log: Path, most: int = MOST_LINES) -> str:
-    """Return `last lines of …:` and the log's path as one line, followed by the last lines of the
-    log.
-    """
+    """Return the line `last lines of …:` with the log's path, and the last lines of the log."""
     return f"last lines of {log}:\n{shown(read(log), most)}"
 
 
 def shown(printed: str, most: int = MOST_LINES) -> str:
-    """Return the last lines of the log, indented, or a line that reports that the log is empty."""
+    """Return the last lines of the log, indented, or a line that it is empty."""
     lines = printed.splitlines()[-most:]
     return "\n".join(f"    {line}" for line in lines) or "    (it printed nothing)"
 
 
 def last_line(printed: str, otherwise: str = "it printed nothing") -> str:
-    """Return the last line of the log that is not blank; `otherwise` if there is none."""
+    """Return the last line of the log that is not blank, or `otherwise`."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     return lines[-1] if lines else otherwise

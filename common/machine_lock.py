@@ -1,10 +1,8 @@
-"""A lock for the whole machine, which no other user can forge or hold in secret.
+"""A lock for the whole machine, which no other user can forge or hide.
 
-The lock is a Unix socket with an abstract name. The kernel gives such a name to only one process at
-a time, whichever user runs that process, and frees the name when the process ends. The kernel also
-reports which process holds the lock, and the user who runs this process. The lock needs no file,
-which another user could write, create first or leave behind. Containers have separate sets of
-names, because a name belongs to a network namespace.
+The lock is a Unix socket with an abstract name, which the kernel gives to only one process at a
+time and frees when the process ends. The kernel also reports the process and its user. No file can
+be left behind. Containers have separate names, because a name belongs to a network namespace.
 """
 
 import errno
@@ -27,11 +25,11 @@ if sys.platform != "win32":
 _PREFIX: Final = "doorbuster/"
 _DAY_S: Final = 86_400
 _MOST_LOOK_UPS: Final = 128
-"""The maximum number of attempts to find out the holder's process; after that, the lock names only
-the holder's user.
+"""The maximum number of attempts to find the holder's process; afterwards, only its
+user is known.
 """
 
-# sock_diag(7): sockets of the family AF_UNIX with name and user. Python has no names for these.
+# sock_diag(7), for AF_UNIX sockets with name and user; Python lacks these constants.
 _NETLINK_SOCK_DIAG: Final = 4
 _SOCK_DIAG_BY_FAMILY: Final = 20
 _NLM_F_REQUEST_AND_DUMP: Final = 0x301
@@ -48,14 +46,14 @@ _ATTRIBUTE: Final = struct.Struct("=HH")
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """The process that holds a lock, as reported by the kernel."""
+    """The process that holds a lock, as the kernel reports it."""
 
     inode: int
     """The inode number of the lock's socket."""
     user: int | None
     """The holder's user id; None if this kernel does not report it."""
     process: int | None
-    """The holder's process id; None if another user runs the process and the kernel hides it."""
+    """The holder's process id; None if the kernel hides another user's process."""
 
     @property
     def is_ours(self) -> bool:
@@ -72,7 +70,7 @@ class Holder:
 
     @property
     def user_name(self) -> str:
-        """The user's login name, or the user id if there is no name."""
+        """The user's login name, or the user id without a name."""
         if self.user is None:
             return "unknown"
         try:
@@ -81,9 +79,7 @@ class Holder:
             return str(self.user)
 
     def environment(self) -> dict[str, str]:
-        """The environment with which the process was started; empty for a process of another
-        user.
-        """
+        """The environment with which the process started; empty for another user's process."""
         if not self.is_ours:
             return {}
         try:
@@ -94,9 +90,8 @@ class Holder:
         return {name: text for name, _, text in pairs}
 
     def interrupt(self) -> bool:
-        """Send SIGINT to the holder if it is a process of this user and still holds the lock. A
-        descriptor of the process is opened before the process is examined, so that the signal
-        cannot reach a later process with the same id.
+        """Send SIGINT to the holder if it is a process of this user and still holds the lock. The
+        signal cannot reach a later process with the same id.
         """
         if not self.is_ours or self.process is None or self.process <= 1:
             return False
@@ -116,26 +111,26 @@ class Holder:
 
 
 class HeldError(Exception):
-    """The error raised when another process holds the lock. `holder` is None if the process has
-    just ended or the kernel hides it.
+    """The error for a lock that another process holds. `holder` is None if that process has just
+    ended, or if the kernel hides it.
     """
 
     def __init__(self, holder: Holder | None) -> None:
-        super().__init__(str(holder) if holder else "a process that is not visible from here")
+        super().__init__(str(holder) if holder else "a process that is not visible here")
         self.holder = holder
 
 
 def take(name: str, known: Holder | None = None) -> socket.socket:
-    """Take the lock `name`, and return its socket. The lock is held until the socket is closed or
-    this process ends.
+    """Take the lock `name`, and return its socket, which holds the lock until it is closed or this
+    process ends.
 
-    Raises HeldError with the holder. `known` is the holder that the last attempt found; if it is
-    still the holder, it is not looked up again.
+    Raises HeldError with the holder. `known` is the holder found by the last attempt; it is not
+    looked up again.
     """
     lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         lock.bind(_address(name))
-        lock.listen(_MOST_LOOK_UPS)  # a connection shows the process; nothing is ever accepted
+        lock.listen(_MOST_LOOK_UPS)  # a connection shows the process, but is never accepted
     except OSError as error:
         lock.close()
         if error.errno != errno.EADDRINUSE:
@@ -170,10 +165,10 @@ def _address(name: str) -> bytes:
 
 
 def _socket_named(address: bytes) -> tuple[int, int | None] | None:
-    """Return the inode and the user id of the socket that has this name."""
+    """Return the inode and the user id of the socket with this name."""
     with suppress(OSError, struct.error):
         return _asked_of_kernel(address)
-    # A kernel without that service: the table has inodes and names, no users.
+    # Without that service of the kernel, the table has inodes and names, but no users.
     wanted = "@" + address[1:].decode()
     for line in Path("/proc/net/unix").read_text(errors="replace").splitlines():
         fields = line.split(maxsplit=7)
@@ -202,7 +197,7 @@ def _asked_of_kernel(address: bytes) -> tuple[int, int | None] | None:
                 if kind == _NLMSG_ERROR:
                     raise OSError("this kernel does not report it")
                 state, inode, attributes = _message(data[at + _HEADER.size : at + length])
-                # A connection has its listener's name, too.
+                # A connection also has its listener's name.
                 if state != _ESTABLISHED and attributes.get(_ATTRIBUTE_NAME) == address:
                     user = attributes.get(_ATTRIBUTE_UID)
                     found = inode, None if user is None else struct.unpack("=I", user)[0]
@@ -221,7 +216,7 @@ def _message(data: bytes) -> tuple[int, int, dict[int, bytes]]:
 
 
 def _listener(name: str) -> int | None:
-    """Return the process that listens on the socket, as reported by the kernel."""
+    """Return the process that listens on the socket, as the kernel reports it."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.setblocking(False)
         try:
@@ -230,7 +225,7 @@ def _listener(name: str) -> int | None:
             process, *_ = struct.unpack(
                 "3i", asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
             )
-        except OSError:  # it has gone, does not listen, or has too many look-ups
+        except OSError:  # it has ended, does not listen, or has too many look-ups
             return None
     return process or None
 

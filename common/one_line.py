@@ -1,6 +1,4 @@
-"""Commands that answer invalid arguments with an error of one line, which names the allowed values,
-and with exit status 2.
-"""
+"""Commands that answer invalid arguments with a one-line error and exit status 2."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

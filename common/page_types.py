@@ -1,7 +1,7 @@
 """The shop's eight page types, with the chain and Table 2 of the LIFO-Pri paper.
 
-Other modules either derive their values from this module or are checked against it by a test
-(`tests/test_page_types.py`). The module imports only the standard library.
+Other modules use these values or are compared with them by a test (`tests/test_page_types.py`). The
+module imports only the standard library.
 """
 
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageType:
-    """A page type of the shop. The session ends with the probability by which the sum of `leads_to`
-    falls short of 1.
+    """A page type of the shop; the rest of `leads_to` to 1 is the probability that the session
+    ends.
     """
 
     name: str

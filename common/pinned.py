@@ -1,9 +1,9 @@
 """A wrapper that sets CPUs and limits, and then becomes another program: `python -m common.pinned
 [options] CPUS -- COMMAND`.
 
-The module sets the process's CPUs and scheduling, raises the limit on open files, and gives up root
-if an option names a user. It can also ask the kernel to end the program when its parent dies. Then
-it *becomes* the program: the process id does not change, so signals reach the program.
+It sets the process's CPUs and scheduling, raises the limit on open files, and gives up root if an
+option names a user. It can ask the kernel to end the program when its parent dies. The process id
+stays the same, so that signals reach the program.
 """
 
 import argparse
@@ -21,7 +21,7 @@ if sys.platform != "win32":
     import resource
 
 OPEN_FILES = 65536
-KEPT_VARIABLES = ("DOORBUSTER_APPLIANCE",)  # by which `make down` knows its own
+KEPT_VARIABLES = ("DOORBUSTER_APPLIANCE",)  # the mark by which `make down` recognises its processes
 
 
 def command(
@@ -38,13 +38,12 @@ def command(
 ) -> list[str]:
     """Return the command line that runs `program` on the CPUs `on` through this module.
 
-    An `idle` program may use only CPU time that other programs do not need. `data_bytes` limits the
-    private memory of each of its processes. When the machine runs out of memory, the kernel ends an
-    `expendable` program first.
+    An `idle` program uses only CPU time that no other program needs. `data_bytes` limits the
+    private memory of each process. When memory runs out, the kernel ends an `expendable` program
+    first.
 
-    `parent` is the process that will start the program, if that process is known: its id, or the
-    path of a file that contains its id. If the process dies before this module has been loaded, the
-    program is not started.
+    `parent` is the process that will start the program: its id, or a file with its id. If it dies
+    first, the program is not started.
     """
     options = ["--user", user] if user else []
     options += ["--end-with-parent", end_with_parent.name] if end_with_parent else []
@@ -59,7 +58,7 @@ def command(
 
 
 def become(arguments: Sequence[str]) -> None:
-    """Carry out the command line; the function can only end with an exception."""
+    """Carry out the command line; the function never returns, except by an exception."""
     parser = argparse.ArgumentParser(prog="python -m common.pinned")
     parser.add_argument("--user", help="give up root for this user")
     parser.add_argument(
@@ -107,10 +106,10 @@ def become(arguments: Sequence[str]) -> None:
         os.setuid(entry.pw_uid)
         os.chdir("/")
     if chosen.end_with_parent:
-        # After setuid, which clears it; and the parent may have died before it was set.
+        # After setuid, which clears it; the parent may have died before.
         number = signal.Signals[chosen.end_with_parent]
         processes.end_with_parent(number)
-        signal.signal(number, signal.SIG_DFL)  # ignored where this was started in the background
+        signal.signal(number, signal.SIG_DFL)  # ignored if this was started in the background
         if os.getppid() != parent:
             sys.exit(f"the process that started {chosen.program[0]} has died")
     try:
@@ -120,7 +119,7 @@ def become(arguments: Sequence[str]) -> None:
 
 
 def _process_in(file: Path | None) -> int | None:
-    """Return the process id in the parent's file; None if the file does not contain a valid id."""
+    """Return the process id in the parent's file, or None if it has no valid id."""
     with contextlib.suppress(OSError, ValueError):
         return int(file.read_text()) if file else None
     return None
@@ -134,9 +133,7 @@ def _environment(plain: bool) -> dict[str, str]:
 
 
 def raise_open_files() -> int:
-    """Raise the limit on open files to `OPEN_FILES`, or to the hard limit if that limit is
-    lower.
-    """
+    """Raise the limit on open files to `OPEN_FILES`, or to the hard limit if that is lower."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
     with contextlib.suppress(OSError, ValueError):

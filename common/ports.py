@@ -1,4 +1,4 @@
-"""Ports of this machine: which ports are free, and which processes use the others."""
+"""Ports of this machine: free ports, and the processes that use the others."""
 
 import contextlib
 import errno
@@ -17,12 +17,12 @@ _given: set[int] = set()
 
 
 class AddressError(ValueError):
-    """The error raised when the machine does not have the address."""
+    """The error for an address that this machine does not have."""
 
 
 def holder(port: int, host: str = "127.0.0.1") -> str | None:
     """Return None if a server can listen on `port`, otherwise a description of the process that
-    uses it, if it is visible.
+    uses it.
 
     Raises `AddressError` if this machine does not have the address `host`.
     """
@@ -54,8 +54,7 @@ def accepts(port: int, host: str = "127.0.0.1") -> bool:
 
 
 def first_free(start: int, avoid: Collection[int], host: str = "127.0.0.1") -> int | None:
-    """Return the first free port, from `start` upwards, that is not in `avoid`; None if all are in
-    use.
+    """Return the first free port from `start` that is not in `avoid`, or None.
 
     Raises `AddressError` if this machine does not have the address `host`.
     """
@@ -64,9 +63,8 @@ def first_free(start: int, avoid: Collection[int], host: str = "127.0.0.1") -> i
 
 
 def free(count: int, host: str = "127.0.0.1") -> list[int]:
-    """Return `count` free ports of `host`; within a process, the function never returns the same
-    port twice. The ports are below those that the kernel gives to outgoing connections and to
-    programs that accept any port. So a port stays free even if it is used only minutes later.
+    """Return `count` free ports of `host`; a process never gets the same port twice. The kernel
+    does not give these ports to outgoing connections, so that they stay free for minutes.
     """
     found: list[int] = []
     while len(found) < count:
@@ -82,7 +80,7 @@ def _first_given_by_the_kernel() -> int:
         first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     except (OSError, ValueError, IndexError):
         return USUAL_FIRST_GIVEN
-    # Some machines give nearly all ports to connections.
+    # Some machines reserve nearly all ports for connections.
     return first if first > LOWEST_FREE + 5_000 else USUAL_FIRST_GIVEN
 
 

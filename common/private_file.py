@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Final
 
 _LONGEST_SOCKET_PATH_BYTES: Final = 90
-"""The maximum length of a socket's path in bytes; the kernel accepts 107, and supervisord appends
+"""The maximum length of a socket's path in bytes: the kernel accepts 107, and supervisord appends
 its process id.
 """
 _SOCKET_FOLDER_PREFIX: Final = "doorbuster-"
 
 
 def write(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Write a new file and rename it to `path`, so that the file there is always complete and its
-    permissions never exceed `mode`.
+    """Write a new file and rename it to `path`, so that the file is always complete and never has
+    more permissions than `mode`.
     """
     aside = path.with_name(path.name + ".new")
     aside.unlink(missing_ok=True)
@@ -31,11 +31,10 @@ def write(path: Path, content: bytes, mode: int = 0o600) -> None:
 
 
 def put(aside: Path, path: Path) -> None:
-    """Rename `aside`, a file or folder on the same file system, to `path`, and write the change to
-    the disk.
+    """Rename `aside`, a file or folder on the same file system, to `path`.
 
-    The content is on the disk before the new name is. So after a power failure, `path` has the old
-    or the new content, and is never an empty file.
+    The content is written to the disk before the new name, so that after a power failure, `path`
+    has the old or the new content.
     """
     _flush(aside)
     aside.replace(path)
@@ -43,25 +42,23 @@ def put(aside: Path, path: Path) -> None:
 
 
 def socket_path(wanted: Path) -> Path:
-    """Return the path of the socket `wanted`.
-
-    If `wanted` is too long for a socket, the path is in another folder.
+    """Return the path of the socket `wanted`, which is in another folder if `wanted` is too long
+    for a socket.
     """
     if _fits(wanted):
         return wanted
     try:
         there = wanted.readlink()
     except OSError:
-        return wanted  # no such link, so no server
+        return wanted  # without the link, there is no server
     return there if _is_private(there.parent) else wanted
 
 
 def make_socket_path(wanted: Path) -> Path:
     """Return the path at which to create the socket `wanted`.
 
-    If its path is too long for a socket, `wanted` becomes a link into a new private folder. The
-    name of that folder is random: another user can neither know it nor take it in advance. Raises
-    OSError.
+    If its path is too long for a socket, `wanted` becomes a link into a new private folder with a
+    random name. Raises OSError.
     """
     there = socket_path(wanted)
     if _fits(there):
@@ -78,7 +75,7 @@ def make_socket_path(wanted: Path) -> Path:
 
 
 def remove_socket(wanted: Path) -> None:
-    """Remove the socket `wanted`, and its separate folder if that exists."""
+    """Remove the socket `wanted`, and its separate folder, if any."""
     there = socket_path(wanted)
     there.unlink(missing_ok=True)
     if there != wanted:

@@ -1,7 +1,7 @@
-"""Functions that end a child, let a process end with its parent, and record a process's identity.
+"""Functions that end a child, let a process end with its parent, and identify a process.
 
-The record, called a note, contains the id and the start time of a process. With it, another program
-can later find out whether this process still runs.
+A note contains the id and the start time of a process; with it, another program can find out
+whether the process still runs.
 """
 
 import contextlib
@@ -32,9 +32,8 @@ def end(
 ) -> None:
     """Send `sign` to a process, and kill it if it has not ended after `patience_s`.
 
-    The process must be a child of this process. With `with_group` it must lead a process group, and
-    the whole group receives the signals. The function does nothing if the process has already
-    ended.
+    The process must be a child of this process. With `with_group`, it must lead a process group,
+    and the whole group gets the signals.
     """
     if process.returncode is None:
         _send(process, sign, with_group)
@@ -53,7 +52,7 @@ def end_all(
 
 
 def becomes_ready(process: AnyProcess, ready: Callable[[], bool], within_s: float) -> bool:
-    """Wait until `ready` is true; return false if the process ends first or the time runs out."""
+    """Wait until `ready` is true; return false if the process ends first or time runs out."""
     is_over = wait_until(lambda: process.poll() is not None or ready(), within_s)
     return is_over and process.poll() is None
 
@@ -70,15 +69,13 @@ def become_expendable() -> None:
 
 
 def note_of(process: int | None = None) -> str:
-    """Return the note about a process, which `is_alive` reads; the default is this process."""
+    """Return the note about a process for `is_alive`; the default is this process."""
     pid = os.getpid() if process is None else process
     return f"{pid} {psutil.Process(pid).create_time()}"
 
 
 def is_alive(noted: str) -> bool:
-    """Return whether the process described by a `note` still runs. Raises ValueError for an invalid
-    note.
-    """
+    """Return whether the process of a `note` still runs. Raises ValueError for an invalid note."""
     process, began = noted.split()
     return lives(int(process), float(began))
 
@@ -87,7 +84,9 @@ def lives(process: int, began: float | None) -> bool:
     """Return whether the process with this id and start time (Unix time) still runs."""
     try:
         found = psutil.Process(process)
-        if found.status() == psutil.STATUS_ZOMBIE:  # dead, its status unread
+        if (
+            found.status() == psutil.STATUS_ZOMBIE
+        ):  # the process has ended, but its status has not been read
             return False
         return began is None or abs(found.create_time() - began) < 1.0
     except psutil.Error:

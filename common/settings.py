@@ -1,9 +1,8 @@
-"""Settings from environment variables: the declarations of each part, and the function that reads
-them.
+"""Settings from environment variables: each part's declarations, and the function that reads them.
 
-A part declares its settings as the fields of a `SettingsModel`, each with a type, bounds, a default
-and a meaning. The tables of docs/settings.md, `.env.example` and the options of commands are
-generated from these fields.
+A part declares its settings as fields of a `SettingsModel`, with type, bounds, default and meaning.
+The tables of docs/settings.md, `.env.example` and commands' options are generated from these
+fields.
 """
 
 import types
@@ -21,31 +20,27 @@ M = TypeVar("M", bound="SettingsModel")
 
 
 class SettingsError(ValueError):
-    """The error for invalid settings. For each of them, a line of the message names the variable,
-    the value and the allowed values.
+    """The error for invalid settings; each line of the message names the variable, the value and
+    the allowed values.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A description of the form that a text must have; every type that checks text has such a
-    description.
-    """
+    """A description of the form of a text; every type that checks text has one."""
 
     words: str
 
 
 class SettingsModel(BaseModel):
-    """The settings of one part; a duration is in real seconds unless the name or the meaning of its
-    field mentions paper time.
+    """The settings of one part; a duration is in real seconds unless its field names
+    paper seconds.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     prefix: ClassVar[str] = PREFIX
-    """The prefix of this part's environment variables; a shared declaration names its variable
-    itself.
-    """
+    """The prefix of this part's variables; a shared declaration names its whole variable."""
 
     @classmethod
     def variable(cls, field: str) -> str:
@@ -53,7 +48,7 @@ class SettingsModel(BaseModel):
         return str(_extra(cls.model_fields[field]).get("variable", cls.prefix + field.upper()))
 
     def changed(self, **changes: object) -> Self:
-        """Return a copy of these settings with these values, which are not checked."""
+        """Return a copy of these settings with these unchecked values."""
         return self.model_copy(update=changes)
 
 
@@ -67,7 +62,7 @@ def setting(
     page: str | None = None,
     secret: bool = False,
 ) -> Any:
-    """Declare a setting; `shown` describes a computed default, and `page` is the documentation page
+    """Declare a setting; `shown` describes a computed default, and `page` is the page
     with details.
     """
     extra: dict[str, Any] = {
@@ -96,9 +91,8 @@ def like(declaration: Any, default: Any, meaning: str) -> Any:
 def read(
     model: type[M], given: Mapping[str, str], options: Mapping[str, object] | None = None
 ) -> M:
-    """Return the settings from these variables; command-line options override them.
-
-    Raises SettingsError.
+    """Return the settings from these variables, which command-line options override; raise
+    SettingsError.
     """
     settings, faults = read_leniently(model, given, options=options)
     if faults:
@@ -115,8 +109,8 @@ def read_leniently(
     context: Mapping[str, object] | None = None,
 ) -> tuple[M, list[str]]:
     """Read settings as `read` does, but use the default for an invalid setting. Return the settings
-    and a line for each fault. `defaults` override the defaults in the declarations. Raises
-    SettingsError if settings contradict each other.
+    and a line for each fault. `defaults` override the declared defaults. Raises SettingsError if
+    settings contradict each other.
     """
     values = dict(defaults or {})
     origins: dict[str, str] = {}
@@ -144,7 +138,7 @@ def read_leniently(
 
 
 def written(value: object) -> str:
-    """Return a setting's value as the text of its variable; empty if the setting has no value."""
+    """Return a setting's value as the text of its variable; empty without a value."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -184,7 +178,7 @@ def allowed(info: FieldInfo) -> str:
 
 
 def shown_default(info: FieldInfo) -> str:
-    """Return the default as documentation shows it."""
+    """Return the default as the documentation shows it."""
     if shown := _extra(info).get("shown"):
         return str(shown)
     default = info.get_default(call_default_factory=True)
@@ -199,7 +193,7 @@ def see(info: FieldInfo) -> str | None:
 
 
 def is_secret(info: FieldInfo) -> bool:
-    """Return whether messages and examples must not show the value of a setting."""
+    """Return whether messages and examples must hide the value of a setting."""
     return bool(_extra(info).get("secret"))
 
 
@@ -212,9 +206,7 @@ def _kind(info: FieldInfo) -> Any:
 
 
 def _marks(info: FieldInfo) -> list[object]:
-    """Return the bounds and forms of a setting, in an order in which later entries override earlier
-    ones.
-    """
+    """Return the bounds and forms of a setting; later entries override earlier ones."""
     inner: list[Any] = []
     for one in get_args(info.annotation) if info.annotation is not None else ():
         if get_origin(one) is Annotated:
@@ -237,5 +229,5 @@ _PLAIN = ("int_", "float_", "greater_", "less_", "finite_", "literal_", "string_
 
 def _reason(problem: Any, info: FieldInfo | None) -> str:
     if info is not None and problem["type"].startswith(_PLAIN):
-        return f"allowed is {allowed(info)}"
+        return f"must be {allowed(info)}"
     return str(problem["msg"]).removeprefix("Value error, ")

@@ -1,6 +1,6 @@
-"""The settings that several parts read, each declared once with its environment variable. A part
-uses the declarations that it needs as fields of its `SettingsModel`. The defaults suit a process
-that is started alone; for the appliance, `runtime.settings` computes some of them.
+"""The settings that several parts read, each declared once with its environment variable. The
+defaults suit a process that is started alone; for the appliance, `runtime.settings` computes some
+of them.
 """
 
 from pathlib import Path
@@ -17,15 +17,14 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 # ---- types ---------------------------------------------------------------------------------------
 
 LEAST_SECRET_CHARACTERS = 16
-"""The minimum length, in characters, of a secret that a person chooses. It is large, because some
-parts can answer thousands of guesses per second.
+"""The minimum length, in characters, of a secret that a person chooses, because some parts can
+answer thousands of guesses per second.
 """
 LEAST_KEY_CHARACTERS = 32
 """The minimum length, in characters, of the key that signs the gateway's cookies."""
 BOOKS, LEAST_BOOKS, MOST_BOOKS = 4309, 1_000, 500_000
 """The number of books; its default is from the Connection Sentry paper (section 4). With fewer than
-LEAST_BOOKS, some customers' searches find no book. With more than MOST_BOOKS, seeding takes
-minutes.
+LEAST_BOOKS, some searches find no book; with more than MOST_BOOKS, seeding takes minutes.
 """
 LEAST_BANNERS, MOST_BANNERS = 0, 2_000_000
 
@@ -36,15 +35,15 @@ def _path(text: object, info: ValidationInfo) -> object:
     repository = (info.context or {}).get("repository", REPOSITORY)
     try:
         return (repository / Path(text).expanduser()).resolve()
-    except (OSError, RuntimeError) as error:  # `~nobody`, a loop of links
-        raise ValueError(f"not a path ({error}); allowed is a folder or program") from error
+    except (OSError, RuntimeError) as error:  # `~nobody`, or a loop of links
+        raise ValueError(f"not a path ({error}); allowed: a folder or program") from error
 
 
 def _switch(text: object) -> object:
     if isinstance(text, bool):
         return text
     if text not in ("0", "1"):
-        raise ValueError("neither on nor off; allowed is 1 or 0")
+        raise ValueError("neither on nor off; allowed: 1 or 0")
     return text == "1"
 
 
@@ -73,10 +72,10 @@ def _collector(text: str) -> str:
     try:
         parts = urlsplit(text)
         is_address = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:  # a port that is no number
+    except ValueError:  # the port is not a number
         is_address = False
     if text and (not is_address or parts.path.strip("/") or parts.query or parts.fragment):
-        raise ValueError(f"not the address of a collector; allowed is {_COLLECTOR}")
+        raise ValueError(f"not the address of a collector; allowed: {_COLLECTOR}")
     return text
 
 
@@ -119,8 +118,8 @@ StateDir = Annotated[
     setting(
         "STATE_DIR",
         REPOSITORY / "state",
-        "folder for the database, logs, pid files and secrets; do not put any other files into "
-        "it, because `make reset` empties it",
+        "folder for the database, logs, pid files and secrets; it must not contain other files, "
+        "because `make reset` empties it",
         shown="`state/` in the repository; as root `/var/lib/doorbuster/<hash of its path>`",
         example="state",
         page="settings.md#who-reads-the-state-folder",
@@ -137,8 +136,8 @@ PublicHost = Annotated[
     setting(
         "HOST",
         hosts.LOOPBACK,
-        "address on which the gateway's public ports listen; the console does, too, if people "
-        "have accounts",
+        "address on which the gateway's public ports listen, and the console, if people have "
+        "accounts",
         page=_ADDRESSES,
     ),
 ]
@@ -159,7 +158,7 @@ GatewayHost = Annotated[
         None,
         "host at which the lab, its customers and other machines reach the gateway (pages, TLS "
         "and admin API)",
-        shown="where it listens",
+        shown="the address on which the gateway listens",
         example=hosts.LOOPBACK,
     ),
 ]
@@ -250,7 +249,7 @@ AdsPort = Annotated[
     setting(
         "ADS_PORT",
         8086,
-        "port of the ad server, on the inner host; customers reach it through the gateway under "
+        "port of the ad server on the inner host; customers reach it through the gateway under "
         "`/ads/`",
     ),
 ]
@@ -262,8 +261,8 @@ AdsBanners = Annotated[
     setting(
         "ADS_BANNERS",
         6000,
-        "number of banners under contract that the ad server begins with; after a change, it "
-        "gets a new inventory, and people's own contracts stay",
+        "number of contracted banners in the ad server's seeded inventory; a change creates a "
+        "new inventory, but keeps people's contracts",
     ),
 ]
 CatalogueBooks = Annotated[
@@ -326,7 +325,7 @@ CookieKey = Annotated[
         "GATEWAY_COOKIE_KEY",
         "",
         "secret that signs the gateway's session cookies; without it, the gateway generates a "
-        "secret at each start, so that a restart ends all sessions",
+        "secret at each start, and a restart ends all sessions",
         shown=_GENERATED,
         secret=True,
     ),
@@ -348,7 +347,7 @@ InnerTokenRequired = Annotated[
         "INNER_TOKEN_REQUIRED",
         False,
         "1: the admin API and the shop's controller refuse calls without the token, except "
-        "`/health` and `/metrics`; `make doctor` shows the value in force",
+        "`/health` and `/metrics`; `make doctor` shows whether this is in force",
         shown="`1` if other people have accounts on this machine, otherwise `0`",
         page="settings.md#the-inner-token",
     ),

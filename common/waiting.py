@@ -1,11 +1,9 @@
-"""The wait until a condition holds: a loop that checks, sleeps and checks again.
+"""The wait for a condition: a loop that checks, sleeps and checks again.
 
-An exception that the checking function raises ends the wait, so a caller can stop waiting early.
+An exception of the check ends the wait.
 
-A check may be expensive: for example, it may ask a server for a page. The pauses between checks
-therefore grow from `every_s` to a twentieth of the time already waited, up to 0.1 s. So a long wait
-leaves the processor to the process that it waits for, and ends at most a twentieth later than
-necessary.
+Because a check may be expensive, the pauses grow from `every_s` to a twentieth of the time already
+waited, up to 0.1 s.
 """
 
 import time
@@ -19,7 +17,7 @@ _LONGEST_GROWN_S = 0.1
 
 
 def wait_until(look: Callable[[], T], within_s: float, *, every_s: float = 0.05) -> T:
-    """Call `look` until its answer is true, and return that answer.
+    """Call `look` until its answer is true, and return it.
 
     After `within_s` seconds, return the last answer, which is false. `look` is called at least
     once.
@@ -31,10 +29,10 @@ def wait_until(look: Callable[[], T], within_s: float, *, every_s: float = 0.05)
 
 
 def wait_while(look: Callable[[], T], within_s: float, *, every_s: float = 0.05) -> T:
-    """Call `look` until its answer is false, and return that answer.
+    """Call `look` until its answer is false, and return it.
 
-    After `within_s` seconds, return the last answer, which is true. If `look` returns the reason
-    for waiting, the caller receives that reason.
+    After `within_s` seconds, return the last answer, which is true and may be the reason for
+    waiting.
     """
     began_s = time.monotonic()
     while (answer := look()) and time.monotonic() < began_s + within_s:

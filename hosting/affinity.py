@@ -55,7 +55,7 @@ def check(cpus: Sequence[int]) -> None:
     if missing:
         raise AffinityError(
             f"this process may not use CPU {cpu_lists.written(missing)} (not there, or not in its "
-            f"cpuset); allowed are {cpu_lists.written(usable)}"
+            f"cpuset); allowed: {cpu_lists.written(usable)}"
         )
 
 

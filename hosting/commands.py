@@ -19,7 +19,7 @@ def _shop(context: click.Context, option: click.Parameter, given: tuple[str, ...
     for text in given:
         numbers = [int(part) for part in text.split(":") if part.isascii() and part.isdigit()]
         if text.count(":") != 1 or len(numbers) != 2 or not all(0 < n < 65536 for n in numbers):
-            raise click.BadParameter(f"{text!r}: allowed are two ports, such as 8082:8083")
+            raise click.BadParameter(f"{text!r}: must be two ports, such as 8082:8083")
         pairs.append((numbers[0], numbers[1]))
     return pairs
 

@@ -66,7 +66,7 @@ class PlatformOptions:
         """
         if not 1 <= self.applications <= MOST_APPLICATIONS:
             raise HostingError(
-                f"applications: {self.applications}; allowed are 1 to {MOST_APPLICATIONS}"
+                f"applications: {self.applications}; allowed: 1 to {MOST_APPLICATIONS}"
             )
         if len(self.priorities) != self.applications:
             raise HostingError(
@@ -74,9 +74,9 @@ class PlatformOptions:
                 f"one priority for each application"
             )
         if not all(0 < priority < float("inf") for priority in self.priorities):
-            raise HostingError("priorities: allowed are numbers above 0")
+            raise HostingError("priorities: must be numbers above 0")
         if not 0.1 <= self.time_scale <= 1000:
-            raise HostingError(f"time_scale: {self.time_scale:g}; allowed are 0.1 to 1000")
+            raise HostingError(f"time_scale: {self.time_scale:g}; allowed: 0.1 to 1000")
         for field, kind in (
             ("provisioning", Provisioning),
             ("sharing", Sharing),
@@ -84,14 +84,14 @@ class PlatformOptions:
             ("profile", Profile),
         ):
             if (given := getattr(self, field)) not in get_args(kind):
-                raise HostingError(f"{field}: {given!r}; allowed are {', '.join(get_args(kind))}")
+                raise HostingError(f"{field}: {given!r}; allowed: {', '.join(get_args(kind))}")
         try:
             rsa_bits(self.key)
         except CertificateError as fault:
             raise HostingError(str(fault)) from None
         if missing := set(self.cpus) - cpus.usable():
             raise HostingError(
-                f"cpus: this machine has no CPU {cpus.written(missing)}; allowed are "
+                f"cpus: this machine has no CPU {cpus.written(missing)}; allowed: "
                 f"{cpus.written(cpus.usable())}"
             )
         if self.admission == "eac":
@@ -103,10 +103,10 @@ class PlatformOptions:
                         "paper seconds; `doorbuster profile-connections` measures it"
                     )
         if self.shop_threads is not None and not 1 <= self.shop_threads <= 100:
-            raise HostingError(f"shop_threads: {self.shop_threads}; allowed are 1 to 100")
+            raise HostingError(f"shop_threads: {self.shop_threads}; allowed: 1 to 100")
         last = 65536 - self.applications
         if self.port is not None and not 1 <= self.port <= last:
-            raise HostingError(f"port: {self.port}; allowed are 1 to {last}, the others follow")
+            raise HostingError(f"port: {self.port}; allowed: 1 to {last}, the others follow")
         if self.provisioning != "linux":
             self._check_room()
 

@@ -1,3 +1,1 @@
-"""The load generator: the pure model of sessions, the schema of attempts and the Locust
-customers.
-"""
+"""The load generator: the model of sessions, the schema of attempts and the Locust customers."""

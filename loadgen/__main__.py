@@ -1,4 +1,4 @@
-"""`python -m loadgen`: run customers headless, write httperf's session file, show the model."""
+"""`python -m loadgen`: run customers headless, write httperf's session file, or show the model."""
 
 import os
 import sys
@@ -32,9 +32,8 @@ def run(options: tuple[str, ...]) -> None:
     """Run customers without a web UI; OPTIONS are Locust's options and the options in
     docs/loadgen.md (try --help).
 
-    --plan FILE reads a JSON plan in place of options; --plan - reads it from standard input. Only
-    the progress lines (--progress json) go to standard output; all other output goes to standard
-    error.
+    --plan FILE reads a JSON plan in place of options; --plan - reads it from standard input.
+    Standard output gets only the progress lines (--progress json), standard error everything else.
     """
     command = [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE)]
     if "--worker" not in options:
@@ -50,7 +49,7 @@ def run(options: tuple[str, ...]) -> None:
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0))
 def wsesslog(host: str, sessions: int, seed: int) -> None:
     """Print a session file for httperf's --wsesslog, with URLs that exist in the shop."""
-    # Opens connections, so it brings gevent along; the other commands need none of it.
+    # Imported here, because only this command needs gevent.
     from loadgen.customers.browser import HostError
     from loadgen.wsesslog import ShopUnreadableError, session_file
 
@@ -62,7 +61,7 @@ def wsesslog(host: str, sessions: int, seed: int) -> None:
 
 
 @main.command()
-@click.option("--partly-open", is_flag=True, help="eDragon's model instead of LIFO-Pri's.")
+@click.option("--partly-open", is_flag=True, help="Show eDragon's model instead of LIFO-Pri's.")
 def describe(partly_open: bool) -> None:
     """Print tables with the numbers of the session model."""
     for line in describe_partly_open() if partly_open else describe_sessions():

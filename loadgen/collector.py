@@ -1,7 +1,4 @@
-"""The results of a run, collected from all its parts: measurements, metadata and files.
-
-The summary and the metadata of `attempts.parquet` have the same form for one process and for many.
-"""
+"""The results of a run, collected from all its processes: measurements, metadata and files."""
 
 import platform
 import time
@@ -31,15 +28,13 @@ class WorkerPart:
     name: str
     counts: dict[str, Any]
     done: bool = False
-    """True if the worker has ended its part or was stopped, so that all its measurements have
-    arrived.
-    """
+    """True if the worker has finished or was stopped, so that all its measurements have arrived."""
     lost: bool = False
 
 
 @dataclass(slots=True)
 class Collector:
-    """The attempts and counts of one run, kept by the index of the part."""
+    """The attempts and counts of one run, by the index of the part."""
 
     plan: LoadPlan
     host: str
@@ -51,9 +46,7 @@ class Collector:
 
     @classmethod
     def expecting(cls, plan: LoadPlan, host: str, names: Sequence[str]) -> "Collector":
-        """Make a collector with one part for each name; the names are in the order of the part
-        indexes.
-        """
+        """Create a collector with one part for each name, in the order of the part indexes."""
         parts = {}
         for index, name in enumerate(names):
             parts[index] = WorkerPart(name, _nothing_yet(plan, index, len(names)))
@@ -70,9 +63,7 @@ class Collector:
         counts: Mapping[str, Any],
         done: bool,
     ) -> None:
-        """Add new rows, in the form that `LoadRun.new_rows` returns, and the latest counts of one
-        part.
-        """
+        """Add a part's new rows, as `LoadRun.new_rows` returns them, and its latest counts."""
         part = self.parts[index]
         self.log.extend_columns(rows["attempts"])
         self.connections.extend_columns(rows["connections"])
@@ -80,8 +71,8 @@ class Collector:
         part.done = done
 
     def files(self) -> list[tuple[Path, RowLog]]:
-        """Return the files to write and their rows. The file of attempts comes last, so if it
-        exists, the other files exist too.
+        """Return the files to write and their rows. The file of attempts is last, so that its
+        existence means that the run is complete.
         """
         path = self.plan.attempts_file
         if path is None:
@@ -91,10 +82,9 @@ class Collector:
         return [(connections_file(path), self.connections), (path, self.log)]
 
     def remove_stale(self) -> None:
-        """Remove the connection file of an earlier run, because it does not belong to this run's
-        attempts.
+        """Remove the connection file of an earlier run.
 
-        If the file cannot be removed, it cannot be written either, and the error is reported then.
+        An error is ignored here, because writing the new file then reports it.
         """
         if self.plan.attempts_file is not None:
             with suppress(OSError):
@@ -156,9 +146,8 @@ class Collector:
         return found
 
     def _all_ended(self) -> bool:
-        """Return whether every planned session has ended.
-
-        A closed loop ends at a fixed time instead.
+        """Return whether every planned session has ended; a closed loop ends at a fixed time
+        instead.
         """
         counts = self.counts()
         return isinstance(self.plan.load, ClosedLoop) or counts["ended"] == counts["planned"]

@@ -1,7 +1,7 @@
-"""The default values of an experiment, which describe the papers' customers and servers.
+"""The default values of experiments, which describe the papers' customers and servers.
 
-Durations are paper seconds. The module imports nothing from the project, because experiment specs
-read it, too.
+Durations are paper seconds. Experiment specs read this module, too, so it imports nothing from the
+project.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ LIFO_PRI_THINK_TIMEOUT_MEAN_S: Final = 12.0
 LIFO_PRI_RETRY_PROBABILITY: Final = 0.4
 LIFO_PRI_MAX_RETRIES: Final = 5
 LIFO_PRI_THINK_TIME_MEAN_S: Final = 0.0
-"""The mean pause between pages, which is 0 because LIFO-Pri's customers do not pause."""
+"""The mean pause between pages, which is 0 for LIFO-Pri's customers."""
 LIFO_PRI_WORKERS: Final = 30
 LIFO_PRI_CPUS: Final = 1
 
@@ -33,8 +33,8 @@ SBAC_REJECTION_COST: Final = 1.0
 CONNECTION_SENTRY_MIX: Mapping[str, float] = MappingProxyType(
     {"home": 25, "browse": 1, "search": 17, "select": 3, "file": 54}
 )
-"""The shares of the request classes in percent, from Table 2 for 15 s with the sentry: 600, 33,
-409, 69 and 1278 of 2389 requests.
+"""The shares of the request classes in percent, from Table 2 for 15 s with the sentry (2389
+requests).
 """
 
 CONNECTION_SENTRY_PER_SET: Final = 9

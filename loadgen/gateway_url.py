@@ -1,6 +1,4 @@
-"""The address of the gateway, which is the customers' target unless `--host` names another
-address.
-"""
+"""The address of the gateway, to which customers connect unless `--host` names another address."""
 
 import os
 
@@ -10,13 +8,13 @@ from common.shared_settings import GatewayHost, GatewayPort
 
 
 class GatewayAddress(SettingsModel):
-    """The environment variables that set the gateway's address (docs/settings.md)."""
+    """The environment variables of the gateway's address (docs/settings.md)."""
 
     gateway_host: GatewayHost
     gateway_port: GatewayPort
 
 
 def gateway_url() -> str:
-    """Return the address of the gateway's pages, without TLS. Raises SettingsError."""
+    """Return the gateway's address without TLS. Raises SettingsError."""
     address = read(GatewayAddress, os.environ)
     return f"http://{hosts.authority(address.gateway_host or hosts.LOOPBACK, address.gateway_port)}"

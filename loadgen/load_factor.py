@@ -1,20 +1,17 @@
-"""The change of the load during a run, after which the same customers arrive earlier or later.
-
-The module contains the schedule's clock, the reader of the file with the factor, and the changes.
-"""
+"""The change of the load during a run, after which the same customers arrive earlier or later."""
 
 import math
 from pathlib import Path
 from typing import NamedTuple
 
 HIGHEST = 10.0
-"""The largest allowed factor; the smallest is 0, at which no session arrives."""
+"""The largest factor; the smallest is 0, at which no session arrives."""
 LOOK_EVERY_S = 0.2
 """The real seconds between two reads of the file."""
 
 
 class Change(NamedTuple):
-    """A change of the load: from `at_s` on the run's clock (paper seconds), sessions arrive at
+    """A change of the load: from `at_s` (run's clock, paper seconds) on, sessions arrive at
     `factor` times their rate.
     """
 
@@ -23,10 +20,10 @@ class Change(NamedTuple):
 
 
 class Pace:
-    """The relation between the run's clock and the schedule's clock. All times are paper seconds.
+    """The relation between the run's clock and the schedule's clock, which runs `factor` times as
+    fast. All times are paper seconds.
 
-    The schedule's clock runs `factor` times as fast as the run's clock. The same customers come; a
-    Poisson process remains one, with `factor` times its rate.
+    The customers are the same; a Poisson process remains one, with `factor` times its rate.
     """
 
     def __init__(self) -> None:
@@ -42,7 +39,7 @@ class Pace:
         self.changes.append(Change(now_s, factor))
 
     def due_s(self, schedule_s: float) -> float:
-        """Return the run's time at which the schedule's clock will show `schedule_s` if the factor
+        """Return the run's time at which the schedule's clock will show `schedule_s`, if the factor
         does not change.
         """
         ahead_s = schedule_s - self._schedule_s

@@ -1,10 +1,9 @@
 """Locust's entry point: `locust -f loadgen/locustfile.py`.
 
-The module connects Locust's events and classes with the run of this process. By itself, Locust
-keeps a given number of users; here, the arrival process starts each customer at its time,
-regardless of what the shop does (an open loop). Locust therefore starts only one `Arrivals` user
-per process. That user starts every customer as a separate Locust user. The web UI's number of users
-counts the customers in the shop and the arrival processes.
+Locust keeps a given number of users, but here, customers arrive at their times, regardless of what
+the shop does (an open loop). Locust therefore starts only one `Arrivals` user per process, which
+starts every customer as a separate Locust user. The web UI's number of users counts customers and
+arrival processes.
 """
 
 import logging
@@ -41,7 +40,7 @@ _roles: dict[int, Role] = {}
 
 
 def role_of(environment: Environment) -> Role:
-    """Return the role that belongs to the only Locust environment of this process."""
+    """Return the role of this process's only Locust environment."""
     return _roles.get(id(environment)) or Latecomer()
 
 
@@ -51,7 +50,7 @@ def _runner(environment: Environment) -> Runner:
 
 
 def _host(environment: Environment) -> str:
-    return environment.host or gateway_url()  # the web UI empties it with its field
+    return environment.host or gateway_url()  # None when the web UI's field is empty
 
 
 def _options(environment: Environment) -> Namespace:
@@ -61,7 +60,7 @@ def _options(environment: Environment) -> Namespace:
 
 
 class Customer(User):
-    """A Locust user that plays one session and ends."""
+    """A Locust user that plays one session."""
 
     def __init__(self, environment: Environment, play: Callable[[], object] | None = None) -> None:
         super().__init__(environment)
@@ -94,9 +93,8 @@ class Arrivals(User):
 
 
 class UntilTheLastSessionEnds(LoadTestShape):
-    """The load shape, through which Locust learns when the run has ended.
-
-    The arrivals decide the number of users.
+    """The load shape, which shows Locust when the run has ended; the arrivals decide the number of
+    users.
     """
 
     def tick(self) -> tuple[int, float] | None:
@@ -105,7 +103,9 @@ class UntilTheLastSessionEnds(LoadTestShape):
 
 
 class OneArrivalProcessEach(UsersDispatcher):
-    """A dispatcher that starts one `Arrivals` user per process and leaves the customers alone."""
+    """A dispatcher that starts one `Arrivals` user per process and does not control the
+    customers.
+    """
 
     def __init__(self, worker_nodes: Iterable[WorkerNode], user_classes: list[type[User]]) -> None:
         self._nodes = list(worker_nodes)
@@ -180,7 +180,7 @@ def _started(environment: Environment, **_: object) -> None:
             plan = plan_of_master(role.given)
             address = ShopAddress.from_url(_host(environment), plan.authority)
         except (OptionError, HostError) as error:
-            role.cannot_start(str(error))  # a file that the master has may be missing here
+            role.cannot_start(str(error))  # a file of the master may be missing here
             return
     else:
         plan, address = _checked(vars(_options(environment)), _host(environment))
@@ -204,16 +204,15 @@ def _stopped(environment: Environment, **_: object) -> None:
 @events.quitting.add_listener
 def _quitting(environment: Environment, **_: object) -> None:
     if isinstance(environment.runner, WorkerRunner):
-        # Locust's worker sends its goodbye when it quits; its last report must come before that.
+        # Locust's worker signs off when it quits, and its last report must come first.
         environment.runner.stop()
 
 
 def _interrupt_the_main_greenlet_alone(environment: Environment) -> None:
-    """Make Ctrl-C end the run in the greenlet where Locust expects it.
+    """Make Ctrl-C end the run in the greenlet that Locust expects.
 
-    Python raises KeyboardInterrupt in the greenlet that happens to run, which may be a customer's.
-    In a headless run with a shape, Locust handles SIGTERM only after the run, so SIGTERM gets the
-    same handler.
+    Python raises KeyboardInterrupt in the running greenlet, which may be a customer's. SIGTERM gets
+    the same handler, because in a headless run with a shape, Locust handles it only after the run.
     """
     hub = gevent.get_hub()
     options, runner = _options(environment), _runner(environment)
@@ -221,7 +220,8 @@ def _interrupt_the_main_greenlet_alone(environment: Environment) -> None:
     def interrupt() -> None:
         waits_for_workers = isinstance(runner, MasterRunner) and runner.shape_greenlet is None
         if options.headless and waits_for_workers:
-            runner.quit()  # Locust would leave the workers that did come, and end with a traceback
+            # Locust would end with a traceback, without stopping the workers that have joined
+            runner.quit()
             hub.handle_system_error(SystemExit, SystemExit(_INTERRUPTED))
         else:
             hub.handle_system_error(KeyboardInterrupt, KeyboardInterrupt())
@@ -237,7 +237,7 @@ def _checked(given: Mapping[str, object], host: str) -> tuple[LoadPlan, ShopAddr
 
 
 def _refuse_bad_starts(app: Flask, environment: Environment) -> None:
-    """Make the start button of the web UI show the same error line as the command line."""
+    """Make the web UI's start button show the same error line as the command line."""
 
     @app.before_request
     def _look_at_start() -> Response | None:
@@ -265,8 +265,8 @@ def _spawner(environment: Environment) -> Callable[[Callable[[], object]], None]
 def _reporter(
     environment: Environment, plan: LoadPlan
 ) -> Callable[[Attempt, PageRequest, Fetched], None]:
-    """Return a function that adds attempts to Locust's statistics, by page type, in real
-    milliseconds, and with outcomes as failures.
+    """Return a function that adds attempts to Locust's statistics: page types, real milliseconds,
+    and outcomes as failures.
     """
     fire = environment.events.request.fire
 

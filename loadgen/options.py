@@ -1,7 +1,7 @@
-"""The load generator's options, which can be set by arguments, variables and Locust's web UI.
+"""The load generator's options, set by arguments, variables or Locust's web UI.
 
-The value of an option always arrives as text. `plan_of` converts the values to a LoadPlan, or
-raises a one-line error that names the option.
+The value of an option is text. `plan_of` converts the values to a LoadPlan, or raises a one-line
+error that names the option.
 """
 
 import json
@@ -23,7 +23,7 @@ _NOT_IN_WEB_UI = ("authority", "load-factor-file", "start-file", "attempts-file"
 
 
 class OptionError(ValueError):
-    """The error for an invalid option, whose message is one line with the option and the allowed
+    """The error for an invalid option; the message is one line with the option and the allowed
     values.
     """
 
@@ -44,9 +44,7 @@ def _path(given: str) -> Path | None:
 def _number(
     *, above: float | None = None, at_least: float = 0, finite: bool = True, per: float = 1
 ) -> Reader:
-    """Return a function that reads a number, checks it against these bounds and divides it by
-    `per`.
-    """
+    """Return a function that reads a number within these bounds and divides it by `per`."""
     bound = f"of at least {at_least:g}" if above is None else f"above {above:g}"
 
     def read(given: str) -> float:
@@ -76,7 +74,7 @@ def _whole(at_least: int) -> Reader:
 
 
 def _flag(given: str) -> bool:
-    # As Locust's command line, environment and web UI write flags.
+    # The spellings of flags in Locust's command line, environment and web UI.
     if given.lower() in ("true", "yes", "on", "1"):
         return True
     if given.lower() in ("false", "no", "off", "0", ""):
@@ -85,8 +83,8 @@ def _flag(given: str) -> bool:
 
 
 def _listed(given: str, words: int, what: str) -> list[tuple[Any, ...]]:
-    """Read entries such as `home:25`, each with `words` words and then numbers; errors show
-    `what`.
+    """Read entries such as `home:25`, each of which consists of `words` words and then numbers;
+    errors show `what`.
     """
     form = what.partition("give ")[2].partition(",")[0]
     found = []
@@ -131,21 +129,19 @@ def _mixture(given: str) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option `--name`, with its default as text and the field of the plan that it sets."""
+    """An option `--name`, with its default as text and the plan's field that it sets."""
 
     name: str
     metavar: str
     default: str
-    """The name of the option's value in the help text, or empty if the option takes no value."""
+    """The name of the value in the help text; empty if the option takes no value."""
     read: Reader
     meaning: str
     field: str = ""
-    """The field of the plan that the option sets; if empty, it is the option's name with
-    underscores.
-    """
+    """The plan's field that the option sets; if empty, the option's name with underscores."""
     model: str = ""
-    """The model to which the option belongs: `sessions`, `clients` or `partly-open`; if empty, it
-    belongs to all models.
+    """The option's model: `sessions`, `clients` or `partly-open`; empty if it belongs to all
+    models.
     """
 
     @property
@@ -162,9 +158,7 @@ class Option:
 
     @property
     def in_web_ui(self) -> bool:
-        """Whether Locust's web UI may set the option, which is False for files, accounts and
-        output.
-        """
+        """Whether Locust's web UI may set the option; False for files, accounts and output."""
         return self.name not in _NOT_IN_WEB_UI
 
     @property
@@ -173,7 +167,7 @@ class Option:
 
 
 def _of(model: str, place: str, *options: Option) -> tuple[Option, ...]:
-    """Return the options of one model; the fields that they set are below `place` in the plan."""
+    """Return the options of one model, whose fields are below `place` in the plan."""
     return tuple(
         replace(one, model=model, field=f"{place}.{one.field or one.dest}") for one in options
     )
@@ -192,10 +186,10 @@ OPTIONS: tuple[Option, ...] = (
         Option("capacity-rps", "RPS", "5.6", _positive,
             "requests per paper second at ρ = 1, for --rho"),
         Option("load-schedule", "S:RHO,…", "", _loads,
-            "loads in sequence, instead of --rho and --sessions; e.g. 50:1.0,50:1.5 is 50 paper s "
-            "at ρ = 1, then 50 paper s at ρ = 1.5", field="schedule"),
+            "loads one after another, instead of --rho and --sessions; e.g. 50:1.0,50:1.5 means 50 "
+            "paper s at ρ = 1, then 50 paper s at ρ = 1.5", field="schedule"),
         Option("sessions", "N", "", _whole(1),
-            "number of sessions, for all workers together; 1000 if no other option ends arrivals",
+            "number of sessions of all workers together; 1000 if no other option ends arrivals",
             field="count")),
     Option("arrivals-until-s", "S", "", _positive,
         "time for which sessions arrive or clients send requests, paper s; instead of --sessions",
@@ -214,30 +208,31 @@ OPTIONS: tuple[Option, ...] = (
         Option("think-time-mean-s", "S", "0", _zero_or_more,
             "mean of the exponential pause between pages, paper s"),
         Option("walks", "quota|chance", "quota", str,
-            "quota: walks from a session file that repeats; chance: independent walks"),
+            "quota: walks from a repeated session file; chance: independent walks"),
         Option("file-sessions", "N", "1000", _whole(1), "number of walks in the session file")),
     *_of("sessions", "load.model.lengths",
         Option("session-length-mean", "N", "", _positive,
-            "mean number of requests in SBAC's sessions, which request Br-1, then Br-2 and Br-4 "
-            "in turn",
+            "mean number of requests in SBAC's sessions, which request Br-1, then alternately "
+            "Br-2 and Br-4",
             field="mean"),
         Option("session-length-kind", "geometric|exponential", "geometric", str,
-            "distribution of session lengths; an exponential length is rounded, to at least 1",
+            "distribution of session lengths; an exponential length is rounded to a whole "
+            "number, at least 1",
             field="kind"),
         Option("session-mixture", "NAME:SHARE:MEAN,…", "", _mixture,
             "classes of sessions, instead of --session-length-mean: name, share and mean length, "
             "e.g. sales:0.183:73.6,non-sales:0.817:28.2", field="mixture")),
     *_of("sessions", "load",
         Option("closed-loop-customers", "N", "0", _whole(0),
-            "capacity measurement by N customers who never leave and play one session after "
-            "another; 0: open loop", field="customers"),
+            "number of customers in a capacity measurement, who never leave and play one session "
+            "after another; 0: open loop", field="customers"),
         Option("closed-loop-duration", "S", "120", _positive,
             "duration of the measurement, paper s", field="duration_s"),
         Option("closed-loop-warm-up", "S", "30", _zero_or_more,
-            "time before the measurement, which is not counted, paper s", field="warm_up_s")),
+            "time before the measurement begins, paper s", field="warm_up_s")),
     Option("clients-per-set", "N", "", _whole(1),
-        "instead of sessions, the Connection Sentry's closed loop: N clients that never leave and "
-        "N clients that do, for --arrivals-until-s", field="load.model.per_set"),
+        "the Connection Sentry's closed loop instead of sessions: N clients that never leave and N "
+        "clients that leave, for --arrivals-until-s", field="load.model.per_set"),
     *_of("clients", "load.model",
         Option("patience-max-s", "S", "7.5", _positive,
             "maximum patience of clients that leave, paper s; the patience is uniform between 0 "
@@ -257,11 +252,12 @@ OPTIONS: tuple[Option, ...] = (
         field="load.kind"),
     *_of("partly-open", "load",
         Option("sessions-schedule", "S:RATE,…", "", _rates,
-            "rates of new sessions per paper second, each from paper second S on, e.g. "
-            "0:3.5,600:0.75; until --arrivals-until-s, or a last rate of 0", field="steps"),
+            "rates of new sessions per paper second, each with the paper second from which it "
+            "holds, e.g. 0:3.5,600:0.75; until --arrivals-until-s, or a last rate of 0",
+            field="steps"),
         Option("stop-s", "S", "", _positive,
-            "paper second at which sessions under way are cut off; by default, the run waits for "
-            "them")),
+            "paper second at which sessions in progress are cut off; by default, the run waits "
+            "for their end")),
     *_of("partly-open", "load.model",
         Option("interactions-mean", "N", "50", _number(at_least=1),
             "mean number of interactions in a session"),
@@ -274,30 +270,31 @@ OPTIONS: tuple[Option, ...] = (
             "longest wait for a reply, including the handshake, paper s; inf means no limit",
             field="timeout_s"),
         Option("reconnects", "N", "1", _whole(0),
-            "maximum number of times that a request is repeated after timeouts, each time over a "
-            "new connection"),
+            "maximum number of repetitions of a request after timeouts, each over a new "
+            "connection"),
         Option("images-mean", "N", "1.4", _zero_or_more,
             "mean number of images fetched after each page"),
         Option("transactions-ratio", "RATIO", "0.15", _zero_or_more,
             "share of transaction pages among the interactions of an endless session, 0 to 4/7")),
     Option("authority", "PATH", "", _path,
-        "PEM file with the certificates to trust over https; by default, those that the system "
-        "trusts"),
+        "PEM file with the trusted certificates for https; by default, the certificates that "
+        "the system trusts"),
     Option("load-factor-file", "PATH", "", _path,
-        "file that is read repeatedly while sessions arrive; it holds a number, 0 to 10, by which "
-        "their rate is multiplied from that reading on"),
+        "file with a factor for the arrival rate, 0 to 10; it is read repeatedly while sessions "
+        "arrive"),
     Option("start-file", "PATH", "", _path,
-        "file that must exist before the run begins, so that several generators begin together"),
+        "file that must exist before the run begins, so that several load generators can begin "
+        "together"),
     Option("late-tolerance-ms", "MS", "50", _number(above=0, per=1000),
         "lag above which an attempt counts as behind schedule, real ms", field="late_tolerance_s"),
     Option("attempts-file", "PATH", "attempts.parquet", _path,
-        "file in which every attempt is logged; if empty, no file is written"),
+        "file for the log of all attempts; if empty, no file is written"),
     Option("account", "FORMAT", "customer-%04d", str, "format of the names of the shop's accounts"),
     Option("account-password", "WORD", "doorbuster-2005", str, "the password of these accounts"),
     Option("progress", "none|json", "none", str,
         "json: one line of progress per second on standard output"),
     Option("plan", "FILE", "", _path,
-        "JSON file with all these values (a LoadPlan), instead of other options; - stands for "
+        "JSON file with all these values (a LoadPlan), instead of other options; - means "
         "standard input"),
 )
 # fmt: on
@@ -307,14 +304,14 @@ OPTIONS: tuple[Option, ...] = (
 
 _CHOSEN_BY = {"clients": "--clients-per-set", "partly-open": "--partly-open"}
 _INSTEAD = {
-    "clients": "clients come in a closed loop; leave out this option or --clients-per-set",
-    "partly-open": "--partly-open has other sessions; leave out this option or --partly-open",
+    "clients": "clients form a closed loop; omit this option or --clients-per-set",
+    "partly-open": "--partly-open uses other sessions; omit this option or --partly-open",
 }
 
 
 def plan_of(given: Mapping[str, object]) -> LoadPlan:
     """Return the plan that `given` describes; its keys are values of `Option.dest`, and missing
-    options have their defaults. Raises OptionError, which names the option, if a value is invalid.
+    options have their defaults. If a value is invalid, raise OptionError, which names the option.
     """
     text = {option.dest: str(given.get(option.dest, option.default)).strip() for option in OPTIONS}
     if text["plan"]:
@@ -342,7 +339,7 @@ def plan_of_master(plain: Mapping[str, Any]) -> LoadPlan:
 
 
 def _playable(plain: Any, model: str) -> LoadPlan:
-    """Return the plan; an error names the option in `model` that sets the field, or else the field
+    """Return the plan; an error names the option in `model` that sets the field, or the field
     itself.
     """
     try:
@@ -362,26 +359,24 @@ def _playable(plain: Any, model: str) -> LoadPlan:
 def _plan_in_file(text: Mapping[str, str]) -> LoadPlan:
     for option in OPTIONS:
         if option.name != "plan" and _is_given(text, option):
-            raise OptionError(
-                option.flag, "--plan sets all values; leave out this option or --plan"
-            )
+            raise OptionError(option.flag, "--plan sets all values; omit this option or --plan")
     try:
         plain = json.loads(_content(text["plan"]))
     except OSError as error:
         raise OptionError("--plan", f"{text['plan']}: {error.strerror or error}") from None
     except ValueError as error:
-        raise OptionError("--plan", f"{text['plan']} is no JSON: {error}") from None
+        raise OptionError("--plan", f"{text['plan']} is not JSON: {error}") from None
     return _playable(plain, "")
 
 
 @cache
 def _content(name: str) -> str:
-    """Return the content of the file as it was when it was first read."""
+    """Return the content of the file at its first reading."""
     return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
 
 
 def _read(option: Option, text: Mapping[str, str]) -> Any:
-    """Return the option's value, or None if it has none."""
+    """Return the option's value, or None."""
     given = text[option.dest]
     if not given and not option.default:
         return None
@@ -392,7 +387,7 @@ def _read(option: Option, text: Mapping[str, str]) -> Any:
 
 
 def _chosen_model(text: Mapping[str, str]) -> str:
-    """Return the model that the options choose. Raises OptionError for options of other models."""
+    """Return the chosen model. Raises OptionError for options of other models."""
     is_partly_open = any(_read(option, text) for option in OPTIONS if option.is_flag)
     model = "clients" if text["clients_per_set"] else "sessions"
     both = "give either --partly-open or --clients-per-set, not both"
@@ -401,9 +396,10 @@ def _chosen_model(text: Mapping[str, str]) -> str:
         model = "partly-open"
     for option in OPTIONS:
         if option.model and option.model != model and _is_given(text, option):
-            # An option of another special model has no effect; one of sessions contradicts.
+            # An option of another special model has no effect; an option of sessions is a
+            # contradiction.
             chosen_by = _CHOSEN_BY.get(option.model)
-            message = f"says nothing without {chosen_by}" if chosen_by else _INSTEAD[model]
+            message = f"has no effect without {chosen_by}" if chosen_by else _INSTEAD[model]
             raise OptionError(option.flag, message)
     return model
 
@@ -420,9 +416,6 @@ def _is_given(text: Mapping[str, str], option: Option) -> bool:
 
 
 def _refuse(*checks: tuple[bool, str, str]) -> None:
-    """Raise OptionError for the first entry (condition, option, message) whose condition is
-    true.
-    """
     for is_wrong, flag, message in checks:
         if is_wrong:
             raise OptionError(flag, message)
@@ -438,16 +431,16 @@ def _sessions(load: dict[str, Any]) -> None:
         (len(lengths) > 2, "--session-mixture",
             "give either --session-length-mean or --session-mixture, not both"),
         (has_lengths and model["walks"] == "chance", "--walks",
-            "sessions of given lengths walk no chain; leave --walks out"),
+            "sessions of given lengths do not use the chain; omit --walks"),
         (not has_lengths and kind != "geometric", "--session-length-kind",
             f"{kind!r} has no effect without --session-length-mean or --session-mixture"),
         (bool(other), other, f"give either {end} or {other}; each ends the arrivals"),
         ("rho" in load and "session_rate" in load, "--rho",
             "give either --rho or --session-rate, not both"),
         ("schedule" in load and load.pop("rho", 1) != 1, "--rho",
-            "--load-schedule sets the loads; leave --rho out, or give 1"),
+            "--load-schedule sets the loads; omit --rho, or give 1"),
         (load["customers"] > 0 and end not in ("", "--sessions"), end,
-            "a closed loop has no arrivals; leave it out"),
+            "a closed loop has no arrivals; omit this option"),
     )  # fmt: skip
     if has_lengths:
         model["lengths"] = lengths

@@ -1,7 +1,7 @@
 """The plan of a load generator as plain values: the kind, number and times of its customers.
 
 The lab sends a plan as JSON, a Locust master sends it to its workers, and the options of the
-command line and the web UI are converted to a plan. Durations are paper seconds.
+command line and the web UI are converted to it. Durations are paper seconds.
 """
 
 import math
@@ -29,12 +29,14 @@ from loadgen.workload.refusals import SessionModelError
 from loadgen.workload.sessions import Customers, Schedule, Segment, SessionModel
 
 CAPACITY_RPS = 5.6
-"""The capacity in requests per paper second, which ρ = 1 uses fully (LIFO-Pri, section 3.2.2)."""
+"""The capacity in requests per paper second, which the load ρ = 1 uses fully (LIFO-Pri, section
+3.2.2).
+"""
 RHO = 0.85
 SESSIONS = 1000
 """The default offered load, and the default number of sessions."""
 MOST_SESSIONS = 10_000_000
-"""The maximum number of sessions in a plan; to count more sessions would take minutes."""
+"""The maximum number of sessions in a plan."""
 
 
 class PlanError(ValueError):
@@ -50,15 +52,13 @@ class PlanError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the sessions: the sessions whose number, divided by `x2`, leaves the remainder
-    `x1`.
-    """
+    """A part of the sessions: those whose number modulo `of` is `index`."""
 
     index: int = 0
     of: int = 1
 
     def count(self, total: int) -> int:
-        """Return the number of sessions (or customers), out of `total`, that are in this part."""
+        """Return how many of `total` sessions (or customers) are in this part."""
         return len(range(self.index, total, self.of))
 
 
@@ -68,7 +68,7 @@ _M = TypeVar("_M", SessionModel, ClientModel, PartlyOpenModel)
 
 
 def _reader(kind: type[_M]) -> Callable[[Any], _M]:
-    """Return a function that makes a model from JSON; missing parameters have their defaults."""
+    """Return a function that creates a model from JSON; missing parameters have their defaults."""
     defaults = {entry.name: entry.default for entry in fields(kind)}
     names = {"transitions" if name == "chain" else name for name in defaults}
 
@@ -154,9 +154,7 @@ class _Values(BaseModel):
 
 
 def _plan_error(faults: ValidationError) -> PlanError:
-    """Return the first fault as a PlanError, which names the field without pydantic's unions and
-    models.
-    """
+    """Return the first fault as a PlanError, with the field's name in the plan."""
     first = faults.errors()[0]
     place = [str(part) for part in first["loc"] if part not in _KINDS]
     cause = first.get("ctx", {}).get("error")
@@ -173,7 +171,7 @@ def _plan_error(faults: ValidationError) -> PlanError:
 
 
 class Load(Protocol):
-    """The customers of a plan, of any kind."""
+    """The customers of a plan."""
 
     @property
     def arrivals_until_s(self) -> float | None: ...
@@ -183,15 +181,15 @@ class Load(Protocol):
         ...
 
     def facts(self, planned: int) -> dict[str, Any]:
-        """Return the metadata of these customers, ready for JSON."""
+        """Return the metadata of the customers, ready for JSON."""
         ...
 
 
 class Sessions(_Values):
     """Sessions of LIFO-Pri's or SBAC's model, in an open loop.
 
-    Exactly one of `count`, `until_s` and `schedule` ends the arrivals. The load is set by `rho` or
-    `session_rate`. With a schedule, which has its own loads, `session_rate` is the rate at ρ = 1.
+    Exactly one of `count`, `until_s` and `schedule` ends the arrivals. `rho` or `session_rate` sets
+    the load. With a schedule, `session_rate` is the rate at ρ = 1.
     """
 
     kind: Literal["sessions"] = "sessions"
@@ -210,7 +208,7 @@ class Sessions(_Values):
             raise PlanError("count", f"give exactly one of {', '.join(ends)}")
         if self.schedule is not None:
             if self.rho is not None:
-                raise PlanError("rho", "the schedule has the loads; leave rho out")
+                raise PlanError("rho", "the schedule sets the loads; omit rho")
         elif (self.rho is None) == (self.session_rate is None):
             raise PlanError("rho", "give either rho or session_rate")
         return self
@@ -222,9 +220,7 @@ class Sessions(_Values):
 
     @property
     def rate(self) -> float:
-        """The rate of arrivals in sessions per paper second; with a schedule, it is the rate at ρ =
-        1.
-        """
+        """The rate of arrivals in sessions per paper second; with a schedule, at ρ = 1."""
         return self.session_rate or self.model.session_rate(self.rho or 1.0, self.capacity_rps)
 
     def customers(self, seed: int) -> Customers:
@@ -232,7 +228,7 @@ class Sessions(_Values):
         return Customers(self.model, seed, self.rate, self.schedule)
 
     def planned(self, seed: int) -> int:
-        """Return the number of sessions that arrive. Raises PlanError if it is 0 or too large."""
+        """Return the number of arriving sessions. Raises PlanError if it is 0 or too large."""
         if self.count is not None:
             return self.count
         customers = self.customers(seed)
@@ -256,9 +252,10 @@ class Sessions(_Values):
 
 
 class ClosedLoop(_Values):
-    """A capacity measurement: customers who never leave or pause play one session after another.
+    """A capacity measurement, in which customers who never leave or pause play one session after
+    another.
 
-    It has two phases, `warm_up_s` and `duration_s`, of which only the second counts.
+    Only the second of its phases, `warm_up_s` and `duration_s`, counts.
     """
 
     kind: Literal["closed-loop"] = "closed-loop"
@@ -271,11 +268,11 @@ class ClosedLoop(_Values):
 
     @property
     def arrivals_until_s(self) -> None:
-        """The end of arrivals, which is None because no session arrives."""
+        """None, because no session arrives."""
         return None
 
     def sessions(self) -> Sessions:
-        """Return the sessions that the customers play, whose arrival rate has no effect."""
+        """Return the sessions that the customers play; their arrival rate has no effect."""
         return Sessions(model=self.model, rho=RHO, count=SESSIONS)
 
     def planned(self, seed: int) -> int:
@@ -308,7 +305,7 @@ class ClientLoop(_Values):
         return self.until_s
 
     def planned(self, seed: int) -> int:
-        """Return the number of clients in both sets together."""
+        """Return the number of clients in both sets."""
         return 2 * self.model.per_set
 
     def facts(self, planned: int) -> dict[str, Any]:
@@ -317,8 +314,8 @@ class ClientLoop(_Values):
 
 
 class PartlyOpen(_Values):
-    """Sessions of eDragon's model. New sessions arrive at the rates of `steps`; sessions under way
-    are cut off at `stop_s`.
+    """Sessions of eDragon's model, which arrive at the rates of `steps` and are cut off at
+    `stop_s`.
 
     Arrivals end at `until_s`, or at the last step if its rate is 0. Without `stop_s`, the run waits
     for every session to end.
@@ -335,7 +332,7 @@ class PartlyOpen(_Values):
         end_s = self.arrivals_until_s
         if self.stop_s is not None and self.stop_s < end_s:
             raise PlanError(
-                "stop_s", f"{self.stop_s:g} is before arrivals end; give {end_s:g} or more"
+                "stop_s", f"{self.stop_s:g} is before the end of arrivals; give {end_s:g} or more"
             )
         return self
 
@@ -361,7 +358,7 @@ class PartlyOpen(_Values):
         return self.schedule.duration_s
 
     def planned(self, seed: int) -> int:
-        """Return the number of sessions that arrive. Raises PlanError if it is 0 or too large."""
+        """Return the number of arriving sessions. Raises PlanError if it is 0 or too large."""
         arrivals = Partly(self.model, seed).arrivals
         expected = self.schedule.expected_sessions(1.0)
         return _counted("load.steps", expected, lambda: arrivals(self.schedule))
@@ -379,11 +376,11 @@ class PartlyOpen(_Values):
 def _counted(field: str, expected: float, arrivals: Callable[[], Iterable[float]]) -> int:
     if expected > MOST_SESSIONS:
         raise PlanError(
-            field, f"about {expected:.3g} sessions; at most {MOST_SESSIONS} are planned"
+            field, f"would plan about {expected:.3g} sessions; at most {MOST_SESSIONS} are planned"
         )
     found = sum(1 for _ in arrivals())
     if not found:
-        raise PlanError(field, "no session arrives in so short a time; give a longer time")
+        raise PlanError(field, "no session arrives in this time; give a longer time")
     return found
 
 
@@ -400,17 +397,15 @@ class LoadPlan(_Values):
     time_scale: _Positive = 10.0
     """Paper seconds per real second."""
     authority: Path | None = None
-    """A PEM file with the certificates to trust over https, or None for the certificates that the
+    """A PEM file with the trusted certificates for https, or None for the certificates that the
     system trusts.
     """
     load_factor_file: Path | None = None
-    """A file with a factor for the arrival rate; the run reads it repeatedly while sessions
-    arrive.
-    """
+    """A file with a factor for the arrival rate, which is read repeatedly while sessions arrive."""
     start_file: Path | None = None
-    """A file that must exist before the run begins, or None to begin at once."""
+    """A file that must exist before the run begins, or None."""
     late_tolerance_s: _Positive = 0.05
-    """An attempt that starts more than this many real seconds late counts as late."""
+    """The lag, in real seconds, above which an attempt counts as late."""
     attempts_file: Path | None = None
     account: str = "customer-%04d"
     account_password: str = "doorbuster-2005"
@@ -425,12 +420,12 @@ class LoadPlan(_Values):
                 "account", f"{self.account!r} has no placeholder for a number, such as %04d"
             ) from None
         if self.load_factor_file and isinstance(self.load, ClosedLoop | ClientLoop):
-            raise PlanError("load_factor_file", "a closed loop has no arrivals; leave it out")
+            raise PlanError("load_factor_file", "a closed loop has no arrivals; omit this value")
         return self
 
     @classmethod
     def of_json(cls, plain: Any) -> "LoadPlan":
-        """Return the plan that `as_json` described. Raises PlanError."""
+        """Return the plan that `as_json` wrote. Raises PlanError."""
         if not isinstance(plain, Mapping):
             raise PlanError("", "a plan must be a JSON object")
         return cls(**plain)
@@ -445,8 +440,8 @@ class LoadPlan(_Values):
 
     @cached_property
     def planned(self) -> int:
-        """The number of sessions in all parts together; in a closed loop, the number of customers
-        or clients.
+        """The number of sessions, or in a closed loop of customers or clients, in all parts
+        together.
         """
         return self.load.planned(self.seed)
 
@@ -455,8 +450,9 @@ class LoadPlan(_Values):
         return self.load.facts(self.planned)
 
     def require_playable(self) -> None:
-        """Raise PlanError if the plan has no customers, or if a file of the plan cannot be used
-        here."""
+        """Raise PlanError if the plan has no customers, or if one of its files cannot
+        be used here.
+        """
         _ = self.planned
         if self.authority and not self.authority.is_file():
             raise PlanError("authority", f"there is no file {self.authority}")

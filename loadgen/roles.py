@@ -1,7 +1,7 @@
 """The three roles that a process can have in a run: single process, worker or master.
 
-A role decides which sessions the process starts, how the rows of the workers reach the file, and
-how a run ends: by itself, with the stop button, with Ctrl-C, or because a worker is lost.
+A role decides which sessions the process starts, how the workers' rows reach the file, and how a
+run ends: by itself, with the stop button or Ctrl-C, or because a worker is lost.
 """
 
 import json
@@ -40,7 +40,7 @@ class Role(Protocol):
         ...
 
     def play(self, stop_customers: Callable[[], None]) -> None:
-        """Play this process's part in the calling greenlet."""
+        """Play this process's part of the run in the calling greenlet."""
         ...
 
     def over(self) -> bool:
@@ -57,7 +57,7 @@ class Role(Protocol):
 
 
 class Latecomer:
-    """The error for a worker without a part, because it joined during a run."""
+    """The error for a worker that joined during a run, and therefore has no part."""
 
     given: Mapping[str, Any] | None = None
 
@@ -127,14 +127,14 @@ class Alone:
     def _report_for_ever(self) -> None:
         while True:
             gevent.sleep(REPORT_EVERY_S)
-            if self._collector is not None:  # None when killed in this turn
+            if self._collector is not None:  # None if killed in this turn
                 self._collect(done=False)
                 show_progress(self._collector)
 
 
 class Worker:
-    """The role of a worker, which plays the part that the master gives it, and reports rows and
-    counts every second.
+    """The role of a worker, which plays the master's part and reports rows and counts
+    every second.
     """
 
     def __init__(self, environment: Environment) -> None:
@@ -142,9 +142,7 @@ class Worker:
         self._runner = environment.runner
         self._part = Part()
         self.given: Mapping[str, Any] | None = None
-        """The plan of the next run, which the master sent, or None if this worker has no part in
-        it.
-        """
+        """The plan of the next run from the master, or None if this worker has no part in it."""
         self._run: LoadRun | None = None
         self._reporter: gevent.Greenlet[[], None] | None = None
         self._runner.register_message(PART_MESSAGE, self._given_part)
@@ -164,8 +162,8 @@ class Worker:
 
     def play(self, stop_customers: Callable[[], None]) -> None:
         if self._run is None or self._run.clock is not None:
-            # Locust asks for arrivals again in every process when a worker joins or leaves, also in
-            # one that has finished its part. A run is played once.
+            # When a worker joins or leaves, Locust starts arrivals again in every process, even if
+            # it has finished its part; but a run is played once.
             return
         self._run.await_start()
         self._run.play(stop_customers)
@@ -175,9 +173,7 @@ class Worker:
         return False  # the master decides
 
     def stopping(self) -> None:
-        """End the reports only after the customers have ended, so that the last report is
-        complete.
-        """
+        """End the reports after the customers have ended, so that the last report is complete."""
         if self._reporter is not None:
             self._reporter.kill(block=False)
             self._reporter = None
@@ -215,7 +211,7 @@ class Worker:
 
 
 class Master:
-    """The role of the master, which gives out parts, collects reports and writes the files."""
+    """The role of the master, which distributes parts, collects reports and writes the files."""
 
     def __init__(self, environment: Environment) -> None:
         assert isinstance(environment.runner, MasterRunner)
@@ -226,8 +222,7 @@ class Master:
         self._runner.register_message(REPORT_MESSAGE, self._reported)
 
     def started(self, plan: LoadPlan, host: str, make_run: MakeRun) -> None:
-        # Worker indexes are the order of joining. They stay when workers leave; the parts have no
-        # gaps.
+        # Workers keep their indexes when others leave, but parts must be numbered without gaps.
         names = sorted(
             (client.id for client in self._runner.clients.ready), key=self._runner.get_worker_index
         )
@@ -239,7 +234,7 @@ class Master:
         self._reporter = gevent.spawn(self._report_for_ever)
 
     def play(self, stop_customers: Callable[[], None]) -> None:
-        raise AssertionError("a master plays no sessions")
+        raise AssertionError("a master does not play sessions")
 
     def over(self) -> bool:
         if self._collector is None:
@@ -251,14 +246,14 @@ class Master:
         collector = self._collector
         if collector is None:
             return
-        # Locust stops a run whose last worker is gone, maybe before `over` has noticed it.
+        # Locust stops a run whose last worker is gone, perhaps before `over` notices it.
         self._notice_lost_workers()
         if collector.settled():
             return
         collector.interrupted = True
         self._runner.send_message(STOP_MESSAGE)
-        # Not `common.waiting`: other greenlets must run meanwhile.
-        # False ends the wait without an error; the types of gevent leave it out.
+        # Not `common.waiting`, because other greenlets must run. False ends the wait without an
+        # error; gevent's types do not know this.
         with gevent.Timeout(_LAST_REPORTS_WITHIN_S, False):  # type: ignore[arg-type]
             while not collector.settled():
                 gevent.sleep(0.02)
@@ -282,7 +277,7 @@ class Master:
             part.lost = True
             logger.error("worker %s cannot start: %s", part.name, data["cannot_start"])
             return
-        # A worker that the master stopped has reported everything. A worker that stops by itself
+        # A worker that the master stopped has reported everything; a worker that stops by itself
         # leaves sessions unplayed.
         done = data["done"] or (data["stopped"] and self._collector.interrupted)
         self._collector.add(data["index"], data["rows"], data["counts"], done)
@@ -300,7 +295,7 @@ class Master:
     def _lose(self, part: WorkerPart, how: str) -> None:
         if not part.lost:
             part.lost = True
-            logger.error("worker %s %s; the rest of its sessions is lost", part.name, how)
+            logger.error("worker %s %s; the rest of its sessions are lost", part.name, how)
 
     def _report_for_ever(self) -> None:
         while True:
@@ -311,11 +306,11 @@ class Master:
 
 def warn_of_no_part() -> None:
     """Log that this worker joined too late and has no part in the run."""
-    logger.warning("joined a run that is under way: there are no sessions for this worker")
+    logger.warning("joined during a run: there are no sessions for this worker")
 
 
 def show_progress(collector: Collector) -> None:
-    """Print one line on standard output, if the plan wants progress."""
+    """Print a line on standard output, if the plan wants progress."""
     if collector.plan.progress == "json":
         until_s = collector.plan.load.arrivals_until_s
         times = {"time_s": collector.time_s(), "until_s": until_s}
@@ -357,5 +352,5 @@ def _print_json(line: dict[str, Any]) -> None:
         sys.stdout.write(json.dumps(line) + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader of the progress is gone; the run itself goes on.
+        # The reader of the progress is gone; the run continues.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

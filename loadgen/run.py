@@ -1,4 +1,4 @@
-"""The part of a run that one process plays: it starts sessions on time and keeps their attempts.
+"""The part of a run that one process plays, which starts sessions on time and keeps their attempts.
 
 In an open or partly open loop, sessions arrive. In a closed loop, customers measure capacity, or
 clients of the Connection Sentry's model send requests.
@@ -36,13 +36,11 @@ _T = TypeVar("_T")
 
 _LOOK_FOR_START_EVERY_S = 0.005
 _AFTER_FAILURE_S = 1.0
-"""The paper seconds that a closed-loop customer waits after a session that failed."""
+"""The paper seconds for which a closed-loop customer waits after a failed session."""
 
 
 class LoadRun:
-    """The part of a run that one process plays. `play` starts everything and returns when the last
-    session has ended.
-    """
+    """The part of a run that one process plays; `play` returns when the last session has ended."""
 
     def __init__(
         self,
@@ -60,7 +58,7 @@ class LoadRun:
         self.tally = Tally(part.count(plan.planned), Lag(plan.late_tolerance_s))
         self.log = AttemptLog()
         self.connections = ConnectionLog()
-        """The log of connections, which remains empty except in a partly-open run."""
+        """The log of connections, which is empty except in a partly-open run."""
         self.clock: RunClock | None = None
         self.pace = Pace()
         self.tally.load_changes = self.pace.changes
@@ -72,9 +70,9 @@ class LoadRun:
         self._told_rows = {"attempts": 0, "connections": 0}
 
     def await_start(self) -> None:
-        """Wait until the plan's `start_file` exists, if the plan names one."""
+        """Wait until the plan's `start_file`, if any, exists."""
         file = self.plan.start_file
-        # Not `common.waiting`: other greenlets must run meanwhile.
+        # Not `common.waiting`, because other greenlets must run.
         while file is not None and not file.exists():
             gevent.sleep(_LOOK_FOR_START_EVERY_S)
 
@@ -100,7 +98,7 @@ class LoadRun:
         self.finished.wait()
 
     def new_rows(self) -> dict[str, list[list[Any]]]:
-        """Return, as columns for `Collector.add`, the rows that are new since the last call."""
+        """Return the rows since the last call, as columns for `Collector.add`."""
         logs = {"attempts": self.log, "connections": self.connections}
         found = {name: log.columns_since(self._told_rows[name]) for name, log in logs.items()}
         self._told_rows = {name: len(log) for name, log in logs.items()}
@@ -125,9 +123,8 @@ class LoadRun:
         self._start_at(sessions.arrivals(load.schedule), play)
 
     def _start_at(self, arrivals: Iterable[float], play: Callable[[int, float], object]) -> None:
-        """Start this part's sessions when they are due.
-
-        `play` gets the session and the time when it was due.
+        """Start this part's sessions when they are due; `play` gets the session and its
+        due time.
         """
         assert self.clock is not None
         of_part = islice(enumerate(arrivals), self.part.index, None, self.part.of)
@@ -167,7 +164,7 @@ class LoadRun:
             self._next_session += self.part.of
             self.tally.started += 1
             if not self._play_session(customers, session, self.clock.now_s()):
-                # If nothing listens, a new session at once would only burn the CPU.
+                # If no server listens, immediate new sessions would only use CPU time.
                 self.clock.sleep_until(self.clock.now_s() + _AFTER_FAILURE_S)
 
     def _play_session(self, customers: Customers, session: int, arrival_s: float) -> bool:
@@ -210,7 +207,8 @@ class LoadRun:
             self.tally.broken += 1
             self._ended()
             raise
-        # One that is cut by the end of the run raises GreenletExit: started, never ended.
+        # A session that the run's end cuts off raises GreenletExit: it has started, but never
+        # ended.
         self._ended()
         return result
 

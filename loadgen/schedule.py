@@ -1,7 +1,4 @@
-"""The clock of a run in paper time, and the lag of attempts behind their intended start.
-
-The clock is one of the three places where paper and real time are converted.
-"""
+"""The clock of a run in paper time, and the lag of attempts behind their planned start."""
 
 import time
 from dataclasses import dataclass
@@ -29,7 +26,7 @@ class RunClock:
         return paper_s / self.time_scale
 
     def sleep_until(self, paper_s: float) -> None:
-        """Let other greenlets run until `paper_s`; return at once if that time has passed."""
+        """Let other greenlets run until `paper_s`, unless that time has passed."""
         wait_s = paper_s / self.time_scale - (time.monotonic() - self._start)
         if wait_s > 0:
             gevent.sleep(wait_s)
@@ -37,7 +34,7 @@ class RunClock:
 
 @dataclass(slots=True)
 class Lag:
-    """The lag of attempts behind their schedule, which this machine causes, in real seconds."""
+    """The lag of attempts behind their schedule in real seconds, which this machine causes."""
 
     tolerance_s: float
     attempts: int = 0

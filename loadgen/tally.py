@@ -1,4 +1,4 @@
-"""The counts of a run in progress, for one process and summed over all workers.
+"""The counts of a run in progress, for one process and for all workers together.
 
 Progress lines, the summary and the metadata of `attempts.parquet` show these numbers.
 """
@@ -19,8 +19,8 @@ from loadgen.workload.sessions import CONFIRM_PAGE
 class Tally:
     """The counts of one process.
 
-    `started` is the number of sessions that have arrived, and `ended` the number that completed or
-    gave up.
+    `started` is the number of sessions that have arrived, and `ended` the number of sessions that
+    completed or gave up.
     """
 
     planned: int
@@ -29,9 +29,9 @@ class Tally:
     ended: int = 0
     confirms: int = 0
     revenue_cents: int = 0
-    """The sum of all totals on confirm pages, in cents of the shop's currency."""
+    """The sum of the totals on all confirm pages, in cents of the shop's currency."""
     broken: int = 0
-    """The number of sessions that ended because of an error in the load generator itself."""
+    """The number of sessions that ended because of an error in the load generator."""
     outcomes: Counter[str] = field(default_factory=Counter)
     load_changes: list[Change] = field(default_factory=list)
 
@@ -43,9 +43,8 @@ class Tally:
             self.revenue_cents += paid_cents(body)
 
     def as_counts(self) -> dict[str, Any]:
-        """Return the counts, ready for JSON, with lags in real seconds.
-
-        `behind_s` is the largest lag since the last call.
+        """Return the counts, ready for JSON, with lags in real seconds; `behind_s` is the largest
+        lag since the last call.
         """
         return {
             "planned": self.planned,
@@ -83,7 +82,7 @@ def add_up(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         outcome.value: sum(part["outcomes"][outcome.value] for part in parts)
         for outcome in AttemptOutcome
     }
-    # Every process reads the file itself, so their times of the changes differ.
+    # Every process reads the file, so the processes change at different times.
     total["load_changes"] = max((part["load_changes"] for part in parts), key=len, default=[])
     for name in ("behind_s", "max_behind_s"):
         total[name] = max((part[name] for part in parts), default=0.0)

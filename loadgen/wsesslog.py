@@ -1,8 +1,7 @@
-"""The sessions as a file for httperf's `--wsesslog`, the paper's own load generator.
+"""The sessions as a file for `--wsesslog` of httperf, the paper's load generator.
 
-httperf sends the requests of the file and does not read the pages, so it cannot post a CSRF token.
-Therefore, it requests transaction pages with GET. It puts a load on the shop as customers do, but
-it places no orders and has its own timeouts.
+httperf does not read the pages, so it cannot post a CSRF token and requests transaction pages with
+GET. It puts load on the shop, but places no orders and has its own timeouts.
 """
 
 from collections.abc import Iterator
@@ -15,16 +14,14 @@ _LOOK_FOR_S = 30.0
 
 
 class ShopUnreadableError(Exception):
-    """The error for pages of the shop that lack links that the file needs; its message is one
-    line.
-    """
+    """The error for pages without the links that the file needs; the message is one line."""
 
 
 def session_file(host: str, sessions: int, seed: int) -> Iterator[str]:
     """Yield the file's lines, one for each request, with an empty line between sessions.
 
-    Raises `HostError` for a wrong address, and `ShopUnreadableError` if the shop does not answer or
-    shows no categories or books.
+    Raises `HostError` for an unusable address, and `ShopUnreadableError` if the shop does not
+    answer or shows no categories or books.
     """
     customers = Customers(SessionModel(), seed, session_rate=1.0)
     sample = _Sample(host)
@@ -55,7 +52,7 @@ class _Sample:
             browser.close()
 
     def shopper(self, seed: int, session: int) -> Shopper:
-        """Return a customer who has visited the sample's pages."""
+        """Return a customer who has opened the sample's pages."""
         shopper = Shopper(seed, session, "%d", "")
         shopper.read("Br-1", self._main, "Br-2")
         shopper.read("Br-2", self._category, "Br-4")
@@ -66,5 +63,5 @@ def _page(browser: Browser, host: str, path: str) -> bytes:
     fetched = browser.fetch("GET", path, None, 1, _LOOK_FOR_S)
     if not fetched.body:
         reason = fetched.reason or fetched.outcome.value
-        raise ShopUnreadableError(f"{host}{path} gives no page ({reason}); is the shop up?")
+        raise ShopUnreadableError(f"{host}{path} returned no page ({reason}); is the shop running?")
     return fetched.body

@@ -15,9 +15,7 @@ if sys.platform != "win32":
 
 ACCOUNTS_FOR_ROOT = ("postgres", "nobody")
 _HUMAN_UIDS = range(1000, 60_000)
-"""The user ids that useradd gives to people. Services have lower ids; containers and the user
-`nobody` have higher ids.
-"""
+"""The user ids that useradd gives to people."""
 _NO_LOGIN = ("nologin", "false", "sync")
 
 
@@ -30,14 +28,13 @@ class Account:
     gid: int
 
     def own(self, path: Path) -> None:
-        """Hand `path` over to this account."""
+        """Make this account the owner of `path`."""
         os.chown(path, self.uid, self.gid)
 
 
 def for_database(cluster: Path | None = None) -> Account | None:
-    """Return the account for PostgreSQL if this process is root, or None for an ordinary user, who
-    runs PostgreSQL directly. If the folder `cluster` exists, the account is its owner, because a
-    user `postgres` may have been added later.
+    """Return the account for PostgreSQL if this process is root, or None for another user, who runs
+    PostgreSQL directly. If the folder `cluster` exists, its owner is the account.
     """
     if os.geteuid() != 0:
         return None
@@ -58,15 +55,13 @@ def for_database(cluster: Path | None = None) -> Account | None:
 def _owner(path: Path) -> Account | None:
     try:
         entry = pwd.getpwuid(path.stat().st_uid)
-    except (OSError, KeyError):  # missing, or its user has gone
+    except (OSError, KeyError):  # missing, or its owner no longer exists
         return None
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid) if entry.pw_uid else None
 
 
 def can_start(program: Path, account: Account | None) -> bool:
-    """Return whether `account` can reach and start this program, which must have the option
-    --version.
-    """
+    """Return whether `account` can start this program, which must have the option --version."""
     try:
         return run([program, "--version"], account, Path("/")).returncode == 0
     except OSError:
@@ -76,12 +71,12 @@ def can_start(program: Path, account: Account | None) -> bool:
 def run(
     command: Sequence[str | Path], account: Account | None, directory: Path, timeout_s: float = 60
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command as `account` in a minimal environment, and return the result, whose `stdout`
-    has output and errors.
+    """Run a command as `account` in a minimal environment; `stdout` of the result has output and
+    errors.
 
-    Raises `OSError` if that account cannot reach or start the program.
+    Raises `OSError` if the account cannot start the program.
     """
-    # A plain environment: the caller's locale and PG* variables must not reach a server.
+    # A minimal environment, because the caller's locale and PG* variables must not reach a server.
     environment = {"PATH": os.defpath, "LC_ALL": "C", "HOME": str(directory)}
     return subprocess.run(
         [str(part) for part in command],
@@ -103,8 +98,8 @@ def run(
 def others() -> tuple[str, ...]:
     """Return the names of people who may log in here, except the user of this process.
 
-    These people can reach every service on the loopback address. If a directory service does not
-    list its users, they are missing from the result.
+    They can reach every service on the loopback address. Users of a directory service are missing
+    if the service does not list them.
     """
     return tuple(
         entry.pw_name

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# From a fresh clone to the locked virtual environment in .venv. Reads like a table of contents: see main.
-# Everything after it is Python: `.venv/bin/doorbuster`.
+# Creates the locked virtual environment .venv from a fresh clone. The function main lists the steps. All further work is done in Python: `.venv/bin/doorbuster`.
 #
 #   PYTHON=python3.12   which Python to use (3.11 to 3.14)
-#   RUNTIME=native      how to run the appliance: native or docker; what there is if not given
+#   RUNTIME=native      how to run the appliance: native or docker; by default, what is available
 set -euo pipefail
 
 readonly UV_VERSION=0.13.8
@@ -31,11 +30,11 @@ fail() {
 check_runtime() {
   case "${RUNTIME:-}" in
     '' | native | docker) ;;
-    *) fail "RUNTIME=$RUNTIME is unknown; allowed are native and docker" ;;
+    *) fail "RUNTIME=$RUNTIME is unknown; allowed: native and docker" ;;
   esac
 }
 
-# A warm start costs one checksum: same lock, same place, a Python that still runs.
+# A repeated start only compares a checksum and tests that Python runs.
 environment_is_as_locked() {
   [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$(locked_version)" ] && has_the_chosen_python
 }
@@ -52,12 +51,12 @@ has_the_chosen_python() {
 
 wait_for_other_bootstraps() {
   command -v flock >/dev/null || return 0
-  # A file that other users cannot open: a folder that they may read they could lock for ever.
+  # The lock is a file that other users cannot open, because they could lock a readable folder for ever.
   (umask 077 && : >> "$ENVIRONMENT.lock") 2> /dev/null || return 0
   exec 9>> "$ENVIRONMENT.lock"
   local code=0
   flock --nonblock --conflict-exit-code 75 9 2> /dev/null || code=$?
-  # Another status: the file system has no locks, as NFS may have none. Then nothing keeps two calls apart.
+  # Any other status means that the file system has no locks (as on some NFS): two calls then run at the same time.
   if [ "$code" = 75 ]; then
     say "waiting for another make in this folder …"
     flock 9
@@ -94,19 +93,19 @@ make_environment() {
   local version
   version=$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   if belongs_here && has_the_chosen_python && is_supported "$ENVIRONMENT/bin/python"; then return; fi
-  # A fresh Debian or Ubuntu has venv without ensurepip, and venv's own message is long.
+  # A fresh Debian or Ubuntu has venv without ensurepip, and venv's message is long.
   "$PYTHON" -c 'import venv; from ensurepip import bootstrap' 2>/dev/null ||
     fail "$PYTHON ($version) cannot make virtual environments: the package python$version-venv is missing" \
       "fix: $(as_root) apt-get install python$version-venv   (or python3-venv)"
   say "virtual environment: $ENVIRONMENT (Python $version)"
   "$PYTHON" -m venv --clear "$ENVIRONMENT" || {
     rm -rf "$ENVIRONMENT"
-    fail "the virtual environment could not be made in $PWD/$ENVIRONMENT" \
-      "fix: see the message above; is the disk full or the folder another user's?"
+    fail "the virtual environment could not be created in $PWD/$ENVIRONMENT" \
+      "fix: see the message above; is the disk full, or does the folder belong to another user?"
   }
 }
 
-# An environment that was moved or copied still points to where it was made.
+# An environment that was moved or copied still points to its first place.
 belongs_here() {
   local programs
   programs=$("$ENVIRONMENT/bin/python" -c 'import sysconfig; print(sysconfig.get_path("scripts"))' 2>/dev/null) &&
@@ -124,9 +123,8 @@ install_uv() {
 }
 
 install_dependencies() {
-  say "dependencies, as uv.lock says (a few hundred MB the first time)"
-  # uv is to use this environment and this Python, never one of its own; and to trust whom the
-  # system trusts, as pip does, so that a proxy of the house works.
+  say "dependencies from uv.lock (a few hundred MB the first time)"
+  # uv must use this environment and this Python, and trust the system's certificates, as pip does, so that local proxies work.
   local trust=()
   if [ -n "${PIP_CERT:-}" ]; then trust=(SSL_CERT_FILE="${SSL_CERT_FILE:-$PIP_CERT}"); fi
   if [ -e /etc/ssl/certs/ca-certificates.crt ]; then trust+=(UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-true}"); fi
@@ -137,8 +135,8 @@ install_dependencies() {
     UV_PYTHON_DOWNLOADS=never \
     runtime/locked.sh "$ENVIRONMENT/bin/uv" --inexact --extra appliance --extra native "${quiet[@]}" --reinstall-package doorbuster ||
     fail "the dependencies could not be installed" \
-      "fix: see the message above; a broken download is tried again by the same command"
-  # Without it only the playground is missing, and its page says how to fetch it.
+      "fix: see the message above; the same command repeats a failed download"
+  # Without it, only the playground is missing, and its page explains the fix.
   "$ENVIRONMENT/bin/python" lab/playground/pyodide.py >/dev/null || true
   locked_version >"$STAMP"
 }

@@ -1,7 +1,6 @@
 """The files of an appliance's certificates, and the kinds of key that they can have.
 
-runtime/certificates.py creates the content of the files. It is a separate module because its import
-takes a while and most commands do not need it.
+runtime/certificates.py creates their content; its import is slow, and most commands do not need it.
 """
 
 import re
@@ -19,18 +18,18 @@ KEYS: Final = (
 
 
 class CertificateError(ValueError):
-    """The error for a certificate that cannot be created or used; its message is one line."""
+    """The error for a certificate that cannot be created or used; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class CertificateFiles:
-    """The paths of the certificate files in one folder, which need not exist yet."""
+    """The paths of a folder's certificate files, which need not exist yet."""
 
     folder: Path
 
     @property
     def authority(self) -> Path:
-        """The authority's certificate, which a client has to trust."""
+        """The authority's certificate, which clients must trust."""
         return self.folder / "authority.pem"
 
     @property
@@ -52,8 +51,8 @@ def of(state_dir: Path) -> CertificateFiles:
 def rsa_bits(kind: str) -> int | None:
     """Return the size of an RSA key of this kind, or None for `ec-p256`. Raises CertificateError.
 
-    OpenSSL at security level 2, which Python's TLS and Linux distributions use, accepts no RSA key
-    below 2048 bits. The server and the customers therefore cannot use the paper's 1024 bits.
+    OpenSSL's security level 2, which Python's TLS and Linux distributions use, requires at least
+    2048 bits, so the paper's 1024 bits are not possible.
     """
     if kind == CHEAP_KEY:
         return None
@@ -61,9 +60,9 @@ def rsa_bits(kind: str) -> int | None:
     bits = int(wanted[1]) if wanted else 0
     if 0 < bits < LEAST_RSA_BITS:
         raise CertificateError(
-            f"key {kind}: too short: at OpenSSL's security level 2, which gateway and customers "
-            f"use, an RSA key has at least {LEAST_RSA_BITS} bits; allowed: {KEYS}"
+            f"key {kind}: too short: OpenSSL's security level 2, which gateway and customers "
+            f"use, requires at least {LEAST_RSA_BITS} bits; allowed: {KEYS}"
         )
     if not 0 < bits <= MOST_RSA_BITS or bits % 8:
-        raise CertificateError(f"key {kind}: no such key; allowed: {KEYS}")
+        raise CertificateError(f"key {kind}: unknown kind of key; allowed: {KEYS}")
     return bits

@@ -1,6 +1,6 @@
-"""The appliance's certificates: an authority of the appliance, and a server certificate it signs.
+"""The appliance's certificates: an authority, and a server certificate that it signs.
 
-The authority's key is deleted after it has signed the certificate, so a client that trusts the
+The authority's key is deleted after it has signed the certificate, so that a client that trusts the
 authority trusts only this certificate. A new server certificate therefore needs a new authority.
 """
 
@@ -28,7 +28,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from common import private_file
 from runtime.certificate_files import CHEAP_KEY, CertificateError, CertificateFiles, rsa_bits
 
-VALID_DAYS: Final = 397  # the most days that browsers accept
+VALID_DAYS: Final = 397  # the maximum number of days that browsers accept
 RENEWED_BEFORE_DAYS: Final = 7
 EVERY_ADDRESS: Final = frozenset(("0.0.0.0", "::"))
 
@@ -36,10 +36,10 @@ PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
 def own_names(*hosts: str) -> tuple[str, ...]:
-    """Return the names and addresses of this machine, together with `hosts` from the settings.
+    """Return the names and addresses of this machine, and `hosts`.
 
-    If one of the hosts stands for every address of the machine, the machine's names in the network
-    are added.
+    If one of the hosts stands for all addresses, the result includes the machine's names in the
+    network.
     """
     names = ["localhost", socket.gethostname(), "127.0.0.1", "::1"]
     names += [host for host in hosts if host not in EVERY_ADDRESS]
@@ -59,8 +59,8 @@ def _outward_addresses() -> Iterator[str]:
 
 
 def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
-    """Return why the files cannot be used for these names today and in the next days, or None if
-    they can.
+    """Return why the files cannot be used for these names now and in the next days, or None if they
+    can.
     """
     try:
         authority = x509.load_pem_x509_certificate(files.authority.read_bytes())
@@ -78,13 +78,11 @@ def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
     if why := _out_of_date(server, authority):
         return why
     missing = sorted(set(names) - set(names_of(files)))
-    return f"not made for {', '.join(missing)}" if missing else None
+    return f"not valid for {', '.join(missing)}" if missing else None
 
 
 def out_of_date(server: Path) -> str | None:
-    """Return why the file's certificate is not valid today and in the next days, or None if it
-    is.
-    """
+    """Return why the file's certificate is not valid now and in the next days, or None if it is."""
     try:
         return _out_of_date(x509.load_pem_x509_certificate(server.read_bytes()))
     except OSError as error:
@@ -129,7 +127,7 @@ def valid_until(files: CertificateFiles) -> datetime.date:
 
 
 def key_name(files: CertificateFiles) -> str:
-    """Return the kind and size of the server's key, in the form that `make` accepts."""
+    """Return the kind and size of the server's key, as `make` accepts it."""
     key = x509.load_pem_x509_certificate(files.server.read_bytes()).public_key()
     return f"rsa-{key.key_size}" if isinstance(key, rsa.RSAPublicKey) else CHEAP_KEY
 
@@ -138,8 +136,8 @@ def keep(
     folder: Path, key: str = CHEAP_KEY, names: Iterable[str] = ()
 ) -> tuple[CertificateFiles, str]:
     """Create certificates unless valid certificates for these names exist. Return the files, and
-    the reason why they were created ("" if they were not). Raises CertificateError, and always does
-    so for an unknown kind of key.
+    the reason for creating them ("" if they existed). Raises CertificateError, also for an unknown
+    kind of key.
     """
     rsa_bits(key)
     there = CertificateFiles(folder)
@@ -149,11 +147,11 @@ def keep(
 
 
 def make(folder: Path, key: str = CHEAP_KEY, names: Iterable[str] = ()) -> CertificateFiles:
-    """Create a new authority and a server certificate with a key of this kind, and replace the old
+    """Create an authority and a server certificate with a key of this kind, and replace the old
     files.
 
     `key` is ec-p256 or rsa-N (N bits); `names` are host names and addresses, by default this
-    machine's. Raises CertificateError, and then leaves the folder as it was.
+    machine's. If it raises CertificateError, the folder has not changed.
     """
     made = CertificateFiles(folder)
     alternatives = []
@@ -238,9 +236,7 @@ def _name(common: str) -> x509.Name:
 
 
 def _plain(name: str) -> str:
-    """Return the name as a certificate lists it: in lower case, and an address in its short
-    form.
-    """
+    """Return the name as in a certificate: in lower case, and an address in its short form."""
     try:
         return str(ipaddress.ip_address(name.partition("%")[0]))  # without its zone
     except ValueError:

@@ -1,4 +1,4 @@
-"""The choice of the runtime, which is containers or processes of this machine."""
+"""The choice of the runtime: containers, or processes of this machine."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ RUNTIMES: tuple[str, ...] = get_args(Runtime)
 
 
 class Choice(NamedTuple):
-    """A runtime, and the reason for choosing it."""
+    """A runtime, and the reason for it."""
 
     runtime: Runtime
     why: str
@@ -30,7 +30,7 @@ class RuntimeChoiceError(RuntimeError):
 
 
 def asked(environ: Mapping[str, str] = os.environ) -> Runtime | None:
-    """Return the value of RUNTIME=, or None if it is empty. Raises RuntimeChoiceError."""
+    """Return the value of RUNTIME, or None if it is empty. Raises RuntimeChoiceError."""
     text = environ.get(VARIABLE, "")
     if not text:
         return None
@@ -38,11 +38,11 @@ def asked(environ: Mapping[str, str] = os.environ) -> Runtime | None:
         return "native"
     if text == "docker":
         return "docker"
-    raise RuntimeChoiceError(f"RUNTIME={text} is unknown; allowed are {' and '.join(RUNTIMES)}")
+    raise RuntimeChoiceError(f"RUNTIME={text} is unknown; allowed: {' and '.join(RUNTIMES)}")
 
 
 def running(settings: Settings) -> Runtime | None:
-    """Return the runtime of the running appliance, or None if the appliance does not run."""
+    """Return the runtime of the running appliance, or None."""
     state = State(settings.state_dir)
     if Supervisor(state).is_running():
         return "native"
@@ -59,44 +59,42 @@ def to_start(settings: Settings) -> Runtime:
 
 
 def choose(settings: Settings) -> Choice:
-    """Return the runtime that `make up` starts, and why.
+    """Return the runtime that `make up` starts, and the reason.
 
-    The first of these rules that applies decides: the value of RUNTIME; the runtime of the running
-    appliance; containers, if an engine answers. Raises RuntimeChoiceError if the appliance already
-    runs in a runtime other than the one that RUNTIME= names.
+    The first of these decides: the value of RUNTIME; the runtime of the running appliance;
+    containers, if an engine answers. Raises RuntimeChoiceError if the appliance runs in another
+    runtime than RUNTIME.
     """
     wanted, now = asked(), running(settings)
     if now is not None and wanted not in (None, now):
         raise RuntimeChoiceError(
-            f"RUNTIME={wanted}: the appliance runs already, {_in(now)}; fix: make down first"
+            f"RUNTIME={wanted}: the appliance already runs {_in(now)}; fix: make down first"
         )
     if wanted is not None:
         return Choice(wanted, f"{VARIABLE}={wanted}")
     if now is not None:
-        return Choice(now, "it runs already")
+        return Choice(now, "the appliance already runs there")
     if engine.problem() is None:
         return Choice("docker", "a Docker engine answers")
     return Choice("native", "no Docker engine can be used")
 
 
 def why_native() -> str | None:
-    """Return why `to_start` does not use the installed Docker, or None if it does or RUNTIME is
+    """Return why `to_start` does not use the installed Docker; None if it does, or if RUNTIME is
     set.
     """
     return engine.problem() if asked() is None and shutil.which("docker") else None
 
 
 def to_use(settings: Settings) -> Runtime:
-    """Return the runtime for commands that show, stop or measure the appliance, which is where it
-    runs.
+    """Return the runtime of the appliance, for commands that show, stop or measure it.
 
-    Raises RuntimeChoiceError if RUNTIME= differs, because the commands would not find the
-    appliance.
+    Raises RuntimeChoiceError if RUNTIME differs, because the commands would not find the appliance.
     """
     wanted, now = asked(), running(settings)
     if now is not None and wanted not in (None, now):
         raise RuntimeChoiceError(
-            f"RUNTIME={wanted}: the appliance runs {_in(now)}; fix: leave RUNTIME= out"
+            f"RUNTIME={wanted}: the appliance runs {_in(now)}; fix: omit RUNTIME="
         )
     return wanted or now or "native"
 

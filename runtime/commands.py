@@ -1,7 +1,4 @@
-"""The commands that start, stop and show the appliance.
-
-An error is printed as one line with the fix, without a traceback.
-"""
+"""The commands that start, stop and show the appliance; an error is one line with the fix."""
 
 import json
 import os
@@ -55,7 +52,7 @@ def start_appliance(settings: Settings, progress: Progress) -> None:
             appliance.start(settings, progress)
             return
         except engine.EngineError as error:
-            # Containers were not requested: a shop can run natively without the image.
+            # Containers were not requested, and a shop can run natively without the image.
             if choice.asked() or choice.running(settings):
                 raise
             why = str(error)
@@ -76,7 +73,7 @@ def stop_appliance(settings: Settings, progress: Progress) -> None:
 
 
 def _refuse_unseen(settings: Settings) -> None:
-    # "Is down" would be a guess, and a second appliance would share the results of the first.
+    # The appliance may still run, and a second one would share its results.
     unseen = appliance.unseen(settings) if choice.asked() is None else None
     if unseen and choice.running(settings) is None:
         raise engine.EngineError(unseen)
@@ -96,7 +93,7 @@ def reset() -> None:
 
 
 def reset_appliance(settings: Settings, progress: Progress) -> None:
-    # In both runtimes: a container's data belongs to the state folder with its passwords.
+    # In both runtimes, because the state folder has the passwords for the containers' data.
     down_module.reset(settings, progress, _stop, lambda: appliance.forget(settings, progress))
 
 
@@ -116,7 +113,7 @@ def show_appliance(settings: Settings, progress: Progress) -> None:
 
 
 def print_status(settings: Settings, _: Progress) -> None:
-    """Print what runs as JSON: the runtime and its services, none of them if all is down."""
+    """Print the runtime and its running services as JSON."""
     _refuse_unseen(settings)
     runtime = choice.to_use(settings)
     docker = runtime == "docker"
@@ -127,7 +124,7 @@ def print_status(settings: Settings, _: Progress) -> None:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
 def doctor(as_json: bool) -> None:
-    """Check this machine and print how to fix what is missing."""
+    """Check this machine and print the fix for each fault."""
     if not as_json:
         sys.exit(doctor_module.doctor(Progress()))
     answer = doctor_module.as_json()
@@ -140,13 +137,9 @@ def doctor(as_json: bool) -> None:
     "--key",
     help="The kind of the server's key: ec-p256 (cheap; the default) or rsa-N, with N bits.",
 )
-@click.option(
-    "--replace", is_flag=True, help="Create new certificates even if valid certificates exist."
-)
+@click.option("--replace", is_flag=True, help="Create new certificates even if valid ones exist.")
 def certs(key: str | None, replace: bool) -> None:
-    """Create an authority and a certificate for gateway and console, or show the existing
-    certificate.
-    """
+    """Create an authority and a certificate for gateway and console, or show the existing one."""
     _explained(lambda settings, progress: _certs(settings, key, replace))
 
 
@@ -154,20 +147,20 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
     from runtime import certificates  # takes a while
 
     state = State(settings.state_dir)
-    if not state.is_somebodys:  # a lab host's folder: nothing there empties it
+    if not state.is_somebodys:  # on a lab host, no command empties this folder
         state.make()
     names = own_certificate.names(settings)
     there = certificate_files.of(state.folder)
     with state.locked():
         if replace:
-            why = "asked for"
+            why = "requested"
             certificates.make(there.folder, key or certificate_files.CHEAP_KEY, names)
         else:
             _, why = certificates.keep(there.folder, key or certificate_files.CHEAP_KEY, names)
     if not why and key not in (None, certificates.key_name(there)):
         raise certificate_files.CertificateError(
-            f"KEY={key}: a valid certificate with {certificates.key_name(there)} exists already; "
-            "fix: ARGS=--replace"
+            f"KEY={key}: a valid certificate with {certificates.key_name(there)} already "
+            f"exists; fix: ARGS=--replace"
         )
     click.echo(f"{'Made' if why else 'Kept'}{f' ({why})' if why else ''}:")
     rows = {
@@ -181,8 +174,8 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
     for name, value in rows.items():
         click.echo(f"  {name:<12} {value}")
     click.echo(
-        "Gateway and console use a new certificate from the next `make up` on. To see the "
-        "shop over TLS:"
+        "Gateway and console use a new certificate after the next `make up`. To open the shop "
+        "over TLS:"
     )
     click.echo(
         f"  curl --cacert {there.authority} https://localhost:{settings.gateway_tls_port}/\n"
@@ -192,9 +185,7 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
 
 @click.command()
 def token() -> None:
-    """Print the header that callers of the admin API and of the shop's controller must send, for
-    curl -H @…
-    """
+    """Print the header for calls of the admin API and of the shop's controller, for curl -H @…"""
     _explained(_token, _load_or_warn)
 
 
@@ -217,7 +208,7 @@ def logs(services: tuple[str, ...]) -> None:
 def _logs(settings: Settings, services: tuple[str, ...]) -> None:
     if choice.to_use(settings) == "docker":
         project = _project(settings)
-        if there := compose_status.services(project):  # otherwise their logs are files
+        if there := compose_status.services(project):  # in the native runtime, logs are files
             _refuse_unknown(services, there)
             compose_status.follow(project, services)
     folder = State(settings.state_dir).logs
@@ -239,7 +230,7 @@ def _refuse_unknown(services: Iterable[str], there: Iterable[str]) -> None:
 def execute(command: tuple[str, ...]) -> None:
     """Run COMMAND with the appliance's settings, on the CPUs that the shop does not use.
 
-    If the appliance runs in containers, the command runs in the container of the console's workers.
+    If the appliance runs in containers, the command runs in the workers' container.
     """
     _explained(lambda settings, progress: _become(settings, command))
 
@@ -250,15 +241,15 @@ def _become(settings: Settings, command: tuple[str, ...]) -> None:
     if not Supervisor(State(settings.state_dir)).is_running():
         raise StateError("this command needs a running appliance; fix: make up")
     wrapped = pinned.command(settings.other_cpus, command)
-    # `python` is the interpreter with the libraries, here as in a container.
+    # `python` is the interpreter with the libraries, as in a container.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     os.execvpe(wrapped[0], wrapped, {**settings.environment(), "PATH": path})
 
 
 def run_inside(command: Sequence[str]) -> int | None:
-    """Run `command` in the container of the console's workers and return its exit status, or None
-    if the appliance does not run in containers. Like the commands, the function prints an error and
-    ends the process if something fails.
+    """Run `command` in the workers' container and return its exit status, or None if the appliance
+    does not run in containers. If something fails, the function prints an error and ends the
+    process.
     """
     status: int | None = None
 
@@ -281,7 +272,7 @@ def _inside(settings: Settings, command: Sequence[str]) -> int:
 @click.command("compose", context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def compose_command(arguments: tuple[str, ...]) -> None:
-    """Run `docker compose ARGUMENTS` with the given arguments on the appliance's containers."""
+    """Run `docker compose ARGUMENTS` for the appliance's containers."""
     if not arguments:
         raise click.UsageError(
             'ARGS: is missing; allowed: arguments of docker compose, e.g. ARGS="ps"'
@@ -301,7 +292,7 @@ def _project(settings: Settings) -> compose_settings.Project:
 
 
 def _load_or_warn() -> Settings:
-    # A mistake in .env must not prevent `make down` or `make status`.
+    # `make down` and `make status` must work despite a mistake in .env.
     settings, faults = load_leniently()
     for fault in faults:
         click.echo(f"warning: {fault}", err=True)

@@ -1,7 +1,8 @@
-"""The documentation site: Sphinx builds it from `docs/` (`make docs`, `make up`).
+"""The documentation site, which Sphinx builds from `docs/` (`make docs`, `make up`) and the console
+serves from `build/docs`.
 
-The console serves the site from `build/docs`. Every build starts from nothing, and every warning
-counts as an error, so a finished site has no broken links.
+Every build starts from nothing, and every warning is an error, so that a finished site has no
+broken links.
 """
 
 import argparse
@@ -21,7 +22,7 @@ TIMEOUT_S = 600
 
 
 class BuildError(RuntimeError):
-    """The error raised if the site cannot be built; its message comes from Sphinx."""
+    """The error for a site that cannot be built, with Sphinx' message."""
 
 
 def is_current() -> bool:
@@ -84,8 +85,8 @@ def _version() -> str:
 
 
 def main() -> None:
-    """Build the site and print the path of its first page; print nothing if the site is up to
-    date.
+    """Build the site and print the path of its first page; print nothing if the site is already up
+    to date.
     """
     parser = argparse.ArgumentParser(
         prog="python -m runtime.docs_site",
@@ -94,7 +95,7 @@ def main() -> None:
     parser.add_argument(
         "--if-stale",
         action="store_true",
-        help="Build the site only if one of its sources has changed.",
+        help="Build the site only if a source has changed.",
     )
     if parser.parse_args().if_stale and is_current():
         return

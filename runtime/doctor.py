@@ -1,4 +1,4 @@
-"""`make doctor`, which prints one line for every condition of the appliance, with a fix for each
+"""`make doctor`, which prints a line for each condition of the appliance, with the fix for each
 fault.
 """
 
@@ -53,9 +53,7 @@ class Verdict(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One line of the report: the subject of a check, its result, and the fix if there is a
-    fault.
-    """
+    """A line of the report: the subject of a check, its result, and the fix for a fault."""
 
     verdict: Verdict
     subject: str
@@ -64,13 +62,13 @@ class Finding(NamedTuple):
 
     @classmethod
     def of(cls, verdict: Verdict, subject: str, words: object) -> Self:
-        """Make a finding from the text of an error, which may end with a fix, as in `; fix: …`."""
+        """Return the finding for an error's text, which may end with a fix, as in `; fix: …`."""
         found, _, fix = str(words).partition("; fix: ")
         return cls(verdict, subject, found, fix)
 
 
 def doctor(progress: Progress) -> int:
-    """Print every finding. The exit code is 1 if a fault prevents the appliance from running."""
+    """Print all findings. The exit code is 1 if a fault keeps the appliance from running."""
     bad = 0
     for finding in examine():
         bad += finding.verdict is Verdict.BAD
@@ -79,13 +77,15 @@ def doctor(progress: Progress) -> int:
         if finding.fix:
             progress.console.print(f"      [dim]fix:[/] {escape(finding.fix)}")
     if bad:
-        progress.failure(f"{bad} of these keep{'s' if bad == 1 else ''} Doorbuster from running.")
+        progress.failure(
+            f"{bad} of these faults keep{'s' if bad == 1 else ''} Doorbuster from running."
+        )
     return 1 if bad else 0
 
 
 def as_json() -> dict[str, Any]:
-    """Return whether the appliance can run, and all findings; the `verdict` of a finding is good,
-    beware or bad.
+    """Return whether the appliance can run, and all findings; a finding's `verdict` is good, beware
+    or bad.
     """
     found = list(examine())
     return {
@@ -140,7 +140,7 @@ def _examine() -> Iterator[Finding]:
 
 
 def _python() -> Finding:
-    # An older Python never gets here: runtime/bootstrap.sh refuses it.
+    # runtime/bootstrap.sh has already refused older versions of Python.
     return Finding(Verdict.GOOD, "Python", f"{platform.python_version()} ({sys.executable})")
 
 
@@ -196,7 +196,7 @@ def _disk(state: State) -> Finding:
     if free < LEAST_DISK_BYTES:
         return Finding(Verdict.BAD, "Disk", found, fix)
     if free < GOOD_DISK_BYTES:
-        return Finding(Verdict.BEWARE, "Disk", f"{found}; a long comparison wants 2 GB", fix)
+        return Finding(Verdict.BEWARE, "Disk", f"{found}; a long comparison needs 2 GB", fix)
     return Finding(Verdict.GOOD, "Disk", found)
 
 
@@ -218,7 +218,7 @@ def _open_files() -> Finding:
     if not unlimited and hard < LEAST_OPEN_FILES:
         return Finding(Verdict.BAD, "Open files", found, fix)
     if not unlimited and hard < GOOD_OPEN_FILES:
-        return Finding(Verdict.BEWARE, "Open files", f"{found}; large crowds want 4096", fix)
+        return Finding(Verdict.BEWARE, "Open files", f"{found}; many customers need 4096", fix)
     return Finding(Verdict.GOOD, "Open files", found)
 
 
@@ -229,7 +229,7 @@ def _cpus(settings: Settings) -> Iterator[Finding]:
         f"{cpus.written(settings.other_cpus)} (of {cpus.written(cpus.usable())})"
     )
     if shared:
-        fix = "measure on 2 or more CPUs, of which DOORBUSTER_SHOP_CPUS are for the shop alone"
+        fix = "measure on 2 or more CPUs, of which only the shop uses DOORBUSTER_SHOP_CPUS"
         yield Finding(
             Verdict.BEWARE, "CPUs", f"{found}: shared, so measurements will be distorted", fix
         )
@@ -251,12 +251,12 @@ def _postgres(settings: Settings, state: State) -> Finding:
     except (LookupError, postgres.PostgresError) as error:
         return Finding.of(Verdict.BAD, "PostgreSQL", error)
     runs_as = f", runs as {run_as.name}" if run_as else ""
-    made = f", database made by {needed}" if needed else ""
+    made = f", database created by {needed}" if needed else ""
     if _readable(state.postgres) and (named := postgres.stale_lock(state.postgres)):
         lock = state.postgres / "data" / postgres.LOCK_FILE
         left = (
-            f"{lock} names {named}, which is not a server of this database: the file is left "
-            "from a power cut"
+            f"{lock} names {named}, which is not a server of this database; the file is left "
+            f"from a power failure"
         )
         return Finding(Verdict.BEWARE, "PostgreSQL", left, "make up removes this file")
     found = f"{installation.version}, {installation.origin}, {installation.bin_dir}{runs_as}{made}"
@@ -264,9 +264,7 @@ def _postgres(settings: Settings, state: State) -> Finding:
 
 
 def _copying(run_as: Account | None, state: State) -> Account | None:
-    """Return the account for which programs would be copied, or None if the state folder does not
-    exist.
-    """
+    """Return the account for which programs would be copied; None if there is no state folder."""
     return run_as if state.is_ours else None
 
 
@@ -282,8 +280,8 @@ def _redis(settings: Settings, state: State) -> Finding:
 
 
 def _certificates(settings: Settings) -> Iterator[Finding]:
-    """Yield findings on the gateway's certificate and, if people have accounts, on the console's
-    separate certificate.
+    """Yield findings on the gateway's certificate and, if people have accounts, on the
+    console's.
     """
     for pair in certificate.pairs(settings):
         title = "Certificate" if pair.setting == GATEWAY else "Console's TLS"
@@ -299,15 +297,15 @@ def _certificate(settings: Settings, title: str, pair: certificate.Pair) -> Find
     if path != own.server:
         if _existing(path) == path and pair.key.exists():
             if why := certificates.out_of_date(path):
-                fix = "put a new certificate and its key there, then make down and make up"
-                return Finding(Verdict.BEWARE, title, f"{path}, of your own: {why}", fix)
-            return Finding(Verdict.GOOD, title, f"{path}, of your own")
+                fix = "replace the certificate and its key, then make down and make up"
+                return Finding(Verdict.BEWARE, title, f"{path}, your own certificate: {why}", fix)
+            return Finding(Verdict.GOOD, title, f"{path}, your own certificate")
         fix = f"set {pair.setting}_CERTIFICATE and _KEY to files that exist, or set neither"
         return Finding(Verdict.BAD, title, f"{path} or its key does not exist", fix)
     if not own.server.exists():
-        return Finding(Verdict.GOOD, title, "none yet; `make up` makes a certificate")
+        return Finding(Verdict.GOOD, title, "none yet; `make up` creates it")
     if why := certificates.unusable(own, own_certificate.names(settings)):
-        fix = "make down, then make up, which makes a new certificate"
+        fix = "make down, then make up, which creates a new certificate"
         return Finding(Verdict.BEWARE, title, why, fix)
     good_for = f"{certificates.key_name(own)}, until {certificates.valid_until(own)}"
     found = f"{good_for}, authority {own.authority}"
@@ -319,19 +317,21 @@ def _inner_host(settings: Settings) -> Finding:
     named = ", ".join(people[:_MOST_NAMED]) + (" …" if len(people) > _MOST_NAMED else "")
     where = f"admin API and controller on {settings.inner_host}"
     if settings.inner_token_required:
-        why = f"other people have accounts here: {named}" if people else "it is set"
+        why = f"other people have accounts here: {named}" if people else "required"
         return Finding(Verdict.GOOD, subject, f"{where} need a token ({why})")
     if people:
         fix = "DOORBUSTER_INNER_TOKEN_REQUIRED=1 (environment or .env), then make up"
-        found = f"{where} obey other people with accounts here: {named}"
+        found = f"other people with accounts here can control the {where}: {named}"
         return Finding(Verdict.BEWARE, subject, found, fix)
-    found = f"{where} need no token; no other person has an account here"
+    found = f"{where} need no token, because no other person has an account here"
     if not hosts.is_loopback(settings.inner_host):
         fix = (
-            "set DOORBUSTER_INNER_TOKEN_REQUIRED=1, unless only the lab's own machines can "
-            "reach this address"
+            "set DOORBUSTER_INNER_TOKEN_REQUIRED=1, unless only the lab's machines can reach "
+            "this address"
         )
-        return Finding(Verdict.BEWARE, subject, f"{found}, although the network can reach it", fix)
+        return Finding(
+            Verdict.BEWARE, subject, f"{found}, although other machines can reach it", fix
+        )
     return Finding(Verdict.GOOD, subject, found)
 
 
@@ -345,9 +345,7 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
             )
             yield Finding(Verdict.BEWARE, "Running", f"left over: {pids}", fix)
         elif supervisor.has_died():
-            found = (
-                "no: the supervisor was killed, or the machine went down, and its services ended"
-            )
+            found = "no: the supervisor was killed or the machine went down, and the services ended"
             yield Finding(Verdict.BEWARE, "Running", found, "make up starts everything again")
         else:
             yield Finding(Verdict.GOOD, "Running", "no; `make up` starts it")
@@ -359,7 +357,7 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
     try:
         states = supervisor.states()
         for service in services.table(settings, state):
-            now = states.get(service.name)  # None: it was installed after the start
+            now = states.get(service.name)  # None if it was installed after the start
             why = "make up starts the service" if now is None else now.state.lower()
             if now is not None and now.runs:
                 why = service.refusal() or ""
@@ -376,8 +374,8 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
 
 
 def chosen_runtime(settings: Settings) -> tuple[choice.Runtime | None, list[Finding]]:
-    """Return the runtime that `make up` would start (None if it would refuse), and the findings on
-    it.
+    """Return the runtime that `make up` would start (None if it would refuse), and findings on the
+    choice.
     """
     try:
         chosen = choice.choose(settings)
@@ -392,7 +390,7 @@ def _engine(*, is_needed: bool) -> Finding:
     if why := engine.problem():
         if is_needed:
             return Finding.of(Verdict.BAD, "Docker", why)
-        if choice.why_native():  # a person may expect it
+        if choice.why_native():  # people may expect it
             return Finding.of(Verdict.BEWARE, "Docker", why)
         words = "not used" if shutil.which("docker") else "not installed; only containers need it"
         return Finding(Verdict.GOOD, "Docker", words)
@@ -401,9 +399,7 @@ def _engine(*, is_needed: bool) -> Finding:
 
 
 def containers(settings: Settings) -> Iterator[Finding]:
-    """Yield findings about this appliance's containers, or about their ports if no
-    container runs.
-    """
+    """Yield findings about this appliance's containers or, if none runs, about their ports."""
     if engine.problem():
         return  # `chosen_runtime` has reported it
     try:
@@ -424,7 +420,7 @@ def containers(settings: Settings) -> Iterator[Finding]:
 
 
 def _ports(settings: Settings, wanted: dict[str, int]) -> Iterator[Finding]:
-    """Yield findings on whether these ports are free; the ports are given by their variables."""
+    """Yield findings on whether these ports, given by their variables, are free."""
     taken = up.taken_ports(settings, wanted)
     for line in taken:
         yield Finding.of(Verdict.BAD, "Ports", line)
@@ -440,7 +436,7 @@ def _monitoring(settings: Settings) -> Finding:
     there = {job: program for job in jobs if (program := monitoring.find(job)) is not None}
     fix = f"apt-get install {' '.join(missing)}" if (missing := monitoring.missing()) else ""
     if monitoring.PROMETHEUS not in there:
-        found = "no Prometheus, which is needed only for metrics over time, alerts and dashboards"
+        found = "Prometheus is not installed; only metrics over time, alerts and dashboards need it"
         return Finding(Verdict.BEWARE, "Monitoring", found, fix)
     found = f"Prometheus {there[monitoring.PROMETHEUS].version}; exporters: " + ", ".join(
         job for job in monitoring.EXPORTERS if job in there

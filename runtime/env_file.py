@@ -1,4 +1,4 @@
-"""The reader of the file `.env`, which has lines of the form NAME=value."""
+"""The reader of the file `.env`, whose lines have the form NAME=value."""
 
 import difflib
 from collections.abc import Collection
@@ -6,9 +6,9 @@ from pathlib import Path
 
 
 def read(path: Path, known: Collection[str], errors: list[str]) -> dict[str, str]:
-    """Return the values of all valid lines by variable; for each invalid line, add a message to
-    `errors`. `known` are the appliance's variables. Other variables, which belong to a single part,
-    are returned as well, unless they look like misspelt variables of the appliance.
+    """Return the values of all valid lines by variable, and add a message to `errors` for each
+    invalid line. `known` are the appliance's variables. Variables of single parts are also
+    returned, unless they look like misspelt variables of the appliance.
     """
     if not path.is_file():
         return {}
@@ -37,7 +37,7 @@ def read(path: Path, known: Collection[str], errors: list[str]) -> dict[str, str
 
 
 def _meant(name: str, known: Collection[str]) -> str | None:
-    # A name without its prefix counts as a mistake, too.
+    # A name without its prefix also counts as a mistake.
     full = "DOORBUSTER_" + name.removeprefix("DOORBUSTER_")
     near = difflib.get_close_matches(full, known, 1, 0.94)
     return near[0] if near else None

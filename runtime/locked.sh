@@ -1,9 +1,7 @@
 #!/usr/bin/env bash
-# locked.sh UV OPTIONS…: `UV sync --locked OPTIONS…` into $UV_PROJECT_ENVIRONMENT, also where the house
-# has a package index of its own (UV_DEFAULT_INDEX, UV_INDEX_URL or PIP_INDEX_URL).
+# locked.sh UV OPTIONS…: `UV sync --locked OPTIONS…` into $UV_PROJECT_ENVIRONMENT, also with another package index (UV_DEFAULT_INDEX, UV_INDEX_URL or PIP_INDEX_URL).
 #
-# uv.lock names pypi.org for every library, and with another index uv takes it for outdated. So the same
-# files are then asked of that index, by name, version and hash.
+# uv.lock names pypi.org for every library, so with another index, uv treats it as outdated. The same files are then requested from that index, by name, version and hash.
 set -euo pipefail
 
 main() {
@@ -13,7 +11,7 @@ main() {
   if [ -z "$index" ]; then exec "$uv" sync --locked "$@"; fi
   read_options "$@"
   as_locked lock --check --offline --quiet || {
-    printf '%s\n' "uv.lock does not fit pyproject.toml; fix: git checkout uv.lock, or uv lock" >&2
+    printf '%s\n' "uv.lock does not match pyproject.toml; fix: git checkout uv.lock, or uv lock" >&2
     exit 1
   }
   as_locked export --frozen --no-emit-project --no-header --quiet "${which[@]}" --output-file "$list"

@@ -1,4 +1,4 @@
-"""The configuration and targets of Prometheus, and its programs that are installed here."""
+"""The configuration, targets and installed programs of Prometheus and its exporters."""
 
 import contextlib
 import json
@@ -17,25 +17,23 @@ SOURCE = REPOSITORY / "dashboards" / "prometheus"
 RETENTION = ("15d", "2GB")
 PROMETHEUS = "prometheus"
 EXPORTERS = ("node", "postgres", "redis")
-"""The exporters, which export metrics of other programs, by the job that scrapes each of them."""
+"""The exporters of other programs' metrics, by the job that scrapes them."""
 
 _OWNER = ".owner"
 Group = dict[str, Any]
-"""A target group in file_sd's form: `targets`, which is a list of host:port, and `labels`."""
+"""A target group for file_sd: `targets` (host:port) and `labels`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """An installed program, which has the same name as its Debian package."""
+    """An installed program, named like its Debian package."""
 
     path: Path
     version: str
 
 
 def package(job: str) -> str:
-    """Return the name that Debian gives to the package and the program of Prometheus or an
-    exporter.
-    """
+    """Return the name of the Debian package and the program of Prometheus or an exporter."""
     return job if job == PROMETHEUS else f"prometheus-{job}-exporter"
 
 
@@ -56,7 +54,7 @@ def find(job: str) -> Program | None:
 
 
 def missing() -> list[str]:
-    """Return the Debian packages that complete monitoring needs and that are not installed."""
+    """Return the Debian packages that complete monitoring needs, but that are not installed."""
     return [package(job) for job in (PROMETHEUS, *EXPORTERS) if find(job) is None]
 
 
@@ -65,16 +63,14 @@ def missing() -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The hosts at which Prometheus reaches the parts."""
+    """The hosts at which Prometheus reaches the parts of the appliance."""
 
     gateway: str
     shop: str
     ads: str
     lab: str
     exporters: Mapping[str, str]
-    """The host of each job of which the exporter runs; the jobs are node, postgres, redis and
-    prometheus.
-    """
+    """The host of each job whose exporter runs: node, postgres, redis or prometheus."""
 
 
 COMPOSE = Places(
@@ -89,13 +85,11 @@ COMPOSE = Places(
         PROMETHEUS: "prometheus",
     },
 )
-"""The places of all parts in containers, which are the services of docker-compose.yml."""
+"""The places of all parts in containers: the services of docker-compose.yml."""
 
 
 def native(settings: Settings, jobs: Sequence[str]) -> Places:
-    """Return the places of the parts if all are on this machine; `jobs` are the running
-    exporters.
-    """
+    """Return the places of the parts on this machine; `jobs` are the running exporters."""
     here = hosts.from_here(settings.inner_host)
     return Places(
         gateway=settings.gateway_admin_host,
@@ -107,7 +101,7 @@ def native(settings: Settings, jobs: Sequence[str]) -> Places:
 
 
 def targets(settings: Settings, places: Places) -> list[Group]:
-    """Return the appliance's targets in file_sd's form."""
+    """Return the appliance's targets for file_sd."""
     ports = {
         "node": settings.node_exporter_port,
         "postgres": settings.postgres_exporter_port,
@@ -129,16 +123,14 @@ def _scheme(settings: Settings) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """The certificate that Prometheus must trust for the console, and a name for which it is
-    valid.
-    """
+    """The console's certificate, which Prometheus must trust, and a name for which it is valid."""
 
     certificate: bytes
     name: str
 
 
 def trust(settings: Settings) -> Trust | None:
-    """Return the certificate to trust for a console with accounts, or None if it serves plain HTTP.
+    """Return the certificate to trust for a console with accounts; None if it serves plain HTTP.
     Raises OSError.
     """
     if settings.lab_trust is None:
@@ -151,7 +143,7 @@ def trust(settings: Settings) -> Trust | None:
 
 
 def group(job: str, *addresses: tuple[str, int], **labels: str) -> Group:
-    """Return one group of targets, each given as (host, port)."""
+    """Return a group of targets, each given as (host, port)."""
     found = [hosts.authority(host, port) for host, port in addresses]
     return {"targets": found, "labels": {"job": job, **labels}}
 
@@ -164,13 +156,13 @@ def write_targets(path: Path, groups: Sequence[Group]) -> None:
 def configure(
     folder: Path, name: str, groups: Sequence[Group], console: Trust | None = None
 ) -> None:
-    """Write the configuration and rules to `folder`, and these targets, and no others, to
+    """Write the configuration and rules to `folder`, and only these targets to
     `targets/<name>.json`.
 
     With `console`, Prometheus scrapes the console over TLS.
 
-    Every user may read the files, regardless of the umask, because Prometheus runs as the user
-    `nobody` in containers. The files contain no secret.
+    Every user may read the files, because Prometheus runs as `nobody` in containers; the files
+    contain no secret.
     """
     for kind in ("rules", "targets"):
         shutil.rmtree(folder / kind, ignore_errors=True)
@@ -195,13 +187,15 @@ def configure(
 
 
 def folder_of(state_dir: Path) -> Path:
-    """Return Prometheus' folder in the state folder: configuration, rules, targets, data."""
+    """Return Prometheus' folder in the state folder, with configuration, rules, targets
+    and data.
+    """
     return state_dir / "prometheus"
 
 
 def scrapes_loopback(settings: Settings) -> bool:
-    """Return whether Prometheus can scrape targets on this machine's loopback address, which a
-    Prometheus in a container or on another machine cannot reach.
+    """Return whether Prometheus can scrape this machine's loopback address, which is impossible
+    from a container or another machine.
     """
     there = (folder_of(settings.state_dir) / "targets").is_dir()
     return there and settings.inner_host not in hosts.EVERYWHERE
@@ -209,9 +203,9 @@ def scrapes_loopback(settings: Settings) -> bool:
 
 @contextlib.contextmanager
 def also_scraped(settings: Settings, name: str, groups: Sequence[Group]) -> Iterator[None]:
-    """Let a running Prometheus scrape these targets on loopback, too, during the block.
+    """Let a running Prometheus also scrape these loopback targets during the block.
 
-    `name` is the name of the targets file; a file next to it names the owner, for `forget_dead`.
+    `name` is the name of the targets file; a file next to it names its owner for `forget_dead`.
     """
     if not scrapes_loopback(settings):
         yield
@@ -229,7 +223,7 @@ def also_scraped(settings: Settings, name: str, groups: Sequence[Group]) -> Iter
 
 
 def forget_dead(state_dir: Path) -> None:
-    """Remove the targets of processes that were killed before they could remove them."""
+    """Remove the targets of killed processes."""
     for owner in (folder_of(state_dir) / "targets").glob(f"*{_OWNER}"):
         with contextlib.suppress(OSError, ValueError):  # just removed, or not yet written
             if not processes.is_alive(owner.read_text(encoding="utf-8")):
@@ -238,9 +232,7 @@ def forget_dead(state_dir: Path) -> None:
 
 
 def application_targets(name: str, admin_port: int, controller_ports: Sequence[int]) -> list[Group]:
-    """Return the targets of another application that has a shop, on this machine's loopback
-    address.
-    """
+    """Return the targets of another application with a shop, on this machine's loopback address."""
     shops = [(hosts.LOOPBACK, port) for port in controller_ports]
     return [
         group("gateway", (hosts.LOOPBACK, admin_port), application=name),
@@ -262,13 +254,13 @@ def prometheus(program: Program, settings: Settings) -> list[str]:
         f"--storage.tsdb.retention.time={time}",
         f"--storage.tsdb.retention.size={size}",
         f"--web.listen-address={hosts.authority(settings.inner_host, settings.prometheus_port)}",
-        "--web.cors.origin=none",  # by default any page in a person's browser may query it
+        "--web.cors.origin=none",  # by default, any web page in a browser may query it
         "--log.level=warn",
     ]
 
 
 def exporter(job: str, program: Program, settings: Settings) -> list[str]:
-    """Return an exporter's command line, which begins with `prepare_postgres`; SIGTERM ends the
+    """Return an exporter's command line, which includes `prepare_postgres`; SIGTERM ends the
     process.
     """
     port = settings.ports()[f"DOORBUSTER_{job.upper()}_EXPORTER_PORT"]
@@ -279,7 +271,7 @@ def exporter(job: str, program: Program, settings: Settings) -> list[str]:
         secret = ("REDIS_PASSWORD", "DOORBUSTER_REDIS_PASSWORD")
         return _given_by_environment(*secret, str(program.path), listens, address)
     if job == "postgres":
-        # The password in a file: other users see a command line and an environment.
+        # The password is in a file, because other users can see command lines.
         database = hosts.authority(settings.postgres_host, settings.postgres_port)
         return [
             "env",
@@ -293,8 +285,8 @@ def exporter(job: str, program: Program, settings: Settings) -> list[str]:
 
 
 def _given_by_environment(name: str, setting: str, *command: str) -> list[str]:
-    """Return the command such that it gets the password in the variable `setting` from `name`,
-    because other users can see a command line.
+    """Return the command with the password from `name` in the environment variable `setting`,
+    because other users can see command lines.
     """
     return ["sh", "-c", f'{name}="${setting}" exec "$@"', "sh", *command]
 

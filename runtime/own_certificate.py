@@ -1,4 +1,4 @@
-"""The certificate that the appliance makes for gateway and console."""
+"""The certificate that the appliance creates for gateway and console."""
 
 from pathlib import Path
 
@@ -14,18 +14,16 @@ def names(settings: Settings, *more: str) -> tuple[str, ...]:
 
 
 def is_meant(settings: Settings, *files: Path) -> bool:
-    """Return whether this certificate and key are the files that the appliance makes."""
+    """Return whether this certificate and key are those that the appliance creates."""
     own = certificate_files.of(settings.state_dir)
     return files == (own.server, own.key)
 
 
 def keep(settings: Settings, *files: Path) -> None:
-    """Make the certificate if `files` are the files that the appliance makes and no valid
-    certificate exists.
-
-    Raises CertificateError.
+    """Create the certificate if `files` are the appliance's and no valid certificate exists; raise
+    CertificateError.
     """
     if is_meant(settings, *files):
-        from runtime import certificates  # takes a while, and only a start needs it
+        from runtime import certificates  # slow to import, and only a start needs it
 
         certificates.keep(files[0].parent, names=names(settings))

@@ -1,4 +1,4 @@
-"""The progress of a command, shown on a terminal with one line per step."""
+"""The progress of a command on the terminal, one line per step."""
 
 import time
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from rich.table import Table
 
 @dataclass(slots=True)
 class Step:
-    """A step in progress. `detail` may be set while the step runs, and is shown when it ends."""
+    """A step in progress; `detail` is shown at its end."""
 
     title: str
     detail: str = ""
@@ -27,8 +27,8 @@ class Progress:
 
     @contextmanager
     def step(self, title: str) -> Iterator[Step]:
-        """Show that a step runs, and then how it ended: ✓ and the seconds it took, or ✗ after an
-        error.
+        """Show that a step runs, and then its end: ✓ and the seconds it took, or ✗
+        after an error.
         """
         step = Step(title)
         began_s = time.monotonic()
@@ -41,7 +41,7 @@ class Progress:
         self._line("[green]✓[/]", step, began_s)
 
     def say(self, text: str) -> None:
-        """Print a line that does not belong to a step."""
+        """Print a line outside a step."""
         self.console.print(text, markup=False)
 
     def failure(self, text: str) -> None:
@@ -49,10 +49,10 @@ class Progress:
         self.console.print(f"\n[bold red]{escape(text)}[/]")
 
     def box(self, title: str, rows: dict[str, str]) -> None:
-        """Print a box of names and values, for the end of a command."""
+        """Print a box of names and values at the end of a command."""
         table = Table.grid(padding=(0, 3, 0, 0))
         table.add_column(no_wrap=True)
-        table.add_column(overflow="fold")  # a long path continues on the next line uncut
+        table.add_column(overflow="fold")  # a long path continues on the next line
         for name, text in rows.items():
             table.add_row(escape(name), f"[bold]{escape(text)}[/]")
         self.console.print(Panel(table, title=title, expand=False, padding=(1, 3)))

@@ -1,7 +1,7 @@
-"""The settings of the appliance, each of which is declared once and read from three places.
+"""The settings of the appliance, each declared once and read from three places.
 
-The environment overrides the file `.env` in the repository, which overrides the defaults; the
-generated secrets (`runtime.credentials`) fill in missing values.
+The environment overrides the file `.env` in the repository, which overrides the defaults. Generated
+secrets (`runtime.credentials`) replace missing values.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from runtime import accounts, certificate_files, credentials, env_file
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 IS_CLONE = (REPOSITORY / "pyproject.toml").is_file()
-"""Whether the code runs from a clone of the repository, not from an installed package."""
+"""Whether the code runs from a clone of the repository."""
 FOLDER = REPOSITORY if IS_CLONE else Path.cwd()
 """The folder of `.env` and `results`: the clone or, for an installed program, the current folder.
 """
@@ -38,12 +38,10 @@ __all__ = ["REPOSITORY", "Settings", "SettingsError", "load", "load_leniently"]
 
 
 def _limits(text: str) -> str:
-    """Return the text if it has the form of a list of limits; `lab.console.site.allowances` checks
-    the names.
-    """
+    """Return the text if it is a list of limits; `lab.console.site.allowances` checks the names."""
     if not all(re.fullmatch(r"[a-z_]+=[0-9]+", word) for word in text.replace(",", " ").split()):
         raise ValueError(
-            "not a list of limits; allowed is name=number, separated by spaces, e.g. "
+            "not a list of limits; allowed: name=number, separated by spaces, e.g. "
             "runs_per_launch=5000 (docs/console.md, *What one person may have*)"
         )
     return text
@@ -51,19 +49,19 @@ def _limits(text: str) -> str:
 
 def _broker(text: str) -> str:
     if not text.startswith(("redis://", "rediss://")):
-        raise ValueError("not a broker; allowed is redis://host:port/database")
+        raise ValueError("not a broker; allowed: redis://host:port/database")
     return text
 
 
 def _trace_address(text: str) -> str:
     if text and not (text.startswith(("http://", "https://")) and text.count("{trace}") == 1):
-        raise ValueError(f"not the address of traces; allowed is {_TRACE_ADDRESS}")
+        raise ValueError(f"not the address of traces; allowed: {_TRACE_ADDRESS}")
     return text
 
 
 _TRACE_ADDRESS = "an address with {trace} in it, e.g. http://127.0.0.1:16686/trace/{trace}"
 TraceAddress = Annotated[str, AfterValidator(_trace_address), Form(_TRACE_ADDRESS)]
-Limits = Annotated[str, AfterValidator(_limits), Form("`name=number` with spaces between")]
+Limits = Annotated[str, AfterValidator(_limits), Form("`name=number`, separated by spaces")]
 Broker = Annotated[str, AfterValidator(_broker), Form("`redis://:password@host:port/database`")]
 _GENERATED = "generated at the first start and kept in the state folder"
 _SIGN_IN = "console.md#sign-in"
@@ -99,7 +97,7 @@ class Settings(SettingsModel):
     postgres_bin: Folder | None = setting(
         "POSTGRES_BIN",
         None,
-        "bin folder of a PostgreSQL to use instead of the one that is found (15 or newer)",
+        "bin folder of the PostgreSQL to use (15 or newer); by default, the installed PostgreSQL",
         shown="found",
         example="/usr/lib/postgresql/17/bin",
     )
@@ -109,15 +107,14 @@ class Settings(SettingsModel):
     redis_bin: Folder | None = setting(
         "REDIS_BIN",
         None,
-        "redis-server to use instead of the one that is found (6.2 or newer)",
+        "redis-server to use (6.2 or newer); by default, the installed program",
         shown="found",
         example="/usr/bin/redis-server",
     )
     broker_port: Port = setting(
         "BROKER_PORT",
         8094,
-        "port of a second Redis for the queues: messages of the console, tasks and results of "
-        "grids",
+        "port of a second Redis, for the console's messages and the tasks and results of grids",
         page="decisions/0022-two-redis-servers.md",
     )
     ads_host: shared_settings.AdsHost
@@ -156,8 +153,8 @@ class Settings(SettingsModel):
     lab_hsts_s: Annotated[int, Field(ge=0, le=2 * 31_536_000)] = setting(
         "LAB_HSTS_S",
         86_400,
-        "seconds for which a browser that trusts the console's certificate calls every port of "
-        "this host only over TLS; 0 switches this off",
+        "HTTP Strict Transport Security: seconds for which a browser that trusts the console's "
+        "certificate calls every port of this host only over TLS; 0: off",
         page="console.md#tls",
     )
     prometheus_port: Port = setting(
@@ -178,7 +175,7 @@ class Settings(SettingsModel):
     monitoring: Switch = setting(
         "MONITORING",
         True,
-        "0: the native runtime starts no Prometheus and no exporters, even if they are installed",
+        "0: the native runtime does not start Prometheus and exporters, even if they are installed",
     )
     first_look: Switch = setting(
         "FIRST_LOOK",
@@ -189,15 +186,15 @@ class Settings(SettingsModel):
     lab_accounts: Switch = setting(
         "LAB_ACCOUNTS",
         False,
-        "1: people log in to the console; 0: the console has no accounts and stays on "
+        "1: people log in to the console; 0: the console has no accounts and listens on "
         "`DOORBUSTER_INNER_HOST`, regardless of `DOORBUSTER_HOST`",
         page="console.md#people",
     )
     lab_classroom: Switch = setting(
         "LAB_CLASSROOM",
         False,
-        "1, if people have accounts: students can run only simulations, and only the teacher can "
-        "run experiments live",
+        "1 (needs accounts): students can run only simulations, and only the teacher can run "
+        "experiments live",
     )
     lab_student_limits: Limits = setting(
         "LAB_STUDENT_LIMITS",
@@ -263,8 +260,8 @@ class Settings(SettingsModel):
     loadgen_workers: Annotated[int, Field(ge=0, le=1000)] = setting(
         "LOADGEN_WORKERS",
         0,
-        "number of Locust workers on other machines that play the customers of live runs; 0: the "
-        "lab's machine plays them",
+        "number of Locust workers on other machines that play the customers of live runs; 0: "
+        "this machine plays them",
         page="ansible.md#distributed-runs",
     )
     catalogue_books: shared_settings.CatalogueBooks
@@ -273,8 +270,8 @@ class Settings(SettingsModel):
     telemetry_viewer: TraceAddress = setting(
         "TELEMETRY_VIEWER",
         "",
-        "address at which browsers see a trace, with `{trace}` in the place of its id; the console "
-        "links to it",
+        "address of a trace for browsers, with `{trace}` in place of its id; the console links "
+        "to it",
         example="http://127.0.0.1:16686/trace/{trace}",
         page="telemetry.md#look-at-a-trace",
     )
@@ -296,7 +293,7 @@ class Settings(SettingsModel):
     build_network: str | None = setting(
         "BUILD_NETWORK",
         None,
-        "the engine's network while the image is built; `host` is the network of the machine",
+        "network of the engine while it builds the image; `host` is the machine's network",
         shown="`default`",
         example="host",
         page="docker.md",
@@ -311,15 +308,13 @@ class Settings(SettingsModel):
 
     @property
     def lab_host(self) -> str:
-        """The host where the console listens; it is the public host only if people have
-        accounts.
-        """
+        """The host on which the console listens: the public host only if people have accounts."""
         inner = hosts.is_loopback(self.host) and hosts.is_loopback(self.inner_host)
         return self.host if self.lab_accounts or inner else self.inner_host
 
     @property
     def lab_is_hidden(self) -> bool:
-        """Whether other machines can reach the shop but not the console, because it has no
+        """Whether other machines can reach the shop, but not the console, because it has no
         accounts.
         """
         shown = self.lab_host in (self.host, *hosts.EVERYWHERE)
@@ -327,39 +322,37 @@ class Settings(SettingsModel):
 
     @property
     def gateway_pages_host(self) -> str:
-        """The host where the lab and its customers reach the gateway's pages, with or without
+        """The host at which the lab and its customers reach the gateway's pages, with or without
         TLS.
         """
         return self.gateway_host or hosts.from_here(self.host)
 
     @property
     def lab_scheme(self) -> str:
-        """The scheme of the console's addresses; it is https if people log in."""
+        """The scheme of the console's addresses: https if people log in."""
         return "https" if self.lab_accounts else "http"
 
     @property
     def lab_url(self) -> str:
-        """The address where this machine reaches the console, without a path."""
+        """The console's address on this machine, without a path."""
         return (
             f"{self.lab_scheme}://{hosts.authority(hosts.from_here(self.lab_host), self.lab_port)}"
         )
 
     @property
     def lab_trust(self) -> Path | None:
-        """The file with the certificate that the console must present, or None with plain HTTP."""
+        """The file with the console's certificate, or None with plain HTTP."""
         return self.lab_tls_certificate if self.lab_accounts else None
 
     @property
     def served_names(self) -> tuple[str, ...]:
-        """The hosts on which gateway and console listen or at which they are reached, for their
-        certificate.
-        """
+        """The hosts of gateway and console, for their certificate."""
         lab = (self.lab_host, self.inner_host, *self.lab_names) if self.lab_accounts else ()
         return (self.host, *filter(None, [self.gateway_host]), *lab)
 
     @property
     def gateway_admin_host(self) -> str:
-        """The host where the lab reaches the gateway's admin API."""
+        """The host at which the lab reaches the gateway's admin API."""
         return self.gateway_host or hosts.from_here(self.inner_host)
 
     @property
@@ -368,20 +361,22 @@ class Settings(SettingsModel):
         return self.grid_broker or self.celery_broker
 
     def reached_hosts(self) -> dict[str, str]:
-        """Return the configured hosts of the parts, by the variables that set them."""
+        """Return the configured hosts of the parts, by their variables."""
         return {name: host for name in _REACHED if (host := self.variables().get(name))}
 
     def environment(self) -> dict[str, str]:
-        """Return the environment for a child process: that of this process, plus every setting."""
+        """Return the environment for a child process: this process's environment, with every
+        setting.
+        """
         return {**os.environ, **self.variables()}
 
     def variables(self) -> dict[str, str]:
-        """Return every setting by its variable, without optional settings that are not set."""
+        """Return every setting by its variable, without optional settings that have no value."""
         texts = {self.variable(name): written(getattr(self, name)) for name in VARIABLES.values()}
         return {**self.of_parts, **{name: text for name, text in texts.items() if text}}
 
     def ports(self) -> dict[str, int]:
-        """Return every port by its variable, including the variables in OPTIONAL_PORTS."""
+        """Return every port by its variable, including those in OPTIONAL_PORTS."""
         return {name: getattr(self, field) for name, field in VARIABLES.items() if "_PORT" in name}
 
 
@@ -403,16 +398,16 @@ def load(environ: Mapping[str, str] | None = None, repository: Path = FOLDER) ->
 def load_leniently(
     environ: Mapping[str, str] | None = None, repository: Path = FOLDER
 ) -> tuple[Settings, list[str]]:
-    """Read the settings as `load` does, with defaults for invalid variables; also return the
-    faults, one line for each. The commands that stop and show the appliance use this function,
-    because they must work regardless of what `.env` contains.
+    """Read the settings as `load` does, but with defaults for invalid variables; also return the
+    faults, one line each. Commands that stop and show the appliance use this, because they must
+    work with every `.env`.
     """
     environ = os.environ if environ is None else environ
     faults: list[str] = []
     from_file = env_file.read(repository / ".env", VARIABLES, faults)
     given = {**from_file, **{name: text for name, text in environ.items() if text.strip()}}
     context = {"repository": repository}
-    # Some defaults follow from these; faults are reported by the second reading.
+    # Some defaults depend on these; the second reading reports their faults.
     first, _ = read_leniently(
         Settings, given, defaults={"state_dir": default_state_dir(repository)}, context=context
     )
@@ -468,7 +463,7 @@ def _defaults(
 
 
 def _usable_cpus(first: Settings) -> dict[str, frozenset[int]]:
-    """Return the CPUs that a field may name; a shop on another machine has different CPUs."""
+    """Return the CPUs that a field may name; a shop on another machine has other CPUs."""
     usable = {"shop_cpus": cpus.usable(), "other_cpus": cpus.usable()}
     given, here = first.model_fields_set, hosts.from_here(first.inner_host)
     if "shop_host" in given and first.shop_host != here and not hosts.is_loopback(first.shop_host):
@@ -485,7 +480,7 @@ def redis_address(host: str, port: int, password: str) -> str:
 def default_state_dir(repository: Path = FOLDER) -> Path:
     """Return `state/` in the repository or, for root, a folder that PostgreSQL's user can reach.
 
-    An installed program has no appliance; it keeps its measurements in the user's home folder.
+    An installed program keeps its measurements in the user's home folder.
     """
     if not IS_CLONE:
         return Path.home() / ".doorbuster"
@@ -495,7 +490,7 @@ def default_state_dir(repository: Path = FOLDER) -> Path:
     return Path("/var/lib/doorbuster") / name
 
 
-# Variables of the environment. `.env` may have any others, for example COMPOSE_PROJECT_NAME.
+# Only the environment's variables: `.env` may contain others, for example COMPOSE_PROJECT_NAME.
 _OF_PARTS = tuple(f"DOORBUSTER_{part}_" for part in ("GATEWAY", "SHOP", "ADS"))
 
 OPTIONAL_PORTS = frozenset(
@@ -518,7 +513,7 @@ _REACHED = tuple(
 
 
 def used_twice(ports: Mapping[str, int]) -> list[str]:
-    """Return a line for each port to which several variables in `ports` are set."""
+    """Return a line for each port that several variables in `ports` use."""
     by_port: dict[int, list[str]] = {}
     for name, port in ports.items():
         by_port.setdefault(port, []).append(name)

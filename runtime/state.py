@@ -1,7 +1,6 @@
-"""The state folder, which keeps the data of one appliance between commands.
+"""The state folder, which keeps the data of one appliance.
 
-The module defines the folder's layout, and creates and empties the folder. Its lock lets only one
-command at a time change the folder.
+Its lock lets only one command at a time change the folder.
 """
 
 import contextlib
@@ -19,18 +18,17 @@ MARKER = "doorbuster-state"
 _OTHER_MARKS = ("secrets.json", "supervisord.conf", "signatures.json")
 """The files that identify a state folder without a marker.
 
-Some commands write these files even without an appliance.
+Some commands write these files without an appliance.
 """
 LEAST_DISK_BYTES = 512 * 1024**2
 _PASSED_THROUGH = ("postgres", "redis")
-"""The folders that PostgreSQL and Redis use if root starts them.
-
-Both run under other accounts, which own the folders.
+"""The folders that PostgreSQL and Redis own if root starts them, because they run under other
+accounts.
 """
 _SHARED = ("certificates", "prometheus", "postgresql")
-"""The folders with files for other accounts. Browsers need the certificate authority, containers of
-other accounts need Prometheus' configuration, and the account of root's PostgreSQL needs its
-programs. Secrets in these folders have mode 600.
+"""The folders with files for other accounts: the certificate authority for browsers, Prometheus'
+configuration for containers, and programs for the account of root's PostgreSQL. Secrets in these
+folders have mode 600.
 """
 
 
@@ -39,20 +37,20 @@ class StateError(RuntimeError):
 
 
 NO_LOCKS = (
-    "is on a disk without file locks, which a home folder on NFS may lack; fix: set "
+    "is on a disk without file locks (perhaps NFS); fix: set "
     "DOORBUSTER_STATE_DIR (environment or .env) to a folder on a disk of this machine"
 )
 
 
 def said(error: OSError) -> str:
-    """Return the system's message in one line, with the file if it names one."""
+    """Return the system's message in one line, with the file, if it names one."""
     where = f" ({error.filename})" if error.filename else ""
     return f"{error.strerror or error}{where}"
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The state folder and the paths in it."""
+    """The state folder and its paths."""
 
     folder: Path
 
@@ -76,11 +74,11 @@ class State:
         return self.logs / f"{service}.log"
 
     def stamp(self, name: str) -> Path:
-        """Return the file with the version of the service that was started last under this name."""
+        """Return the file with the version of the service last started under this name."""
         return self.folder / "stamps" / name
 
     def stamped(self, name: str, version: str) -> bool:
-        """Return whether `version` is the version that was recorded last."""
+        """Return whether `version` is the version last recorded."""
         path = self.stamp(name)
         return path.exists() and path.read_text() == version
 
@@ -95,13 +93,13 @@ class State:
 
     @property
     def is_somebodys(self) -> bool:
-        """Whether the folder has files that no appliance has written."""
+        """Whether the folder has files that the appliance has not written."""
         if self.folder == default_state_dir() or not self.folder.is_dir():
             return False
         return not self.is_ours and any(self.folder.iterdir())
 
     def make(self) -> None:
-        """Create the folder, and close it to other users.
+        """Create the folder, closed to other users.
 
         Raises `StateError` if the folder cannot be written or has other files, or if the disk is
         full.
@@ -124,15 +122,15 @@ class State:
 
     def _make_folder(self) -> None:
         if self.is_somebodys:
-            # `make reset` is going to empty it.
+            # `make reset` empties this folder.
             raise StateError(
                 f"DOORBUSTER_STATE_DIR: {self.folder} already contains other files; fix: use a "
-                f"folder for Doorbuster alone, for example {self.folder / 'doorbuster'}"
+                f"folder only for Doorbuster, for example {self.folder / 'doorbuster'}"
             )
         missing = [one for one in (self.folder, *self.folder.parents) if not one.exists()]
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.geteuid() == 0:
-            for folder in missing:  # whatever umask root has
+            for folder in missing:  # independent of root's umask
                 folder.chmod(0o711 if folder == self.folder else 0o755)
 
     def _unwritable(self, error: OSError) -> StateError:
@@ -143,9 +141,8 @@ class State:
         )
 
     def close_to_others(self, results: Path) -> None:
-        """Close paths that an earlier version or another umask left open to other users.
-
-        Raises `StateError`.
+        """Close paths that an earlier version or another umask left open to other users; raise
+        `StateError`.
         """
         try:
             for path in self.open_to_others(results):
@@ -155,10 +152,9 @@ class State:
             raise self._unwritable(error) from error
 
     def open_to_others(self, results: Path) -> list[Path]:
-        """Return the paths that other users can reach, but should not: the folder itself, or its
-        entries.
+        """Return the paths that other users can reach, but should not: the folder, or its entries.
 
-        The folder of results and the paths of other users are left out. Raises OSError.
+        The folder of results and other users' paths are left out. Raises OSError.
         """
         if not self.folder.is_dir() or not stat.S_IMODE(self.folder.stat().st_mode) & 0o077:
             return []
@@ -180,21 +176,21 @@ class State:
 
     def _allowed(self, path: Path) -> int:
         """Return the permission bits that other users may have on this path."""
-        if path == self.folder:  # root's PostgreSQL and Redis pass through to their folders
+        if path == self.folder:  # root's PostgreSQL and Redis must reach their folders
             return 0o000 if os.geteuid() else 0o011
         return 0o055 if path.name in _SHARED else 0o000
 
     def empty(self, keep: Path) -> None:
         """Remove everything in the folder except `keep`.
 
-        Raises `StateError` for a folder that Doorbuster did not make, or that cannot be written.
+        Raises `StateError` for a folder that Doorbuster did not create, or that cannot be written.
         """
         if not self.folder.exists():
             return
         if not (self.folder / MARKER).exists():
             raise StateError(
                 f"{self.folder} has no file {MARKER}, so it is not a state folder of Doorbuster "
-                "and is left alone; fix: check DOORBUSTER_STATE_DIR, or remove it by hand"
+                f"and is not changed; fix: check DOORBUSTER_STATE_DIR, or remove it by hand"
             )
         try:
             self._empty(keep)
@@ -206,7 +202,7 @@ class State:
 
     def _empty(self, keep: Path) -> None:
         for entry in self.folder.iterdir():
-            # The marker goes last: an interrupted reset can be run again.
+            # The marker is removed last, so that an interrupted reset can be repeated.
             if entry.name == MARKER or keep.is_relative_to(entry):
                 continue
             if entry.is_dir() and not entry.is_symlink():
@@ -216,7 +212,7 @@ class State:
         if [entry.name for entry in self.folder.iterdir()] == [MARKER]:
             (self.folder / MARKER).unlink()
             self.folder.rmdir()
-        # Otherwise `keep` is in the folder, which stays marked as Doorbuster's.
+        # Otherwise, `keep` is in the folder, which keeps its marker.
 
     @property
     def has_locks(self) -> bool:
@@ -225,7 +221,7 @@ class State:
         try:
             folder = os.open(here, os.O_RDONLY)
         except OSError:
-            return True  # other checks report it
+            return True  # other checks report this fault
         try:
             locks.hold(folder)
         except OSError as error:
@@ -246,8 +242,8 @@ class State:
                 locks.hold(folder)
             except BlockingIOError:
                 raise StateError(
-                    "another make up, down or reset of this appliance is under way; "
-                    "fix: wait until it has ended"
+                    "another make up, down or reset of this appliance is running; fix: wait "
+                    "until it has ended"
                 ) from None
             except OSError as error:
                 if locks.are_missing(error):

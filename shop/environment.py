@@ -44,7 +44,7 @@ _SCHEMA = (
 def _schema(text: str) -> str:
     # Taken by the schemas of PostgreSQL and the ad server, and by the first shop's keys.
     if not re.fullmatch(r"(?!pg_|(ads|information_schema|shop)$)[a-z][a-z0-9_]{0,39}", text):
-        raise ValueError(f"allowed: {_SCHEMA}")
+        raise ValueError(f"must be {_SCHEMA}")
     return text
 
 

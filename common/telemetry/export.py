@@ -17,7 +17,7 @@ from common.telemetry.trace_context import TraceContext
 log = logging.getLogger("telemetry")
 
 _BATCH_S: Final = 3.0
-"""The time, in real seconds, after which a batch is lost that the collector does not accept."""
+"""The time, in real seconds, after which a batch that the collector does not accept is lost."""
 _KINDS: Final = {
     "server": SpanKind.SERVER,
     "client": SpanKind.CLIENT,
@@ -28,13 +28,12 @@ _KINDS: Final = {
 class SpanExport:
     """The export of one service's spans to a collector.
 
-    `add` returns at once. A span is lost if the queue of the background thread is full, or if the
-    collector does not accept it.
+    A span is lost if the background thread's queue is full, or if the collector does not accept it.
     """
 
     def __init__(self, endpoint: str, service: str) -> None:
-        """Start the thread; `endpoint` is the collector's address without the path."""
-        # The library's log has several lines for every lost batch; _Batches logs the first one.
+        """Start the thread; `endpoint` is the collector's address without a path."""
+        # The library logs several lines for every lost batch; _Batches logs only the first loss.
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
         self._batches = _Batches(endpoint)
         self._queue = BatchSpanProcessor(self._batches, schedule_delay_millis=1000)
@@ -53,7 +52,7 @@ class SpanExport:
         attributes: Mapping[str, str | int],
         has_failed: bool = False,
     ) -> None:
-        """Send a span that has ended; its times are nanoseconds since 1970."""
+        """Send an ended span; its times are nanoseconds since 1970."""
         self._queue.on_end(
             ReadableSpan(
                 name,
@@ -70,13 +69,13 @@ class SpanExport:
         )
 
     def close(self) -> None:
-        """Send the queued spans; stop after a few seconds if the collector does not accept them."""
+        """Send the queued spans, or stop after a few seconds."""
         self._batches.is_closing = True
         self._queue.shutdown()  # type: ignore[no-untyped-call]
 
 
 class _Batches(SpanExporter):
-    """A sender of batches, which logs when batches begin to get lost and when they arrive again."""
+    """A sender of batches, which logs the first lost batch and the first accepted one."""
 
     def __init__(self, endpoint: str) -> None:
         self._endpoint = endpoint
@@ -90,7 +89,9 @@ class _Batches(SpanExporter):
         result = self._sender.export(spans)
         loses = result is not SpanExportResult.SUCCESS
         if loses and not self._loses:
-            log.warning("the collector at %s does not accept traces; they are lost", self._endpoint)
+            log.warning(
+                "the collector at %s does not accept traces, which are lost", self._endpoint
+            )
         elif self._loses and not loses:
             log.warning("the collector at %s accepts traces again", self._endpoint)
         self._loses = loses

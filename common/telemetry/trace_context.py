@@ -1,8 +1,8 @@
-"""The ids of a trace and its spans, and the header field `traceparent` that carries them (W3C Trace
+"""The ids of a trace and its spans, and the header `traceparent` that carries them (W3C Trace
 Context, 3.2).
 
-A trace's id is calculated from the request's id, so every program can find out which trace belongs
-to a request, and whether this trace is exported.
+A trace's id is calculated from the request's id, so every program can find a request's trace, and
+whether it is exported.
 """
 
 import hashlib
@@ -27,9 +27,7 @@ class TraceContext(NamedTuple):
 
     @classmethod
     def parse(cls, traceparent: str) -> Self | None:
-        """Return the span that the header field names; None if it is invalid or its trace is not
-        sampled.
-        """
+        """Return the span in the header; None if it is invalid or its trace is not sampled."""
         found = _TRACEPARENT.fullmatch(traceparent)
         if found is None or not int(found[3], 16) & _SAMPLED:
             return None
@@ -41,7 +39,7 @@ class TraceContext(NamedTuple):
         return self._replace(span_id=_new_span_id())
 
     def traceparent(self) -> str:
-        """Return the value of the header field that names this span as part of a sampled trace."""
+        """Return the header value that names this span as part of a sampled trace."""
         return f"00-{self.trace_id:032x}-{self.span_id:016x}-{_SAMPLED:02x}"
 
 
@@ -51,7 +49,7 @@ def trace_id_of(request_id: bytes) -> int:
 
 
 def is_sampled(trace_id: int, ratio: float) -> bool:
-    """Return whether this trace is exported if the given share of all traces is exported."""
+    """Return whether this trace is exported, given the share of exported traces."""
     return trace_id & (2**64 - 1) < ratio * 2**64
 
 

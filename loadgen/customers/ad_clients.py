@@ -1,14 +1,13 @@
 """The process that plays the clients of the ad server: `python -m loadgen.customers.ad_clients
 URL`.
 
-The process takes one order (`AdOrder`) per line of standard input, as JSON. It carries out the
-order, writes the attempts to a file, and prints a line of JSON with the counts and times. The
-process ends when its input ends.
+The process reads one order (`AdOrder`) per line of standard input, as JSON. It carries out the
+order, writes the attempts to a file, and prints a line of JSON with the counts and times. It ends
+when its input ends.
 
 Source: Diniz, Pereira, Meira, Almeida, *QoS in Parallelized E-Commerce Systems*, section V.B. N
-clients send requests. Each client sends its next request as soon as the previous request is
-answered. Half of the requests have high priority. The paper's clients read their requests from a
-file; these clients draw theirs.
+clients each send the next request as soon as the previous one is answered; half of the requests
+have high priority. The paper's clients read their requests from a file; these clients draw theirs.
 """
 
 import json
@@ -36,24 +35,23 @@ PRIORITIES = ("low", "high")
 SLOTS = 3
 SIZE = "468x60"
 PATIENCE_S = 300.0
-"""The longest time that a client waits for an answer, in real seconds."""
+"""A client's longest wait for an answer, in real seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdOrder:
     """The order for one run: `clients` × `requests`, each for `concepts` of `words`.
 
-    Requests of high priority have level `high`, and all other requests have level 0. `facts` are
-    kept with the attempts in `attempts_file`. The same seed gives the same requests in the same
-    order.
+    Requests of high priority have level `high`, and all others level 0. `attempts_file` also keeps
+    `facts`. The same seed gives the same requests in the same order.
     """
 
     clients: int
     requests: int
     """The minimum number of requests of each client.
 
-    A client that has sent this number continues until all clients have, so that the last requests
-    meet as much competition as the first.
+    A client continues until all clients have sent this number, so that the last requests meet as
+    much competition as the first.
     """
     concepts: int
     high: int
@@ -64,9 +62,7 @@ class AdOrder:
 
     @classmethod
     def from_json(cls, line: str) -> "AdOrder":
-        """Return the order that the JSON text describes; `json.dumps(asdict(order))` wrote the
-        text.
-        """
+        """Return the order in a JSON text that `json.dumps(asdict(order))` wrote."""
         plain = json.loads(line)
         return cls(**{**plain, "words": tuple(plain["words"])})
 
@@ -81,9 +77,8 @@ class AdRequest(NamedTuple):
 def requests_of(order: AdOrder, client: int) -> Iterator[AdRequest]:
     """Yield the client's requests without end.
 
-    In each group of `requests`, half are of high priority, in random order. The concepts are drawn
-    for each request. If `requests` is odd, the extra request has high priority for clients with odd
-    numbers, and low priority for clients with even numbers.
+    In each group of `requests`, half are of high priority, in random order. If `requests` is odd,
+    the extra request has high priority for clients with odd numbers, otherwise low priority.
     """
     rng = Random(f"{order.seed}/ads/{client}")
     half = order.requests // 2
@@ -102,8 +97,8 @@ def requests_of(order: AdOrder, client: int) -> Iterator[AdRequest]:
 def play(order: AdOrder, address: ShopAddress) -> dict[str, Any]:
     """Carry out an order, write its attempts and return its summary.
 
-    The summary has `answered`, `failed`, the first `reason`, `took_s`, and `cpu_s`. The last value
-    is the CPU time that this process used for the order.
+    The summary has `answered`, `failed`, the first `reason`, `took_s`, and `cpu_s`, the CPU time of
+    this process for the order.
     """
     log = AttemptLog()
     reasons: list[str] = []
@@ -138,7 +133,7 @@ def play(order: AdOrder, address: ShopAddress) -> dict[str, Any]:
 def _client(
     order: AdOrder, client: int, asking: set[int], visitor: Visitor, clock: RunClock
 ) -> None:
-    """Send one request after another, without a pause, until `asking` is empty."""
+    """Send one request after another, without pauses, until `asking` is empty."""
     try:
         for step, wanted in enumerate(requests_of(order, client)):
             visitor.ask(
@@ -155,8 +150,8 @@ def _client(
 
 
 def _judge(body: bytes) -> None:
-    """Raise `WrongPageError` for an answer without banners, because an ad server without banners no
-    longer searches.
+    """Raise `WrongPageError` for an answer without banners: an ad server without banners no longer
+    searches.
     """
     try:
         banners = json.loads(body)["banners"]
@@ -172,7 +167,7 @@ def _cpu_s() -> float:
 
 
 def main() -> None:
-    """Carry out the orders from standard input."""
+    """Carry out the orders on standard input."""
     if len(sys.argv) != 2:
         sys.exit("usage: python -m loadgen.customers.ad_clients http://127.0.0.1:PORT < orders")
     try:

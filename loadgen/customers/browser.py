@@ -1,9 +1,8 @@
 """A customer's browser, with a connection, cookies, and a patience whose end closes the connection.
 
-The browser sends one request and reports the outcome of the attempt. It keeps its connection alive
-between pages and closes it at once when the customer leaves. Unlike a connection pool, it never
-repeats a request by itself, so client and gateway count the same attempts. Durations are real
-seconds.
+The browser keeps its connection alive between pages, and closes it when the customer leaves. Unlike
+a connection pool, it never repeats a request by itself, so that client and gateway count the same
+attempts. Durations are real seconds.
 """
 
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ _VERDICTS = {"dropped": AttemptOutcome.DROPPED, "rejected": AttemptOutcome.REJEC
 
 @dataclass(slots=True)
 class Fetched:
-    """The result of one attempt. `body` is empty unless the outcome is `completed`."""
+    """The result of an attempt; `body` is empty unless the outcome is `completed`."""
 
     outcome: AttemptOutcome
     status: int = 0
@@ -38,15 +37,11 @@ class Fetched:
     body: bytes = b""
     reason: str = ""
     was_idle: bool = False
-    """True if a kept-alive connection ended before any byte arrived, because the server had closed
-    it.
-    """
+    """True if the server had closed a kept-alive connection, so that no byte arrived."""
 
 
 class _Parts:
-    """The received parts of one response. If an interim response (1xx) arrives, the next response
-    replaces it.
-    """
+    """The received parts of a response; the next response replaces an interim response (1xx)."""
 
     __slots__ = ("body", "fields", "is_complete", "is_head_complete", "keeps_alive", "parser")
 
@@ -55,7 +50,7 @@ class _Parts:
         self.body = bytearray()
         self.is_head_complete = self.is_complete = self.keeps_alive = False
         self.parser: HttpResponseParser | None = None
-        """The parser, which is set only during parsing so that no cycle of references remains."""
+        """The parser, set only during parsing, so that no reference cycle remains."""
 
     def on_message_begin(self) -> None:
         self.fields.clear()
@@ -72,7 +67,9 @@ class _Parts:
 
     def on_message_complete(self) -> None:
         assert self.parser is not None
-        self.keeps_alive = self.parser.should_keep_alive()  # the parser forgets it right after this
+        self.keeps_alive = (
+            self.parser.should_keep_alive()
+        )  # the parser forgets this value afterwards
         self.is_complete = True
 
 
@@ -86,7 +83,7 @@ class _Response:
         self._parser = HttpResponseParser(self._parts)
 
     def feed(self, data: bytes) -> None:
-        """Accept bytes from the connection; empty bytes mark its end. Raises HttpParserError."""
+        """Accept bytes from the connection; empty bytes mean its end. Raises HttpParserError."""
         self._parts.parser = self._parser
         try:
             self._parser.feed_data(data)
@@ -98,15 +95,15 @@ class _Response:
             self._parts.is_complete = True
 
     def _has_length(self) -> bool:
-        """Return whether the head shows where the body ends; otherwise the body ends with the
-        connection.
+        """Return whether the head defines where the body ends; otherwise the end of the connection
+        ends it.
         """
         return any(
             name in (b"content-length", b"transfer-encoding") for name, _ in self._parts.fields
         )
 
     def is_final(self) -> bool:
-        """Return True if the whole final response has arrived; interim responses (1xx) do not
+        """Return True if the final response has arrived completely; interim responses (1xx) do not
         count.
         """
         return self._parts.is_complete and self._parser.get_status_code() >= 200
@@ -120,7 +117,7 @@ class _Response:
         return not self._parts.keeps_alive
 
     def body(self) -> bytes:
-        """Return the body, with the framing of its transfer coding removed."""
+        """Return the body, without its transfer coding."""
         return bytes(self._parts.body)
 
     def values(self, name: bytes) -> list[str]:
@@ -133,7 +130,7 @@ class _Response:
 
 
 class Browser:
-    """One customer's connection and cookies."""
+    """The connection and the cookies of one customer."""
 
     __slots__ = ("_fixed", "_origin", "connection", "cookies")
 
@@ -151,18 +148,17 @@ class Browser:
         )
 
     def close(self) -> None:
-        """Leave the shop: close the connection now, even during a request."""
+        """Leave the shop: close the connection, even during a request."""
         self.connection.close()
 
     def fetch(
         self, method: str, path: str, form: str | None, attempt: int, patience_s: float
     ) -> Fetched:
-        """Request `path` and wait at most `patience_s` real seconds; with `inf`, wait for ever.
+        """Request `path` and wait at most `patience_s` real seconds, which may be `inf`.
 
-        `form` is the URL-encoded form of a POST. The patience covers the time to connect (with the
-        TLS handshake), to send, and to receive the whole response; when it ends, the connection is
-        closed at once. Nothing that the server does raises an error; it determines the outcome
-        instead.
+        `form` is the URL-encoded form of a POST. The patience includes connecting (with the TLS
+        handshake), sending, and receiving the whole response; when it ends, the connection is
+        closed. Faults of the server never raise an error; they determine the outcome.
         """
         request = self._request(method, path, form, attempt)
         timeout = gevent.Timeout(patience_s) if patience_s != float("inf") else None
@@ -227,7 +223,7 @@ class Browser:
         except OSError as error:
             self.close()
             if not (kept or answered or connection.is_secure):
-                # The kernel accepted the connection; it was reset before any byte came.
+                # The kernel accepted the connection, but it was reset before any byte arrived.
                 return Fetched(AttemptOutcome.REFUSED, reason=why(error))
             lost = self._lost(response, why(error))
             lost.was_idle = kept and not answered

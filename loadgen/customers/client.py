@@ -1,6 +1,5 @@
-"""A client of the Connection Sentry's model, which sends requests one after another until the end.
-
-This module contains what a client does between its start and its end (section 4.2).
+"""A client of the Connection Sentry's model, which sends requests one after another until the end
+(section 4.2).
 """
 
 from functools import partial
@@ -16,8 +15,7 @@ from loadgen.workload.clients import Clients
 class ClientProcess:
     """The client with a given number; `run` plays it in the calling greenlet.
 
-    The client keeps its cookies and its connection to the end, unless it leaves during a request or
-    the server closes the connection.
+    The client keeps its cookies, and its connection unless it leaves or the server closes it.
     """
 
     def __init__(
@@ -38,8 +36,8 @@ class ClientProcess:
     def run(self, until_s: float) -> None:
         """Send requests until `until_s` paper seconds after the run's start.
 
-        The client still waits for a request that is under way at that time, as long as its patience
-        lasts. A reload counts as a new request.
+        A request in progress at that time still ends, or its patience does. A reload counts as a
+        new request.
         """
         turn = self._clients.first(self._client)
         due_s = turn.pause_s

@@ -1,8 +1,7 @@
 """The requests of a client of the Connection Sentry's model, and the check of their answers.
 
-The paper's clients replay a trace, so they follow no links. Here, each request is drawn
-independently, so two runs with the same seed send the same requests, regardless of the answers.
-Nothing is cached; a client requests a cover each time it needs one.
+The paper's clients replay a trace. Here, each request is drawn independently of the answers, so
+that two runs with the same seed send the same requests. Nothing is cached.
 """
 
 from urllib.parse import urlencode
@@ -39,27 +38,23 @@ CATEGORIES = (
     "nature-and-gardening",
     "philosophy",
 )
-"""The shop's categories, by the names that their URLs use."""
+"""The shop's categories, as in their URLs."""
 
 BOOKS = 1000
-"""The minimum number of books in a catalogue; the ids of these books are 1 to 1000."""
+"""The minimum number of books in a catalogue; their ids begin at 1."""
 
 _COVER = b"<svg"
 
 
 class ClientPages:
-    """The requests of all clients for one seed, addressed in the same way as the clients' other
-    draws.
-    """
+    """The requests of all clients for one seed, addressed like the clients' other draws."""
 
     def __init__(self, seed: int) -> None:
         self._key = stream_key(seed, "client pages")
 
     def request(self, page: str, client: int, step: int) -> PageRequest:
-        """Return the client's request number `step`, for a page of type `page` (Br-1 to Br-4,
-        `file`).
-
-        A reload sends the same request again.
+        """Return the client's request number `step`, for a page of type `page` (Br-1 to Br-4, or
+        `file`). A reload sends it again.
         """
         draw = uniform(self._key, place(client, step))
         if page == "Br-1":
@@ -78,7 +73,7 @@ class ClientPages:
 def judge_cover(body: bytes) -> None:
     """Raise `WrongPageError` if `body` is not the picture of a cover."""
     if not body.lstrip().startswith(_COVER):
-        raise WrongPageError("not a cover, which would be an SVG image")
+        raise WrongPageError("the answer is not a cover, which is an SVG image")
 
 
 def judge(page: str, body: bytes) -> None:

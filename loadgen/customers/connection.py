@@ -1,9 +1,9 @@
 """A customer's connection to the shop: TCP, with TLS if the shop's URL is https.
 
-The address of the shop's host is looked up once. The TLS session outlives the connection: the next
-connection resumes it. A connection counts as resumed only if the handshake really resumed a session
-(`session_reused`); that the client sent a ticket is not enough. In TLS 1.3, the ticket arrives with
-the first data, so the session is saved when the connection is closed. Durations are real seconds.
+The address of the shop's host is looked up once. The next connection resumes the TLS session of the
+previous one. A connection counts as resumed only if the handshake really resumed a session
+(`session_reused`). In TLS 1.3, the ticket arrives with the first data, so the session is saved when
+the connection is closed. Durations are real seconds.
 """
 
 import errno
@@ -20,10 +20,10 @@ from gevent import socket, ssl
 from loadgen.records.connection_log import ConnectionKind
 
 Connected = Callable[[ConnectionKind, float], None]
-"""A callback after every attempt to connect, which receives the kind and the real seconds."""
+"""A callback after every attempt to connect, with the kind and the real seconds."""
 
 _ALERTS = ("SSLV3_ALERT_", "TLSV1_", "TLSV13_ALERT_")
-"""The prefixes of OpenSSL's names for alerts that the server sent."""
+"""The prefixes of OpenSSL's names for alerts from the server."""
 _OUR_OWN = (
     errno.EADDRNOTAVAIL,
     errno.EMFILE,
@@ -31,26 +31,26 @@ _OUR_OWN = (
     errno.ENOBUFS,
     errno.ENOMEM,
 )
-"""The error numbers that mean that this machine has no more ports, files or memory. Errors with
-these numbers do not count as refusals.
+"""The errors for too few ports, too many open files or too little memory on this machine, which do
+not count as refusals.
 """
 
 
 class HostError(ValueError):
-    """The error for a shop URL or a certificate authority that customers cannot use; its message is
-    one line.
+    """The error for a shop URL or a certificate authority that cannot be used; the message is one
+    line.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class ShopAddress:
-    """The shop's address, the value of the `Host` header, and the identity that its certificate
+    """The shop's address, the value of the `Host` header, and the identity that the certificate
     must have.
     """
 
     family: int
     peer: tuple[Any, ...]
-    """The address as `getaddrinfo` returns it; its form depends on the address family."""
+    """The address as `getaddrinfo` returns it."""
     host_field: str
     host_name: str = ""
     """The name or address for which the certificate must be valid."""
@@ -65,9 +65,9 @@ class ShopAddress:
     def from_url(cls, url: str, authority: Path | None = None) -> "ShopAddress":
         """Resolve `http[s]://host[:port]`, once for all customers.
 
-        `authority` is a PEM file with the certificates to trust over https. Without such a file,
-        the certificates that the system trusts are used. Raises `HostError` for an invalid URL, for
-        a name without an address, and for a PEM file that cannot be read or has no certificates.
+        `authority` is a PEM file with the trusted certificates for https; without it, the
+        certificates that the system trusts are used. Raises `HostError` for an invalid URL, a name
+        without an address, or an unusable PEM file.
         """
         fix = "give http://host:port or https://host:port, e.g. http://127.0.0.1:8080"
         try:
@@ -78,7 +78,9 @@ class ShopAddress:
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
             raise HostError(f"--host {url}: not an address of the shop; {fix}")
         if authority is not None and parts.scheme != "https":
-            raise HostError(f"--authority: {url} has no certificate; give an https:// --host")
+            raise HostError(
+                f"--authority: {url} uses no certificate; give an https:// URL as --host"
+            )
         try:
             found = socket.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)
         except OSError as error:
@@ -97,11 +99,12 @@ def _trusting(authority: Path | None) -> ssl.SSLContext:
         context.load_verify_locations(authority)
     except ssl.SSLError:
         raise HostError(
-            f"--authority {authority}: no certificate in it; give a PEM file of certificates"
+            f"--authority {authority}: the file contains no certificate; give a PEM file with "
+            f"certificates"
         ) from None
     except OSError as error:
         raise HostError(
-            f"--authority {authority}: {error.strerror}; give a PEM file of certificates"
+            f"--authority {authority}: {error.strerror}; give a PEM file with certificates"
         ) from None
     return context
 
@@ -117,9 +120,7 @@ class NotConnectedError(Exception):
 
 
 class Connection:
-    """A connection that can be opened again after its end, and then resumes its TLS session if
-    possible.
-    """
+    """A connection that can be opened again, and then resumes its TLS session if possible."""
 
     __slots__ = ("_address", "_began", "_connected", "_session", "_sock")
 
@@ -139,9 +140,9 @@ class Connection:
     def open(self) -> None:
         """Connect, including the TLS handshake. Raises `NotConnectedError`.
 
-        `REFUSED` means that the server turned the customer away: it accepted no TCP connection,
-        sent a TLS alert, or closed the connection during the handshake. `FAILED` means that this
-        machine has no more files or ports, or does not accept the certificate.
+        `REFUSED`: the server turned the customer away, because it accepted no TCP connection, sent
+        a TLS alert, or closed the connection during the handshake. `FAILED`: this machine has no
+        more files or ports, or does not accept the certificate.
         """
         self._began = time.monotonic()
         try:
@@ -155,13 +156,15 @@ class Connection:
         self._opened(kind)
 
     def give_up(self) -> None:
-        """Close the connection, even during the handshake: the customer has run out of patience."""
+        """Close the connection, even during the handshake, because the customer's patience has
+        ended.
+        """
         if self._began is not None:
             self._opened(ConnectionKind.TIMED_OUT)
         self.close()
 
     def close(self) -> None:
-        """Close the connection now, even during a request."""
+        """Close the connection, even during a request."""
         sock, self._sock = self._sock, None
         if sock is None:
             self._began = None
@@ -169,7 +172,8 @@ class Connection:
         if isinstance(sock, ssl.SSLSocket) and self._began is None:
             self._keep_session(sock)
             sock.settimeout(0)
-            # The goodbye waits for no answer. A server that receives none may forget the session.
+            # Send close_notify without waiting for the answer; otherwise, the server may forget the
+            # session.
             with suppress(OSError, ValueError):
                 sock.unwrap()
         self._began = None
@@ -180,7 +184,7 @@ class Connection:
         return -1 if self._sock is None else int(self._sock.fileno())
 
     def is_kept(self) -> bool:
-        """Return whether a connection exists that the server has not closed while it was idle."""
+        """Return whether a connection exists that the server has not closed since the last page."""
         if self._sock is None:
             return False
         self._sock.settimeout(0)
@@ -188,13 +192,13 @@ class Connection:
             if self._address.tls is None:
                 self._sock.recv(1, socket.MSG_PEEK)
             else:
-                self._sock.recv(1)  # reads protocol messages too, as late tickets
+                self._sock.recv(1)  # also reads protocol messages, such as late tickets
         except (BlockingIOError, ssl.SSLWantReadError):
             self._sock.settimeout(None)
             return True
         except OSError:
             pass
-        # The end of the stream, or unexpected bytes: the connection cannot carry the next page.
+        # After the end of the stream or unexpected bytes, the connection is unusable.
         self.close()
         return False
 
@@ -204,7 +208,7 @@ class Connection:
         self._sock.sendall(data)
 
     def receive(self, most_bytes: int) -> bytes:
-        """Wait for bytes and return them; at the end of the stream, return empty bytes."""
+        """Wait for bytes and return them; empty bytes mean the end of the stream."""
         assert self._sock is not None
         return bytes(self._sock.recv(most_bytes))
 
@@ -236,14 +240,13 @@ class Connection:
 
     def _keep_session(self, sock: ssl.SSLSocket) -> None:
         session = sock.session
-        # Without a ticket a session of TLS 1.3 cannot be resumed; a session of TLS 1.2 may still
-        # be.
+        # Without a ticket, a TLS 1.3 session cannot be resumed, but a TLS 1.2 session may be.
         if session is not None and (session.has_ticket or sock.version() != "TLSv1.3"):
             self._session = session
 
 
 def why(error: OSError) -> str:
-    """Return the text of the error in one line."""
+    """Return the error's text in one line."""
     return error.strerror or str(error)
 
 

@@ -1,6 +1,5 @@
-"""A customer's session: the pages of its walk, patience, retries, and giving up.
-
-This module contains what a session does between its arrival and its end (LIFO-Pri, section 3.2.1).
+"""A customer's session from its arrival to its end: the pages of its walk, patience, retries, and
+giving up (LIFO-Pri, section 3.2.1).
 """
 
 from functools import partial
@@ -14,7 +13,7 @@ from loadgen.workload.sessions import Customers
 
 
 class CustomerSession:
-    """The session with a given index; `run` plays it to its end in the calling greenlet."""
+    """The session with a given number; `run` plays it in the calling greenlet."""
 
     def __init__(
         self,
@@ -33,9 +32,8 @@ class CustomerSession:
         self._witness = witness
 
     def run(self, arrival_s: float) -> bool:
-        """Play the session that is due at `arrival_s`, in paper seconds.
-
-        Return True if all pages arrived.
+        """Play the session that is due at `arrival_s`, in paper seconds; return True if all pages
+        arrived.
         """
         walk = self._customers.walk(self._session)
         due_s = arrival_s
@@ -58,7 +56,7 @@ class CustomerSession:
             self._visitor.leave()
 
     def _page(self, step: int, page: str, following: str | None, due_s: float) -> float | None:
-        """Get one page, with retries; return the time of its arrival, or None if the customer gives
+        """Get a page, with retries; return the time of its arrival, or None if the customer gives
         up.
         """
         request = self._shopper.request(page)

@@ -1,4 +1,4 @@
-"""The forms of a page, which are filled in as a browser and its user would do it."""
+"""The forms of a page, filled in as a browser and its user do."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ _NOT_SENT = {"submit", "button", "reset", "image", "file"}
 
 @dataclass(slots=True)
 class Field:
-    """A field that a browser would send; `value` is the value that the page filled in."""
+    """A field that a browser would send; `value` is the page's value."""
 
     name: str
     kind: str
@@ -20,18 +20,17 @@ class Field:
 
 @dataclass(slots=True)
 class Form:
-    """A form of a page: its URL, and its fields in the order of the page."""
+    """A form of a page: its URL, and its fields in their order."""
 
     action: str
     method: str
     fields: list[Field] = field(default_factory=list)
 
     def filled(self, typed: Mapping[str, str]) -> str:
-        """Return the form as a URL-encoded body, with each text of `typed` in the field that its
-        key names.
+        """Return the form as a URL-encoded body, with the texts of `typed` by field name.
 
-        A field that the page filled in itself (hidden inputs, the CSRF token, chosen options) keeps
-        its value. A required field that is empty and has no text in `typed` gets `1`.
+        A field that the page has filled in (hidden inputs, the CSRF token, chosen options) keeps
+        its value. A required field without a value or a text gets `1`.
         """
         pairs = []
         for entry in self.fields:

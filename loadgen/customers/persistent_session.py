@@ -1,4 +1,4 @@
-"""A session of the partly-open model, with interactions over one connection until it leaves.
+"""A session of the partly-open model, whose interactions use one connection.
 
 A session requests a page and its images, pauses, and requests the next page (eDragon, section 4).
 After a timeout, the session closes the connection and repeats the request over a new one.
@@ -18,7 +18,7 @@ from loadgen.workload.partly_open import IMAGE, Partly
 
 
 class PersistentSession:
-    """The session with a given index; `run` plays it to its end in the calling greenlet."""
+    """The session with a given number; `run` plays it in the calling greenlet."""
 
     def __init__(
         self,
@@ -38,21 +38,22 @@ class PersistentSession:
         self._witness = witness
         self._covers: list[str] = []
         self._asked = 0
-        """The number of interactions whose page was requested and then either arrived or was given
-        up.
-        """
+        """The number of interactions whose page has arrived or was given up."""
 
     def run(self, arrival_s: float, stop_s: float | None = None) -> bool:
-        """Play the session that is due at `arrival_s`, in paper seconds.
+        """Play the session that is due at `arrival_s`, in paper seconds; return True if every reply
+        arrived.
 
-        Return True if every reply arrived. At `stop_s`, the session is cut off and its connection
-        closed. The page that is then unanswered, and all pages after it, count as not generated.
+        At `stop_s`, the session is cut off and its connection closed. The unanswered page and all
+        later pages count as not generated.
         """
         pages = self._sessions.pages(self._session)
         left_s = None if stop_s is None else self._clock.real_s(stop_s - self._clock.now_s())
         cut = gevent.Timeout.start_new(left_s)  # None: never
         try:
-            if left_s is not None and left_s <= 0:  # too late: a timeout only fires once others run
+            if (
+                left_s is not None and left_s <= 0
+            ):  # too late, because a timeout fires only when other greenlets run
                 return False
             return self._interactions(pages, arrival_s)
         except gevent.Timeout as ended:
@@ -90,8 +91,8 @@ class PersistentSession:
         """Request a page until it arrives; return the time of its arrival, or None if the session
         gives up.
 
-        If the server closed the connection during the think time, no request was sent. This does
-        not count as a timeout, nor does the new attempt count in `reconnects`.
+        If the server closed the connection during the think time, the failed attempt counts neither
+        as a timeout nor in `reconnects`.
         """
         model = self._sessions.model
         timeouts = nth = 0
@@ -118,7 +119,7 @@ class PersistentSession:
         """Return the requests for covers, in the page's order; repeat them if the page shows too
         few.
 
-        There is no cache, as in httperf. A page without covers has no images.
+        As in httperf, nothing is cached. A page without covers has no images.
         """
         wanted = self._sessions.images(self._session, step) if self._covers else 0
         return [

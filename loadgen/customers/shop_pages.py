@@ -1,7 +1,7 @@
 """The requests of a walk through the page types, and the check of the received pages.
 
-For each row of the table *The eight pages* of docs/shop.md, the module chooses the category, words
-and book that a session requests, fills the form, and checks that the right page arrived.
+For each of the eight pages (docs/shop.md), the module chooses the category, words and book that a
+session requests, fills the form, and checks that the right page arrived.
 """
 
 import re
@@ -14,7 +14,7 @@ from common.page_types import PAGE_TYPES
 from loadgen.customers.forms import Form, find_form
 
 ACCOUNTS = 1000
-"""The number of seeded accounts: session i uses the account `customer-%04d` of (i mod 1000) + 1."""
+"""The number of seeded accounts; session i uses the account `customer-%04d` of (i mod 1000) + 1."""
 
 SEARCH_WORDS = (
     "detective",
@@ -28,9 +28,7 @@ SEARCH_WORDS = (
     "story",
     "street",
 )
-"""Words from titles and descriptions of the seeded catalogue; a search for any of them finds
-several pages of books.
-"""
+"""Words from titles and descriptions of the seeded catalogue; each finds several pages of books."""
 
 CHECKOUT = {page.name: page.path for page in PAGE_TYPES if page.is_transaction}
 _NEXT_FORM = {page: CHECKOUT[following] for page, following in pairwise(CHECKOUT)}
@@ -56,11 +54,11 @@ _TYPED = {
     "card_expiry": "12/39",
     "card_code": "123",
 }
-"""The texts that customers enter in the forms; the shop fills in their full names itself."""
+"""The texts that customers enter in the forms; the shop fills in the full names."""
 
 
 class PageRequest(NamedTuple):
-    """The request of a step, which every attempt sends unchanged."""
+    """The request of a step; every attempt sends the same request."""
 
     method: str
     path: str
@@ -68,7 +66,7 @@ class PageRequest(NamedTuple):
 
 
 class WrongPageError(Exception):
-    """The error for a page without a part that customers need; its message names that part in one
+    """The error for a page without a part that customers need; the message names that part in one
     line.
     """
 
@@ -89,8 +87,8 @@ class Shopper:
         self._form: Form | None = None
 
     def request(self, page: str) -> PageRequest:
-        """Return the request for the next page of the walk, made from the links and forms of
-        earlier pages.
+        """Return the request for the next page of the walk, based on the links and forms of earlier
+        pages.
         """
         if page == "Br-1":
             return PageRequest("GET", "/")
@@ -106,9 +104,9 @@ class Shopper:
         return PageRequest("POST", CHECKOUT[page], self._form.filled(self._typed))
 
     def read(self, page: str, body: bytes, following: str | None) -> None:
-        """Read the links and forms that the walk needs next from a received page.
+        """Read the links and forms that the walk needs next from a page.
 
-        Raises `WrongPageError` if they are missing. The page then counts as failed.
+        Raises `WrongPageError` if they are missing; the page then counts as failed.
         """
         if page in ("Br-1", "Br-4") and following == "Br-2":
             self._categories = _some(CATEGORY_LINK.findall(body), "no category to browse")
@@ -119,24 +117,22 @@ class Shopper:
         elif page in _NEXT_FORM:
             self._form = _form(body, _NEXT_FORM[page])
         elif page == "Tr-4" and _ORDER_PLACED not in body:
-            raise WrongPageError("the order is not confirmed")
+            raise WrongPageError("the page does not confirm the order")
 
 
 def paid_cents(body: bytes) -> int:
-    """Return the total that the confirm page shows, in cents, or 0 if it shows none."""
+    """Return the total on the confirm page, in cents, or 0 if it has none."""
     found = _TOTAL.search(body)
     return int(found[1].replace(b",", b"") + found[2]) if found else 0
 
 
 def covers(body: bytes) -> list[str]:
-    """Return the URLs of the covers that a page shows, without repetitions, in the order of the
-    page.
-    """
+    """Return the URLs of the covers on a page, without repetitions, in their order."""
     return list(dict.fromkeys(link.decode("ascii") for link in _COVER.findall(body)))
 
 
 def _books_in_stock(body: bytes) -> list[bytes]:
-    """Return the links to the books that are in stock, the only books on which customers click."""
+    """Return the links to the books in stock, the only books that customers choose."""
     entries = [entry for entry in body.split(_END_OF_ENTRY) if _OUT_OF_STOCK not in entry]
     return [link for entry in entries for link in BOOK_LINK.findall(entry)]
 
@@ -150,5 +146,5 @@ def _some(links: list[bytes], missing: str) -> list[bytes]:
 def _form(body: bytes, action: str) -> Form:
     form = find_form(body, action)
     if form is None:
-        raise WrongPageError(f"no form to {action}")
+        raise WrongPageError(f"no form that is sent to {action}")
     return form

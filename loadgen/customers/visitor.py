@@ -1,7 +1,7 @@
 """The browser of one customer or client, with the rows that record its attempts.
 
-A visitor makes one attempt at a time: it sends the request, waits as long as the patience lasts,
-checks the page received, and reports the attempt to the observers.
+A visitor makes one attempt at a time, checks the received page, and reports the attempt to the
+observers.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ Judge = Callable[[bytes], None]
 
 
 class Errand(NamedTuple):
-    """An attempt that a visitor plans; its times are paper seconds."""
+    """A planned attempt of a visitor; its times are paper seconds."""
 
     step: int
     page: str
@@ -45,9 +45,7 @@ class Errand(NamedTuple):
 
 
 class Visitor:
-    """A browser that records its attempts as rows; `session` in each row is the visitor's
-    number.
-    """
+    """A browser that records its attempts as rows, in which `session` is the visitor's number."""
 
     def __init__(
         self,
@@ -70,7 +68,7 @@ class Visitor:
         self._browser.close()
 
     def ask(self, errand: Errand, request: PageRequest, judge: Judge) -> Attempt:
-        """Make the attempt now, even if it is late; the function `judge` checks the received page.
+        """Make the attempt now; the function `judge` checks the received page.
 
         A page for which `judge` raises `WrongPageError` counts as failed.
         """
@@ -114,7 +112,7 @@ class Visitor:
 
 
 def ended_s(attempt: Attempt) -> float:
-    """Return the time at which the attempt ended and the next attempt may begin, in paper seconds.
+    """Return the paper time at which the attempt ended, and from which the next attempt may begin.
 
     A customer whose patience has ended left at that time, even if this process woke up later.
     """

@@ -1,1 +1,1 @@
-"""The records of a run: attempts and connections, and the files that keep them."""
+"""The records of a run: attempts, connections, and their files."""

@@ -1,6 +1,6 @@
-"""The log of a run's attempts, which is kept in the file `attempts.parquet`.
+"""The log of a run's attempts, the file `attempts.parquet`.
 
-The load generator and the simulator write the file, and the lab reads it.
+The load generator and the simulator write it, and the lab reads it.
 """
 
 from collections import Counter
@@ -38,9 +38,7 @@ SCHEMA = pa.schema(
 
 
 class AttemptsFileError(RowsFileError):
-    """The error for a file that is not an `attempts.parquet`; the message is one line and names the
-    file.
-    """
+    """The error for an invalid `attempts.parquet`; the message is one line and names the file."""
 
 
 class AttemptLog(RowLog):
@@ -52,7 +50,7 @@ class AttemptLog(RowLog):
     order = (("session", "ascending"), ("step", "ascending"), ("attempt", "ascending"))
 
     def outcomes_between(self, first_s: float, last_s: float) -> Counter[str]:
-        """Count, by outcome, the attempts that ended in the interval [first_s, last_s) in paper
+        """Return, by outcome, the number of attempts that ended in [first_s, last_s), in paper
         seconds.
         """
         return Counter(
@@ -65,9 +63,9 @@ class AttemptLog(RowLog):
 
 
 def read_attempts(path: Path) -> pa.Table:
-    """Return the table of an `attempts.parquet`.
+    """Return the table in an `attempts.parquet`.
 
-    Raises `AttemptsFileError` if the file is missing, is not Parquet, has another schema, or has
+    Raises `AttemptsFileError` if the file is missing, not Parquet, of another schema, or has
     unknown outcomes.
     """
     try:
@@ -88,7 +86,7 @@ def require_attempts(path: Path) -> None:
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """Return the metadata that the writer stored for the run.
+    """Return the run's metadata in the file.
 
     Raises the errors of `read_attempts`.
     """

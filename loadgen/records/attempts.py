@@ -1,7 +1,6 @@
 """A customer's attempt to get a page: its values, and the possible outcomes.
 
-The load generator and the simulator record attempts, and the lab reads them. All times are paper
-seconds since the run's start. The module is pure and uses only the standard library.
+All times are paper seconds since the run's start. The module uses only the standard library.
 """
 
 from enum import StrEnum
@@ -14,17 +13,17 @@ class AttemptOutcome(StrEnum):
     COMPLETED = "completed"
     TIMED_OUT = "timed_out"  # the customer's patience ended; the connection was closed
     DROPPED = "dropped"  # a queue was full
-    REJECTED = "rejected"  # admission answered with an explicit rejection page
+    REJECTED = "rejected"  # the gateway answered with a rejection page
     REFUSED = "refused"  # no connection
     FAILED = "failed"  # an error, a wrong page, or a response cut short
-    NOT_GENERATED = "not_generated"  # planned by the session, never sent
+    NOT_GENERATED = "not_generated"  # planned in the session, but never sent
 
-    # As equal texts have: Enum's own is a call of Python for each look-up.
+    # The hash of the text: faster than Enum's hash, which is written in Python.
     __hash__ = str.__hash__
 
 
 class Attempt(NamedTuple):
-    """One row of `attempts.parquet`, described in docs/loadgen.md under *Attempts*.
+    """A row of `attempts.parquet` (docs/loadgen.md, *Attempts*).
 
     The times of a `not_generated` row are None. `patience_s` is `inf` for a customer who never
     leaves.
@@ -44,16 +43,14 @@ class Attempt(NamedTuple):
 
 
 def not_generated(session: int, step: int, page: str) -> Attempt:
-    """Return the row for a page that was planned, but never requested."""
+    """Return the row for a planned page that was never requested."""
     return Attempt(
         session, step, page, 0, None, None, None, None, AttemptOutcome.NOT_GENERATED.value
     )
 
 
 class AttemptKeeper(Protocol):
-    """An object to which attempts can be added: a list, or an `AttemptLog`, which becomes a
-    file.
-    """
+    """A list of attempts, or an `AttemptLog`, which becomes a file."""
 
     def append(self, attempt: Attempt, /) -> None:
         """Keep one attempt."""

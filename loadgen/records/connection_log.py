@@ -1,4 +1,4 @@
-"""The log of a partly-open run's connections, with one row for each connection that was opened.
+"""The log of a partly-open run's connections, one row for each opened connection.
 
 All times are paper seconds; `opened_s` counts from the run's start.
 """
@@ -13,13 +13,16 @@ from loadgen.records.rows import RowLog, read_rows, require_known
 
 
 class ConnectionKind(StrEnum):
-    """The result of an attempt to open a connection, as the customer sees it."""
+    """The result of opening a connection, as the customer sees it."""
 
-    NEW = "new"  # a full handshake; over plain HTTP every connection
-    RESUMED = "resumed"  # the handshake resumed the session of an earlier connection
-    REFUSED = "refused"  # turned away: no TCP connection, a TLS alert, closed in the handshake
-    FAILED = "failed"  # given up by the customer: a wrong certificate, no TLS there, no files here
-    TIMED_OUT = "timed_out"  # patience ended in the handshake
+    NEW = "new"  # a full handshake, or any connection over plain HTTP
+    RESUMED = "resumed"  # resumed the session of an earlier connection
+    REFUSED = (
+        "refused"  # turned away: no TCP connection, a TLS alert, or closed during the handshake
+    )
+    # failed at the customer: an invalid certificate, no TLS on the port, too many open files
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"  # the patience ended during the handshake
 
 
 class OpenedConnection(NamedTuple):
@@ -30,11 +33,13 @@ class OpenedConnection(NamedTuple):
     """The time at which the customer began to connect."""
     kind: str
     handshake_s: float
-    """The time from `opened_s` to the end of the handshakes (TCP and TLS), for every outcome."""
+    """The time from `opened_s` to the end of the TCP and TLS handshakes, for every outcome."""
 
 
 class ConnectionLog(RowLog):
-    """The log of a run's connections; a session's connections are in the order of their opening."""
+    """The log of a run's connections; each session's connections are in the order of
+    their opening.
+    """
 
     schema = pa.schema(
         [
@@ -48,7 +53,7 @@ class ConnectionLog(RowLog):
 
 
 def read_connections(path: Path) -> pa.Table:
-    """Return the table of a `connections.parquet`. Raises `RowsFileError` for any other file."""
+    """Return the table in a `connections.parquet`. Raises `RowsFileError` for any other file."""
     table = read_rows(path, ConnectionLog.schema)
     kinds = table.column("kind").unique().to_pylist()
     require_known(path, "kind", kinds, list(ConnectionKind))
@@ -56,10 +61,8 @@ def read_connections(path: Path) -> pa.Table:
 
 
 def connections_file(attempts_file: Path) -> Path:
-    """Return the path of the connection log, next to the attempt log.
-
-    It is `connections.parquet` for `attempts.parquet` and `connections-2.parquet` for
-    `attempts-2.parquet`; any other name gets the prefix `connections-`.
+    """Return the path of the connection log next to the attempt log: `connections-2.parquet` for
+    `attempts-2.parquet`, and a name with the prefix `connections-` for any other name.
     """
     name = attempts_file.name
     if "attempts" in name:

@@ -1,4 +1,4 @@
-"""The rows of a run, which are kept in columns and written to a Parquet file."""
+"""The rows of a run, kept in columns and written to a Parquet file."""
 
 import json
 import os
@@ -16,9 +16,7 @@ _METADATA_KEY = b"doorbuster"
 
 
 class RowsFileError(ValueError):
-    """The error for a file that does not have such rows; the message is one line and names the
-    file.
-    """
+    """The error for a file without such rows; the message is one line and names the file."""
 
 
 class RowLog:
@@ -26,7 +24,7 @@ class RowLog:
 
     schema: ClassVar[pa.Schema]
     order: ClassVar[Sequence[tuple[str, str]]]
-    """The columns by which a file is sorted. Rows with equal values in them keep their order."""
+    """The columns by which a file is sorted; rows with equal values keep their order."""
 
     def __init__(self) -> None:
         self._columns: tuple[list[Any], ...] = tuple([] for _ in self.schema.names)
@@ -35,7 +33,7 @@ class RowLog:
         return len(self._columns[0])
 
     def append(self, row: Sequence[Any]) -> None:
-        """Add one row, with its values in the order of the schema."""
+        """Add a row, with its values in the order of the schema."""
         for column, value in zip(self._columns, row, strict=True):
             column.append(value)
 
@@ -45,8 +43,8 @@ class RowLog:
         return found
 
     def extend_columns(self, columns: Sequence[Sequence[Any]]) -> None:
-        """Add rows as columns, in the order of the schema and the form that `columns_since`
-        returns. Raises `ValueError` if the number of columns is wrong or their lengths differ.
+        """Add rows as columns, as `columns_since` returns them. Raises `ValueError` for a wrong
+        number of columns or different lengths.
         """
         if len(columns) != len(self._columns) or len({len(column) for column in columns}) != 1:
             raise ValueError(f"rows must be {len(self._columns)} columns of equal length")
@@ -68,9 +66,9 @@ class RowLog:
         return table.replace_schema_metadata({_METADATA_KEY: text.encode()})
 
     def write(self, path: Path, metadata: Mapping[str, object] | None = None) -> None:
-        """Write all rows to `path`. If any error occurs, no file is left behind.
+        """Write all rows to `path`; after an error, no file is left behind.
 
-        `metadata` is stored in the file as JSON. Raises `OSError` if the file cannot be written.
+        `metadata` is stored in the file as JSON. Raises OSError.
         """
         table = self.table(metadata)
         with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as part:
@@ -78,7 +76,8 @@ class RowLog:
                 pq.write_table(table, part, compression="zstd")
                 part.flush()
                 os.fsync(part.fileno())
-                # NamedTemporaryFile makes private files; a result file gets the usual permissions.
+                # NamedTemporaryFile creates private files, but result files have the usual
+                # permissions.
                 os.fchmod(part.fileno(), 0o666 & ~_umask())
                 Path(part.name).replace(path)
             except BaseException:
@@ -87,9 +86,9 @@ class RowLog:
 
 
 MOST_TEXT = 1000
-"""The maximum number of bytes of one text in a table.
+"""The maximum number of bytes of a text in a table.
 
-Without this limit, a file of a few bytes could describe a table with a long text in every row.
+A file of a few bytes could otherwise describe a table with a long text in every row.
 """
 
 
@@ -98,11 +97,11 @@ class Size(NamedTuple):
 
     rows: int
     size_bytes: int
-    """The uncompressed number of bytes, in the encoding of the file."""
+    """The uncompressed number of bytes, in the file's encoding."""
 
 
 def size_of(path: Path) -> Size:
-    """Return the size of a Parquet file's table, which is read from the end of the file only.
+    """Return the size of a Parquet file's table, read only from the end of the file.
 
     Raises `RowsFileError` if the file is missing or not Parquet.
     """
@@ -113,7 +112,7 @@ def size_of(path: Path) -> Size:
 
 
 def check_rows(path: Path, most_rows: int) -> int:
-    """Check a Parquet file piece by piece, without keeping it, and return its number of rows.
+    """Check a Parquet file piece by piece, and return its number of rows.
 
     Raises `RowsFileError` if the file is damaged, has texts over MOST_TEXT bytes, or has more rows
     than `most_rows`.
@@ -127,7 +126,7 @@ def check_rows(path: Path, most_rows: int) -> int:
 
 
 def pieces(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """Yield a table, or only the named columns of it, in pieces of a few thousand rows.
+    """Yield a table, or only its named columns, in pieces of a few thousand rows.
 
     Raises `RowsFileError` if the file is damaged or has texts over MOST_TEXT bytes.
     """
@@ -146,7 +145,7 @@ def read_table(path: Path) -> pa.Table:
     with _faults(path):
         with pq.ParquetFile(path) as file:
             texts = [field.name for field in file.schema_arrow if pa.types.is_string(field.type)]
-        # As a dictionary each text is in memory once, whatever the number of rows.
+        # In a dictionary, each text is in memory only once.
         table = pq.read_table(path, read_dictionary=texts)
         for name in texts:
             column = table.column(name)
@@ -166,7 +165,6 @@ def _require_short(path: Path, name: str, texts: pa.Array) -> None:
 
 @contextmanager
 def _faults(path: Path) -> Iterator[None]:
-    """Convert errors of the library to RowsFileError."""
     try:
         yield
     except FileNotFoundError:
@@ -179,7 +177,7 @@ def _faults(path: Path) -> Iterator[None]:
 
 
 def read_rows(path: Path, schema: pa.Schema) -> pa.Table:
-    """Return the table in a file of `schema`.
+    """Return the table in a file with this `schema`.
 
     Raises `RowsFileError` if the file is missing, not Parquet, or of another schema.
     """
@@ -197,15 +195,17 @@ def require_schema(path: Path, schema: pa.Schema) -> None:
         found = columns.field(expected.name).type
         if found != expected.type:
             raise RowsFileError(
-                f"{path}: column {expected.name} is {found}, should be {expected.type}"
+                f"{path}: column {expected.name} is {found}, but must be {expected.type}"
             )
     surplus = [name for name in columns.names if name not in schema.names]
     if surplus:
-        raise RowsFileError(f"{path}: column {surplus[0]} does not have this schema")
+        raise RowsFileError(f"{path}: column {surplus[0]} is not part of the schema")
 
 
 def distinct(path: Path, column: str) -> set[Any]:
-    """Return the values of a column, read piece by piece. Raises the same errors as `pieces`."""
+    """Return the different values of a column, read piece by piece. Raises the same errors as
+    `pieces`.
+    """
     found: set[Any] = set()
     for piece in pieces(path, [column]):
         found.update(piece.column(0).unique().to_pylist())
@@ -213,7 +213,7 @@ def distinct(path: Path, column: str) -> set[Any]:
 
 
 def metadata_of(table: pa.Table) -> dict[str, Any]:
-    """Return the metadata that the writer stored for the run."""
+    """Return the run's metadata in the file."""
     found: dict[str, Any] = json.loads((table.schema.metadata or {}).get(_METADATA_KEY, b"{}"))
     return found
 

@@ -1,11 +1,8 @@
-"""The Markov chain over the page types: that of LIFO-Pri's Fig. 1, or another chain.
-
-The module contains the page types, the chain, exact values that follow from the chain, and walks
-drawn from it by quota or by chance. The module is pure.
+"""The Markov chain over the page types, LIFO-Pri's Fig. 1 or another chain.
 
 Source: Singhmar, Mathur, Apte, Manjunath, *A Combined LIFO-Priority Scheme for Overload Control of
-E-commerce Web Servers*, section 3.2. The paper does not print the transition probabilities; they
-follow from Tables 3 and 4 (docs/loadgen.md shows the working).
+E-commerce Web Servers*, section 3.2. The transition probabilities, which the paper does not print,
+follow from Tables 3 and 4 (docs/loadgen.md).
 """
 
 from collections.abc import Mapping
@@ -25,8 +22,8 @@ PAGES = page_types.NAMES
 LIFO_PRI_TRANSITIONS: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {page.name: page.leads_to for page in page_types.PAGE_TYPES if page.leads_to}
 )
-"""The transition probabilities of Fig. 1; in each row, the rest to 1 is the probability of the
-exit.
+"""The transition probabilities of Fig. 1; the rest of each row to 1 is the probability
+of the exit.
 """
 
 MEAN_EXECUTION_S: Mapping[str, float] = MappingProxyType(
@@ -40,11 +37,11 @@ CONFIRM_PAGE = "Tr-4"
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A Markov chain over the page types; a session starts at `Br-1` and ends at the exit.
+    """A Markov chain over the page types; a session starts at `Br-1`.
 
-    `transitions[page][following]` is a probability; in each row, the rest to 1 is the probability
-    of the exit. Raises `SessionModelError` for an unknown page, a probability outside [0, 1], a
-    page whose probabilities add up to more than 1, and a page from which no session ever exits.
+    `transitions[page][following]` is a probability; the rest of each row to 1 is the probability of
+    the exit. Raises `SessionModelError` for an unknown page, a probability outside [0, 1], a row
+    with a sum above 1, and a page from which no session ever exits.
     """
 
     transitions: Mapping[str, Mapping[str, float]] = field(
@@ -65,15 +62,15 @@ class Chain:
             if total > 1:
                 raise SessionModelError(
                     f"transitions.{page}",
-                    f"probabilities add up to {float(total):g}; give at most 1 in total, the rest "
-                    "is the exit",
+                    f"probabilities add up to {float(total):g}; give at most 1 in total, the "
+                    f"rest is the probability of the exit",
                 )
         exiting = self._pages_that_exit()
         for page in PAGES:
             if page not in exiting:
                 raise SessionModelError(
                     f"transitions.{page}",
-                    "no session ever exits from here; leave a share for the exit",
+                    "no session ever exits from this page; leave a share for the exit",
                 )
 
     def row(self, page: str) -> Mapping[str, float]:
@@ -87,7 +84,7 @@ class Chain:
         return {page: float(count) for page, count in _solve(self._flow_in(), FIRST_PAGE).items()}
 
     def mean_requests(self) -> float:
-        """Return the expected number of requests per session, if all succeed (2.397 for
+        """Return the expected number of requests per session if all succeed (2.397 for
         LIFO-Pri).
         """
         return sum(self.visits().values())
@@ -99,9 +96,8 @@ class Chain:
         return mean_execution_s(self.visits(), execution_s)
 
     def probability_of_confirm(self, page: str) -> float:
-        """Return the probability that a session now at `page` reaches Tr-4.
-
-        The values of Table 3 are proportional to this probability.
+        """Return the probability that a session now at `page` reaches Tr-4, to which the values of
+        Table 3 are proportional.
         """
         _require_page("page", page)
         flow = {
@@ -112,13 +108,13 @@ class Chain:
             }
             for origin in PAGES
         }
-        # P(page) = sum over following of p * P(following), P(Tr-4) = 1: the same linear system,
-        # read against the arrows.
+        # P(page) = sum over following of p * P(following), P(Tr-4) = 1: the same linear system in
+        # the other direction.
         return float(_solve(flow, CONFIRM_PAGE)[page])
 
     def walk_at(self, place: float) -> tuple[str, ...]:
-        """Return the walk that belongs to `place`, a number in [0, 1). Each walk takes up a part of
-        [0, 1) as wide as its probability, so a uniform random place gives a random walk.
+        """Return the walk at `place`, a number in [0, 1), of which each walk has a part as wide as
+        its probability. A uniform random place therefore gives a random walk.
         """
         page = FIRST_PAGE
         walk = [page]
@@ -137,21 +133,17 @@ class Chain:
     def quota_file(self, sessions: int, rng: Random) -> tuple[tuple[str, ...], ...]:
         """Return `sessions` walks in the chain's proportions, shuffled by `rng`.
 
-        For every possible beginning of a walk, the number of walks with it differs from the
-        expected number by at most 1. With 1000 sessions and LIFO-Pri's chain, the file has 400
-        Br-2, 500 Br-3, 370 Br-4 and 37, 33, 30, 27 of Tr-1 to Tr-4, the counts of Table 4 divided
-        by 24. The paper's file matches its chain exactly. Independent draws would do so with a
-        probability of about 2e-5.
+        For every possible beginning of a walk, the number of walks differs from the expected number
+        by at most 1. With 1000 sessions, LIFO-Pri's chain gives the counts of Table 4 divided by
+        24. Independent draws would match the chain this well with a probability of about 2e-5.
         """
         walks = self._evenly_spaced(sessions)
         rng.shuffle(walks)
         return tuple(walks)
 
     def _evenly_spaced(self, sessions: int) -> list[tuple[str, ...]]:
-        """Return the walks at the middles of `sessions` equal parts of [0, 1), exactly.
-
-        Walks with the same beginning are adjacent, so each beginning is calculated only once, for
-        all places in its part of [0, 1).
+        """Return the walks at the middles of `sessions` equal parts of [0, 1),
+        calculated exactly.
         """
         rows = {
             page: [(following, _exact(p)) for following, p in self.row(page).items()]
@@ -159,13 +151,11 @@ class Chain:
         }
 
         def first_from(bound: Fraction) -> int:
-            """Return the number i of the first walk whose place, (i + 1/2) / sessions, is not
-            before this place.
-            """
             return ceil(sessions * bound - Fraction(1, 2))
 
         walks: list[tuple[str, ...]] = [()] * sessions
-        # Beginnings of walks: the pages, the first number and the end of the numbers, the part.
+        # Beginnings of walks: the pages, the range of walk numbers (first, end), and the part of
+        # [0, 1).
         whole = (FIRST_PAGE,), 0, sessions, Fraction(0), Fraction(1)
         begun: list[tuple[tuple[str, ...], int, int, Fraction, Fraction]] = [whole]
         while begun:
@@ -206,15 +196,15 @@ class Chain:
 def mean_execution_s(
     visits: Mapping[str, float], execution_s: Mapping[str, float] = MEAN_EXECUTION_S
 ) -> float:
-    """Return a request's mean execution time in paper seconds, given the `visits` to each page
-    type.
+    """Return a request's mean execution time in paper seconds for these `visits` to
+    each page type.
     """
     total = sum(count * execution_s[page] for page, count in visits.items())
     return total / sum(visits.values())
 
 
 def _exact(probability: float) -> Fraction:
-    """Return the decimal number as it was written, not the nearest binary number."""
+    """Return the decimal number exactly as written."""
     return Fraction(str(probability))
 
 
@@ -229,7 +219,9 @@ def _solve(inflow: Mapping[str, Mapping[str, Fraction]], source: str) -> dict[st
     for i in range(len(pages)):
         pivot = next((r for r in range(i, len(pages)) if rows[r][i] != 0), None)
         if pivot is None:
-            raise SessionModelError(f"transitions.{pages[i]}", "no session ever exits from here")
+            raise SessionModelError(
+                f"transitions.{pages[i]}", "no session ever exits from this page"
+            )
         rows[i], rows[pivot] = rows[pivot], rows[i]
         head = rows[i][i]
         rows[i] = [value / head for value in rows[i]]

@@ -1,16 +1,15 @@
 """The closed loop of the Connection Sentry, whose clients send requests regardless of the answers.
 
-The model's parameters and a seed determine the clients: their requests, think times and patience,
-and what they do after a patience has ended. The load generator and the simulator both use this
-module. It is pure: it uses only the standard library, no clock and no I/O. All times are paper
-seconds.
+The parameters and a seed determine the clients: their requests, think times, patience, and
+reactions after the end of a patience. The module uses only the standard library. All times are
+paper seconds.
 
 Source: Kraemer, Paixão, Guedes, Meira, Almeida, *Minimizing the Impact of Orphan Requests in
-e-Commerce Services*, section 4.2. The paper's clients are Surge processes in two sets. Processes of
-the control set never cancel, and their requests are measured. Processes of the test set cancel when
-their patience ends. The paper replays a trace; here, each request is drawn independently from the
-shares of the request classes. The paper does not state the distribution of the patience, the think
-times, or what a client does after it cancels a request, so this project chose them.
+e-Commerce Services*, section 4.2. The control set never cancels, and its requests are measured; the
+test set cancels when its patience ends. The paper's Surge processes replay a trace; here, each
+request is drawn independently from the shares of the request classes. The paper gives no
+distribution of the patience and of think times, and no reaction after a cancelled request, so this
+project chose them.
 """
 
 import math
@@ -30,19 +29,18 @@ ClientSet = Literal["control", "test"]
 KIND_PAGE: Mapping[str, str] = MappingProxyType(
     {"home": "Br-1", "browse": "Br-2", "search": "Br-3", "select": "Br-4", "file": "file"}
 )
-"""The page type of each of the paper's request classes; `file` is not one of the eight page
-types.
+"""The page type of each of the paper's request classes; `file` is not one of the eight
+page types.
 """
 
 MOST_PER_SET = 1000
 MOST_STEPS = 20_000
-"""The limit on a client's expected number of requests in a run without waiting. A log can hold
-32,767 requests per client.
+"""The limit on a client's expected number of requests in a run; a log can hold 32,767 requests per
+client.
 """
 MOST_RELOADS = 200
-"""The number of reloads of a request after which a client goes away.
-
-With a reload probability of 0.75, a client reaches this number with a probability of 1e-25.
+"""The number of reloads of a request after which a client goes away (with a reload probability of
+0.75, this happens with a probability of 1e-25).
 """
 
 _STEP_BITS = 15
@@ -53,8 +51,8 @@ _ATTEMPT_BITS = 8
 class ClientModel:
     """The parameters of the clients' behaviour.
 
-    Durations are paper seconds. Raises `SessionModelError`, naming the field, for values outside
-    the ranges given here.
+    Durations are paper seconds. For values out of range, raises `SessionModelError`, which names
+    the field.
     """
 
     per_set: int = defaults.CONNECTION_SENTRY_PER_SET
@@ -65,16 +63,14 @@ class ClientModel:
     """The mean of the exponential pause before each request, above 0.
 
     Before a client's first request, the pause is uniform between 0 and this value, so that the
-    clients do not come all at once.
+    clients do not all begin together.
     """
     reload_probability: float = defaults.CONNECTION_SENTRY_RELOAD_PROBABILITY
-    """The probability that a client that has left reloads at once; otherwise it goes away."""
+    """The probability that a client that has left reloads immediately instead of going away."""
     away_mean_s: float = defaults.CONNECTION_SENTRY_AWAY_MEAN_S
-    """The mean of the exponential time for which a client stays away before the think time of its
-    next request.
-    """
+    """The mean of the exponential time for which a client stays away before its next think time."""
     mix: Mapping[str, float] = field(default_factory=lambda: defaults.CONNECTION_SENTRY_MIX)
-    """The weights of the kinds of request (`KIND_PAGE`), 0 or more; a kind without a weight is
+    """The weights of the kinds of requests (`KIND_PAGE`), at least 0; a kind without a weight is
     never requested.
     """
 
@@ -93,8 +89,7 @@ class ClientModel:
             raise SessionModelError(
                 "away_mean_s", f"{self.away_mean_s} is not a duration; give 0 or more seconds"
             )
-        # A copy in a fixed order: draws do not depend on the order in which the weights were
-        # written.
+        # A copy in a fixed order, so that the order of the given weights does not change the draws.
         object.__setattr__(self, "mix", _checked_mix(self.mix))
 
     def parameters(self) -> dict[str, object]:
@@ -105,7 +100,7 @@ class ClientModel:
 
     @classmethod
     def of_parameters(cls, given: Mapping[str, Any]) -> "ClientModel":
-        """Return the model that `parameters` described."""
+        """Return the model with these `parameters`."""
         return cls(**given)
 
     def shares(self) -> dict[str, float]:
@@ -114,11 +109,8 @@ class ClientModel:
         return {kind: weight / total for kind, weight in self.mix.items() if weight}
 
     def require_duration(self, duration_s: float) -> None:
-        """Raise `SessionModelError` if a run of `duration_s` paper seconds is too long.
-
-        In the worst case, a client sends one request per mean think time. Reloads count as
-        attempts, not as requests. The limit `MOST_STEPS` applies to the average and leaves room for
-        chance.
+        """Raise `SessionModelError` if a run of `duration_s` paper seconds is too long
+        for the log.
         """
         require_positive("duration_s", duration_s)
         longest_s = MOST_STEPS * self.think_time_mean_s
@@ -131,26 +123,22 @@ class ClientModel:
 
 
 class Turn(NamedTuple):
-    """The next thing that a client does: it pauses, and then sends a request."""
+    """A client's next action: a pause, then a request."""
 
     step: int
     """The number of the client's request, from 0."""
     attempt: int
-    """The number of the attempt, from 1; every attempt after the first is a reload of the same
-    request.
-    """
+    """The number of the attempt, from 1; every attempt after the first is a reload."""
     pause_s: float
-    """The pause since the previous request ended, or since the run's start for the first request;
-    it is 0 for a reload.
-    """
+    """The pause since the previous request ended, or since the run's start; 0 for a reload."""
 
 
 class Clients:
     """The clients of one seed, which are the same in every run, regardless of the answers.
 
-    Clients 0 … `per_set` − 1 form the control set, and all other clients the test set. Each concern
-    has a separate random stream, and a draw is addressed by client, step and attempt: for example,
-    the second attempt of client 12 at its fifth request has the same patience in every run.
+    Clients 0 … `per_set` − 1 form the control set, and all others the test set. Each concern has a
+    separate random stream, addressed by client, step and attempt: the second attempt of client 12
+    at its fifth request has the same patience in every run.
     """
 
     __slots__ = (
@@ -176,12 +164,12 @@ class Clients:
         self._patience_key = stream_key(seed, "client patience")
         self._reload_key = stream_key(seed, "client reloads")
         self._away_key = stream_key(seed, "client absences")
-        # Kinds without weight have no place among the bounds, so that no draw can hit them.
+        # Kinds without weight are left out of the bounds, so that no draw can select them.
         self._kinds = tuple(model.shares())
         self._bounds = tuple(accumulate(model.shares().values()))[:-1]
 
     def set_of(self, client: int) -> ClientSet:
-        """Return the set to which the client with number `client` (from 0) belongs."""
+        """Return the set of the client with number `client` (from 0)."""
         return "control" if client < self.model.per_set else "test"
 
     def kind(self, client: int, step: int) -> str:
@@ -194,33 +182,27 @@ class Clients:
         return KIND_PAGE[self.kind(client, step)]
 
     def think_time_s(self, client: int, step: int) -> float:
-        """Return the pause before request `step`; for the first request, the pause after the run's
-        start.
-        """
+        """Return the pause before request `step`, in paper seconds."""
         draw = uniform(self._think_key, place(client, step))
         mean_s = self.model.think_time_mean_s
         return draw * mean_s if step == 0 else exponential(draw, mean_s)
 
     def patience_s(self, client: int, step: int, attempt: int) -> float:
-        """Return the patience of this attempt (counted from 1), which is `inf` in the control
-        set.
-        """
+        """Return the patience of this attempt (from 1), which is `inf` in the control set."""
         if self.set_of(client) == "control":
             return math.inf
         draw = uniform(self._patience_key, place(client, step, attempt))
         return (1 - draw) * self.model.patience_max_s
 
     def reloads(self, client: int, step: int, attempt: int) -> bool:
-        """Return whether the client sends the same request again after it has left attempt
-        `attempt`.
-        """
+        """Return whether the client reloads the request after leaving attempt `attempt`."""
         if attempt > MOST_RELOADS:
             return False
         draw = uniform(self._reload_key, place(client, step, attempt))
         return draw < self.model.reload_probability
 
     def away_s(self, client: int, step: int) -> float:
-        """Return the time for which the client stays away after it has given up request `step`."""
+        """Return how long the client stays away after it has given up request `step`."""
         draw = uniform(self._away_key, place(client, step))
         return exponential(draw, self.model.away_mean_s)
 
@@ -229,12 +211,10 @@ class Clients:
         return Turn(0, 1, self.think_time_s(client, 0))
 
     def after(self, client: int, step: int, attempt: int, left: bool) -> Turn:
-        """Return the turn after an attempt that has ended; `left` is True if the patience ended
-        first.
+        """Return the turn after an ended attempt; `left` is True if the patience ended first.
 
-        A client that left reloads at once, or goes away and then thinks of the next request. An
-        attempt that ended in any other way, even in an error, is followed by the next request after
-        the think time.
+        A client that left reloads the request, or goes away and then thinks about the next one.
+        After any other end, even an error, it thinks about the next request.
         """
         if left and self.reloads(client, step, attempt):
             return Turn(step, attempt + 1, 0.0)
@@ -243,7 +223,7 @@ class Clients:
 
 
 def place(client: int, step: int, attempt: int = 0) -> int:
-    """Return a separate position for each draw; `step` must be below 32,768, and `attempt` below
+    """Return a different position for each draw; `step` must be below 32,768, and `attempt` below
     256.
     """
     return ((client << _STEP_BITS | step) << _ATTEMPT_BITS) | attempt

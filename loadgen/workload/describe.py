@@ -1,4 +1,4 @@
-"""The numbers of the session models as tables."""
+"""Tables with the numbers of the session models."""
 
 from collections.abc import Iterator
 
@@ -6,13 +6,12 @@ from loadgen.workload.partly_open import PartlyOpenModel
 from loadgen.workload.sessions import MEAN_EXECUTION_S, PAGES, SessionModel
 
 _PAPER_CAPACITY_RPS = 5.6
-"""The paper's capacity, which ρ = 1 uses fully, in requests per second (section 3.2.2)."""
+"""The paper's capacity in requests per second, which the load ρ = 1 uses fully (section 3.2.2)."""
 
 
 def describe(model: SessionModel | None = None) -> Iterator[str]:
-    """Yield the lines of the table of a session model, by default LIFO-Pri's.
-
-    All times are paper seconds.
+    """Yield the lines of a session model's table, by default LIFO-Pri's. All times are paper
+    seconds.
     """
     model = model or SessionModel()
     chain = model.chain
@@ -36,8 +35,8 @@ def describe(model: SessionModel | None = None) -> Iterator[str]:
 
 
 def describe_partly_open(model: PartlyOpenModel | None = None) -> Iterator[str]:
-    """Yield the lines of the table of a partly-open model, by default eDragon's. All times are
-    paper seconds.
+    """Yield the lines of a partly-open model's table, by default eDragon's. All times are paper
+    seconds.
     """
     model = model or PartlyOpenModel()
     visits = model.visits()

@@ -1,8 +1,7 @@
 """The random streams of the session model, in which each number has an address.
 
-The streams use SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), addressed by position. A draw takes
-0.3 µs. A `random.Random` per session would cost ten times as much. The keys of the streams come
-from `Random`.
+The streams use SplitMix64 (Steele, Lea, Flood, OOPSLA 2014); a `random.Random` per session would be
+ten times as slow.
 """
 
 import math
@@ -11,7 +10,7 @@ from itertools import count
 from random import Random
 
 LONGEST_WALK = 4096
-"""The length of the longest walk, and thus the number of steps that need separate addresses."""
+"""The length of the longest walk; every step has a separate address."""
 
 LARGEST_MAX_RETRIES = 200
 
@@ -22,12 +21,12 @@ _ATTEMPT_BITS = 8
 
 
 def stream_key(seed: int, concern: str) -> int:
-    """Return the key of the random stream for one concern, such as arrivals, with this `seed`."""
+    """Return the key of the random stream for a concern, such as arrivals, with this `seed`."""
     return Random(f"{seed}/{concern}").getrandbits(64)
 
 
 def address(session: int, step: int, attempt: int) -> int:
-    """Return a separate position for each draw; `step` must be below `LONGEST_WALK`, and `attempt`
+    """Return a different position for each draw; `step` must be below `LONGEST_WALK`, and `attempt`
     below 256.
     """
     return ((session << _STEP_BITS | step) << _ATTEMPT_BITS) | attempt

@@ -1,7 +1,7 @@
-"""A load that follows a formula over time `t`, which may contain only simple arithmetic.
+"""A load that follows a formula of the time `t`, with simple arithmetic.
 
-The text is parsed and checked, and never evaluated as a program. The module is pure and uses only
-the standard library.
+The text is parsed and checked, and never run as a program. The module uses only the standard
+library.
 """
 
 import ast
@@ -28,7 +28,7 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
 }
 _FEWEST = {"min": 2, "max": 2}
 _MOST = {"min": 10, "max": 10}
-"""The number of arguments of each function; a function that is not listed takes 1."""
+"""The number of arguments of each function; other functions take 1."""
 _NAMES: dict[str, _Value] = {"t": lambda t: t, "pi": lambda _: math.pi}
 ALLOWED = "numbers, t, pi, + - * / **, parentheses, sin, cos, exp, min and max"
 
@@ -38,9 +38,9 @@ class FormulaError(ValueError):
 
 
 class Formula:
-    """A formula over the time `t`.
+    """A formula of the time `t`.
 
-    Raises FormulaError, which names the column of any part that is not allowed.
+    Raises FormulaError, which names the column of a forbidden part.
     """
 
     def __init__(self, text: str) -> None:
@@ -58,8 +58,8 @@ class Formula:
             raise FormulaError(f"cannot be read; allowed: {ALLOWED}") from None
 
     def at(self, time_s: float) -> float:
-        """Return the value at a time. Raises FormulaError if the formula has no value there, or one
-        below 0.
+        """Return the value at a time. Raises FormulaError if the formula has no value there, or a
+        value below 0.
         """
         try:
             value = self._value(float(time_s))

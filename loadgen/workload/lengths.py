@@ -1,12 +1,9 @@
 """Sessions that are described only by their number of requests, as in SBAC.
 
-The module contains the distributions of session lengths, their exact means, and the walk of a given
-length.
-
 Source: Cherkasova, Phaal, *Session-Based Admission Control: A Mechanism for Peak Load Management of
 Commercial Web Sites*, section 4 (lengths "exponentially distributed") and Table 1 (two classes of
-sessions at a real shop). The paper does not explain how an exponential number becomes a whole
-number of requests, so the module has two interpretations.
+sessions at a real shop). The paper does not define how an exponential number becomes a whole number
+of requests, so the module has two interpretations.
 """
 
 import math
@@ -25,17 +22,13 @@ LengthKind = Literal["geometric", "exponential"]
 _SHARES_TOLERANCE = 1e-9
 
 _LONGEST = (FIRST_PAGE, *islice(cycle(("Br-2", "Br-4")), LONGEST_WALK - 1))
-"""The longest walk without a purchase: the home page, then a category, a book, another category,
-and so on.
-
-Each page is linked from the page before it.
+"""The longest walk without a purchase, alternating between categories and books; each page is
+linked from the page before it.
 """
 
 
 class LengthClass(NamedTuple):
-    """A class of sessions: its share of all sessions, `share`, and its mean number of requests,
-    `mean`.
-    """
+    """A class of sessions, with its share of all sessions and its mean number of requests."""
 
     name: str
     share: float
@@ -43,9 +36,7 @@ class LengthClass(NamedTuple):
 
 
 SBAC_TABLE_1 = (LengthClass("sales", 0.183, 73.6), LengthClass("non-sales", 0.817, 28.2))
-"""SBAC's classes: sessions with a purchase and sessions without one, with their shares and
-lengths.
-"""
+"""SBAC's classes, with and without a purchase, with their shares and lengths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,28 +48,25 @@ class SessionLengths:
     with X exponential of mean m. The mean of L is then 1 + e^(−1.5/m) / (1 − e^(−1/m)), which is
     slightly above m.
 
-    Lengths are limited to `LONGEST_WALK`. A draw exceeds this limit with a probability of
-    e^(−4096/m). For a mean of 73.6, the probability is 7e-25, which the 53 bits of a draw cannot
-    represent.
+    Lengths are limited to `LONGEST_WALK`, which a draw exceeds with a probability of e^(−4096/m).
 
-    Raises `SessionModelError`, naming the field, for:
+    For invalid values, raises `SessionModelError`, which names the field:
 
     - an unknown kind,
     - both or neither of `mean` and `mixture`,
     - shares that do not add up to 1, and names that occur twice,
     - means out of range: 1 to 4096 requests for `geometric`, above 0 to 4096 for `exponential`.
-
     """
 
     kind: LengthKind = "geometric"
     mean: float | None = None
-    """The mean number of requests per session, according to the distribution before rounding."""
+    """The mean number of requests per session, before rounding."""
     mixture: tuple[LengthClass, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(LengthKind):
             raise SessionModelError(
-                "kind", f"{self.kind!r} is unknown; give geometric, exponential"
+                "kind", f"{self.kind!r} is unknown; give geometric or exponential"
             )
         if self.mean is not None:
             if self.mixture:
@@ -100,13 +88,13 @@ class SessionLengths:
             raise SessionModelError("mixture", f"shares add up to {total:g}; make them 1")
 
     def classes(self) -> tuple[LengthClass, ...]:
-        """Return the mixture or, without a mixture, a single class of all sessions."""
+        """Return the mixture or, without one, a single class of all sessions."""
         if self.mean is not None:
             return (LengthClass("all", 1.0, self.mean),)
         return self.mixture
 
     def at_least(self, length: int) -> float:
-        """Return the probability that a session has `length` requests or more, for `length` up to
+        """Return the probability that a session has at least `length` requests, for `length` up to
         `LONGEST_WALK`.
         """
         if length <= 1:
@@ -116,10 +104,8 @@ class SessionLengths:
         return math.fsum(c.share * math.exp((0.5 - length) / c.mean) for c in self.classes())
 
     def visits(self) -> dict[str, float]:
-        """Return the expected number of requests per session for each page type, if every request
-        succeeds.
-
-        The values are exact: they sum the probabilities that a session reaches each step.
+        """Return the exact expected number of requests per session for each page type, if every
+        request succeeds.
         """
         reached = [self.at_least(step + 1) for step in range(LONGEST_WALK)]
         return {
@@ -137,16 +123,14 @@ class SessionLengths:
         return mean_execution_s(self.visits(), execution_s)
 
     def parameters(self) -> dict[str, object]:
-        """Return all parameters by name, ready for JSON, with only the one of `mean` and `mixture`
-        that is used.
-        """
+        """Return all parameters by name, ready for JSON, with either `mean` or `mixture`."""
         if self.mean is not None:
             return {"kind": self.kind, "mean": self.mean}
         return {"kind": self.kind, "mixture": [entry._asdict() for entry in self.mixture]}
 
     @classmethod
     def of_parameters(cls, given: Mapping[str, Any]) -> "SessionLengths":
-        """Return the lengths that `parameters` described."""
+        """Return the lengths with these `parameters`."""
         mixture = tuple(LengthClass(**part) for part in given.get("mixture", ()))
         return cls(given["kind"], given.get("mean"), mixture)
 
@@ -158,17 +142,15 @@ class SessionLengths:
 
 
 class LengthLaw:
-    """The classes and lengths of a distribution, found by their place in it and calculated only
-    once.
-    """
+    """The classes and lengths of a distribution by their place in it, calculated only once."""
 
     __slots__ = ("_offset", "_scales", "_uppers")
 
     def __init__(self, lengths: SessionLengths) -> None:
         classes = lengths.classes()
         self._uppers = list(accumulate(entry.share for entry in classes[:-1]))
-        # Both kinds are an exponential with its fraction cut off: a geometric length is
-        # 1 + floor(X) with X of the mean that makes e^(−1/mean of X) = 1 − 1/m.
+        # Both kinds are based on an exponential X: a geometric length is 1 + floor(X), where the
+        # mean of X makes e^(−1/mean of X) = 1 − 1/m.
         if lengths.kind == "geometric":
             self._offset = 1.0
             self._scales = [geometric_scale(entry.mean) for entry in classes]
@@ -177,9 +159,8 @@ class LengthLaw:
             self._scales = [entry.mean for entry in classes]
 
     def kind_at(self, place: float) -> int:
-        """Return the class at `place`, a number in [0, 1), as an index in the mixture.
-
-        Each class is as wide as its share.
+        """Return the class at `place`, a number in [0, 1), as an index in the mixture; each class
+        is as wide as its share.
         """
         return bisect(self._uppers, place)
 
@@ -190,13 +171,12 @@ class LengthLaw:
 
 
 def geometric_scale(mean: float) -> float:
-    """Return the mean of the exponential X for which 1 + floor(X) is geometric of mean `mean`.
-
-    `mean` must be at least 1.
+    """Return the mean of the exponential X for which 1 + floor(X) is geometric with mean `mean` (at
+    least 1).
     """
     return 0.0 if mean == 1 else -1 / math.log1p(-1 / mean)
 
 
 def walk_of(length: int) -> tuple[str, ...]:
-    """Return a walk of `length` pages: Br-1, then Br-2 and Br-4 in turn."""
+    """Return a walk of `length` pages: Br-1, then alternately Br-2 and Br-4."""
     return _LONGEST[:length]

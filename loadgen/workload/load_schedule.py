@@ -1,8 +1,4 @@
-"""An offered load that changes in steps, for SBAC's usual and busy days and for eDragon's zones.
-
-The module contains piecewise constant loads and the arrivals that follow from them. The module is
-pure.
-"""
+"""An offered load that changes in steps, for SBAC's usual and busy days and for eDragon's zones."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,16 +9,14 @@ from loadgen.workload.refusals import SessionModelError, require_positive
 
 
 class Segment(NamedTuple):
-    """A segment that lasts `duration_s` paper seconds and has load `rho`; at load 0, no session
-    arrives.
-    """
+    """A segment of `duration_s` paper seconds with load `rho`; at load 0, no session arrives."""
 
     duration_s: float
     rho: float
 
 
 class RateStep(NamedTuple):
-    """A step to `sessions_ps` new sessions per paper second, from `from_s` paper seconds on."""
+    """A step to `sessions_ps` new sessions per paper second at `from_s` paper seconds."""
 
     from_s: float
     sessions_ps: float
@@ -30,7 +24,7 @@ class RateStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A sequence of loads from the start of the run. Arrivals end with the last segment.
+    """A sequence of loads from the start of the run; arrivals end with the last segment.
 
     Raises `SessionModelError` for a duration that is not above 0, a load below 0, and a schedule
     without arrivals.
@@ -50,15 +44,15 @@ class Schedule:
 
     @classmethod
     def of_rates(cls, steps: Sequence[RateStep], until_s: float) -> "Schedule":
-        """Return a schedule of absolute rates, where ρ = 1 is one session per second.
+        """Return a schedule of rates, where ρ = 1 is one session per second.
 
         Each rate holds until the next step, and the last rate until `until_s`.
 
-        Raises `SessionModelError` if the first step is not at 0, a step is not after the previous
-        step, the end is not after the last step, or a rate is below 0 or all rates are 0.
+        Raises `SessionModelError` if the first step is not at 0, the steps are not in order, the
+        end is not after the last step, a rate is below 0, or all rates are 0.
         """
         if not steps or steps[0].from_s != 0:
-            raise SessionModelError("steps.0.from_s", "the first step begins at 0")
+            raise SessionModelError("steps.0.from_s", "the first step must begin at 0")
         ends = [*(step.from_s for step in steps[1:]), until_s]
         segments = []
         for i, (step, end_s) in enumerate(zip(steps, ends, strict=True)):
@@ -74,22 +68,20 @@ class Schedule:
 
     @property
     def duration_s(self) -> float:
-        """The time from the start to the end of the last segment, paper seconds."""
+        """The time from the start to the end of the last segment, in paper seconds."""
         return math.fsum(segment.duration_s for segment in self.segments)
 
     def expected_sessions(self, session_rate: float) -> float:
-        """Return the mean number of arrivals if ρ = 1 stands for `session_rate` sessions per paper
-        second.
+        """Return the mean number of arrivals if ρ = 1 is `session_rate` sessions per
+        paper second.
         """
         return session_rate * math.fsum(s.duration_s * s.rho for s in self.segments)
 
     def arrivals(self, unit_gaps: Iterable[float], session_rate: float) -> Iterator[float]:
-        """Yield arrival times in paper seconds, if ρ = 1 stands for `session_rate` sessions per
-        second.
+        """Yield arrival times in paper seconds if ρ = 1 is `session_rate` sessions per second.
 
-        `unit_gaps` are exponential with mean 1. They form a Poisson process of rate 1, whose time
-        each segment stretches by its rate: a session arrives when session_rate × ∫ρ reaches the sum
-        of the gaps. Under every load, the same customers come, only earlier or later.
+        `unit_gaps` are exponential with mean 1; a session arrives when session_rate × ∫ρ reaches
+        their sum. Under every load, the same customers arrive, only earlier or later.
         """
         segments = iter(self.segments)
         segment = next(segments)

@@ -1,14 +1,11 @@
 """The partly-open model, whose sessions arrive at a rate and stay for a number of interactions. The
-model's parameters and a seed determine the sessions: their arrivals, the number of their
-interactions, their pages, think times, and numbers of images. The load generator and the simulator
-both use this module. It is pure: it uses only the standard library, no clock and no I/O. All times
-are paper seconds.
+parameters and a seed determine the sessions: arrivals, number of interactions, pages, think times,
+and numbers of images. The module uses only the standard library. All times are paper seconds.
 
 Source: Guitart et al., *Overload control of secure web applications: SSL connection differentiation
 and dynamic resource provisioning*, section 4: httperf with the bidding mix of RUBiS. Here, the
-shop's eight pages take the place of its 26 interactions. The paper gives neither the transition
-matrix nor the number of images of a page, so this project chose them. docs/edragon.md, *Workload*,
-lists the differences.
+shop's eight pages replace its 26 interactions. The paper gives neither the transition matrix nor
+the number of images, so this project chose them (docs/edragon.md, *Workload*).
 """
 
 import math
@@ -32,15 +29,15 @@ from loadgen.workload.load_schedule import Schedule
 from loadgen.workload.refusals import SessionModelError, require_positive
 
 IMAGE = "image"
-"""The `page` of an interaction's image rows, which is not one of the eight page types."""
+"""The `page` in the rows of images, which is not one of the eight page types."""
 
 MOST_IMAGES = 100
-"""The upper limit on the mean number of images per interaction."""
+"""The upper limit of the mean number of images per interaction."""
 
 _TRANSACTION_PAGES = tuple(page for page in PAGES if page.startswith("Tr"))
 _CHECKOUT_BEGINS = "Br-4"
 _BUYING_ALWAYS = Fraction(4, 7)
-"""The share of transaction pages if every customer who looks at a book buys it."""
+"""The share of transaction pages if every customer who opens a book buys it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +45,11 @@ class PartlyOpenModel:
     """The parameters of the sessions' behaviour. Durations are paper seconds; defaults are
     eDragon's, section 4.
 
-    Raises `SessionModelError`, naming the field, for values outside the ranges given here.
+    For values out of range, raises `SessionModelError`, which names the field.
     """
 
     interactions_mean: float = 50.0
-    """The mean number of interactions of a session, with the limit taken into account; 1 to
+    """The mean number of interactions of a session, including the effect of the limit; 1 to
     `interactions_most`.
     """
     interactions_most: int = 100
@@ -66,13 +63,13 @@ class PartlyOpenModel:
     images_mean: float = 1.4
     """The mean number of images fetched after a page.
 
-    The number after each page is one of the two whole numbers next to the mean, chosen with the
-    probabilities that give the mean.
+    The number is one of the two whole numbers next to the mean, with the probabilities that give
+    the mean.
     """
     transactions_ratio: float = 0.15
     """The share of Tr-1 to Tr-4 among the interactions of an endless session, 0 to 4/7.
 
-    RUBiS's bidding mix has 15 % read-write interactions. At 4/7, every customer who looks at a book
+    RUBiS's bidding mix has 15 % read-write interactions. At 4/7, every customer who opens a book
     buys it.
     """
 
@@ -116,20 +113,20 @@ class PartlyOpenModel:
 
     @classmethod
     def of_parameters(cls, given: Mapping[str, Any]) -> "PartlyOpenModel":
-        """Return the model that `parameters` described; a missing parameter has its default."""
+        """Return the model with these `parameters`; missing parameters have their defaults."""
         return cls(**{**given, "timeout_s": float(given.get("timeout_s", cls().timeout_s))})
 
     def end_probability(self) -> float:
         """Return p, the probability that a session leaves after an interaction.
 
-        Lengths are geometric and limited to M = `interactions_most`; p is the only solution of (1 −
-        (1 − p)^M) / p = `interactions_mean`: 0.0160 for 50 of at most 100. If the mean is M, then p
-        is 0 and every session has M interactions.
+        Lengths are geometric and limited to M = `interactions_most`; p solves (1 − (1 − p)^M) / p =
+        `interactions_mean`: 0.0160 for 50 of at most 100. If the mean is M, p is 0.
         """
         if self.interactions_mean == self.interactions_most:
             return 0.0
         low, high = 0.0, 1.0
-        # The mean falls from M at p = 0 to 1 at p = 1; halved until no number is left between.
+        # The mean falls from M at p = 0 to 1 at p = 1; bisection until no number is left between
+        # the bounds.
         while low < (middle := (low + high) / 2) < high:
             if _mean_length(middle, self.interactions_most) > self.interactions_mean:
                 low = middle
@@ -141,11 +138,10 @@ class PartlyOpenModel:
         """Return the exact transitions from each page; every row adds up to 1, because no session
         exits.
 
-        They are LIFO-Pri's chain, given that the session goes on (Br-1 → Br-2 4/9, Br-3 5/9; one
-        way on from Br-2, Br-3, Tr-1, Tr-2, Tr-3), and Tr-4 → Br-1. From Br-4, a share b of the
-        sessions goes on to Tr-1, and the rest start again at Br-1. A round has three browsing pages
-        and, on average, 4b transaction pages; with t for `transactions_ratio`, t = 4b / (3 + 4b)
-        and b = 3t / (4 (1 − t)).
+        They are LIFO-Pri's chain without exits, and Tr-4 → Br-1. From Br-4, a share b of the
+        sessions continues to Tr-1, and the rest to Br-1. A round has three browsing pages and, on
+        average, 4b transaction pages; with t for `transactions_ratio`, t = 4b / (3 + 4b) and b = 3t
+        / (4 (1 − t)).
         """
         found = {page: _going_on(LIFO_PRI_TRANSITIONS.get(page, {})) for page in PAGES}
         ratio = min(Fraction(str(self.transactions_ratio)), _BUYING_ALWAYS)
@@ -171,17 +167,15 @@ class PartlyOpenModel:
         return found
 
     def replies_mean(self) -> float:
-        """Return the expected number of replies (pages and images) per session, if every reply
-        arrives.
-        """
+        """Return the expected number of replies (pages and images) per session, if all arrive."""
         return self.interactions_mean * (1 + self.images_mean)
 
 
 class Partly:
     """The sessions of one seed, which are the same in every run, regardless of the answers.
 
-    Each concern has a separate random stream, and a draw is addressed by session and interaction:
-    for example, session 7 has the same pages, pauses and images under every policy.
+    Each concern has a separate random stream, addressed by session and interaction: session 7 has
+    the same pages, pauses and images under every policy.
     """
 
     __slots__ = (
@@ -212,14 +206,14 @@ class Partly:
         }
 
     def arrivals(self, schedule: Schedule) -> Iterator[float]:
-        """Return the times of Poisson arrivals under `schedule` (`Schedule.of_rates`), in order and
-        counted from the start. Session 0 is the first. The arrivals end with the schedule.
+        """Return the times of Poisson arrivals under `schedule` (`Schedule.of_rates`) in order,
+        counted from the start.
         """
         unit_gaps = (exponential(uniform(self._arrival_key, i), 1.0) for i in count())
         return schedule.arrivals(unit_gaps, 1.0)
 
     def length(self, session: int) -> int:
-        """Return the number of interactions that session `session` (from 0) has if all its requests
+        """Return the number of interactions of session `session` (from 0), if all its requests
         succeed.
         """
         most = self.model.interactions_most
@@ -229,8 +223,8 @@ class Partly:
         return min(int(exponential(draw, self._scale)) + 1, most)
 
     def pages(self, session: int) -> tuple[str, ...]:
-        """Return the pages that session `session` requests if all its requests succeed, one per
-        interaction.
+        """Return the page of each interaction of session `session` (from 0), if all its requests
+        succeed.
         """
         page = FIRST_PAGE
         found = [page]
@@ -247,7 +241,7 @@ class Partly:
         return exponential(uniform(self._think_key, address(session, interaction, 0)), mean_s)
 
     def images(self, session: int, interaction: int) -> int:
-        """Return the number of images that the interaction fetches after its page."""
+        """Return the number of images that the interaction requests after its page."""
         least = math.floor(self.model.images_mean)
         draw = uniform(self._image_key, address(session, interaction, 0))
         return least + (draw < self.model.images_mean - least)
@@ -262,12 +256,12 @@ class Partly:
 
 
 def _mean_length(end: float, most: int) -> float:
-    """Return the mean of a geometric length that is limited to `most`; `end` must be in (0, 1)."""
+    """Return the mean of a geometric length limited to `most`; `end` must be in (0, 1)."""
     return -math.expm1(most * math.log1p(-end)) / end
 
 
 def _going_on(row: Mapping[str, float]) -> dict[str, Fraction]:
-    """Return the row of transitions for a session that does not end; the last page leads to the
+    """Return the row of transitions of a session that does not end; the last page leads to the
     first.
     """
     exact = {following: Fraction(str(probability)) for following, probability in row.items()}

@@ -1,10 +1,10 @@
-"""The session model's error for invalid values, and the checks that the model's parts share."""
+"""The session model's error for invalid values, and the checks that its parts share."""
 
 import math
 
 
 class SessionModelError(ValueError):
-    """The error for an invalid value of the session model, which `field` names."""
+    """The error for an invalid value of the session model; `field` names the value."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}")

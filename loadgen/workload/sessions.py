@@ -1,10 +1,9 @@
 """The session model: the arrivals, walks and patience of customers.
 
-The model's parameters and a seed determine the customers: their arrivals, walks, patience, retries
-and think times. The load generator and the simulator both use this module. It is pure: it uses only
-the standard library, no clock and no I/O. Its parts are pure, too: `chain` (LIFO-Pri's Fig. 1),
-`lengths` (SBAC's sessions), `load_schedule` and `draws`. Other packages import the model from here,
-not from its parts. All times are paper seconds.
+The parameters and a seed determine the customers: their arrivals, walks, patience, retries and
+think times. The module and its parts `chain` (LIFO-Pri's Fig. 1), `lengths` (SBAC's sessions),
+`load_schedule` and `draws` use only the standard library; other packages import the model from
+here. All times are paper seconds.
 
 Source: Singhmar, Mathur, Apte, Manjunath, *A Combined LIFO-Priority Scheme for Overload Control of
 E-commerce Web Servers*, section 3.2.
@@ -69,7 +68,7 @@ __all__ = [
 WalkDrawing = Literal["quota", "chance"]
 
 DrawingAll = Callable[[int], Iterator[float]]
-"""A function that gives all numbers of the stream with this key."""
+"""A function that returns all numbers of the stream with this key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ class SessionModel:
 
     Durations are paper seconds; defaults are LIFO-Pri's, section 3.2.1.
 
-    Raises `SessionModelError`, naming the field, for values outside the ranges given here.
+    For values out of range, raises `SessionModelError`, which names the field.
     """
 
     chain: Chain = field(default_factory=Chain)
@@ -88,8 +87,8 @@ class SessionModel:
     leaves.
     """
     think_timeout_mean_s: float = defaults.LIFO_PRI_THINK_TIMEOUT_MEAN_S
-    """The mean of the exponential part of a patience (httperf's `--think-timeout`), which is added
-    to `timeout_s`.
+    """The mean of the exponential part of a patience (httperf's `--think-timeout`), added to
+    `timeout_s`.
     """
     retry_probability: float = defaults.LIFO_PRI_RETRY_PROBABILITY
     """The probability p that a timed-out request is sent again."""
@@ -99,15 +98,14 @@ class SessionModel:
     """The mean of the exponential pause before each page except the first; LIFO-Pri has no pauses.
     """
     walks: WalkDrawing = "quota"
-    """With `quota`, the walks are a file of `file_sessions` walks that repeats, as in the paper.
-
-    With `chance`, each walk is drawn independently.
+    """With `quota`, the walks are a repeated file of `file_sessions` walks, as in the paper; with
+    `chance`, each walk is drawn independently.
     """
     file_sessions: int = 1000
     """The number of walks in the session file."""
     lengths: SessionLengths | None = None
-    """The session lengths of SBAC, whose sessions request Br-1, then Br-2 and Br-4 in turn. If
-    lengths are given, `chain`, `walks` and `file_sessions` are not used.
+    """The session lengths of SBAC, whose sessions request Br-1, then alternately Br-2 and Br-4.
+    With lengths, `chain`, `walks` and `file_sessions` have no effect.
     """
 
     def __post_init__(self) -> None:
@@ -145,7 +143,7 @@ class SessionModel:
 
     @classmethod
     def of_parameters(cls, given: Mapping[str, Any]) -> "SessionModel":
-        """Return the model that `parameters` described; a missing parameter has its default."""
+        """Return the model with these `parameters`; missing parameters have their defaults."""
         rest = dict(given)
         chain = Chain(rest.pop("transitions")) if "transitions" in rest else Chain()
         if rest.get("lengths"):
@@ -174,7 +172,7 @@ class SessionModel:
         """Return the rate of sessions, per paper second, that offers load ρ to a capacity of
         `capacity_rps` requests/s.
 
-        λ = ρ × capacity / mean requests per session: the load if every session completed.
+        λ = ρ × capacity / mean requests per session.
         """
         require_positive("rho", rho)
         require_positive("capacity_rps", capacity_rps)
@@ -189,11 +187,9 @@ class SessionModel:
 class Customers:
     """The customers of one seed, which are the same in every run, regardless of the answers.
 
-    Each concern (arrivals, walks, patience, retries, think times) has a separate random stream. A
-    draw is addressed by session, step and attempt, and does not depend on the draws before it. Two
-    policies therefore meet the same customers. For example, the second attempt of session 7 at its
-    third page always has the same patience, even if the first page needed retries. Each draw is
-    calculated when it is needed; only the session file is kept.
+    Each concern (arrivals, walks, patience, retries, think times) has a separate random stream,
+    addressed by session, step and attempt. Two policies therefore meet the same customers: the
+    second attempt of session 7 at its third page always has the same patience.
     """
 
     __slots__ = (
@@ -248,9 +244,8 @@ class Customers:
     def arrivals(self, until_s: float = math.inf, drawn: DrawingAll = stream) -> Iterator[float]:
         """Return the times of Poisson arrivals in paper seconds since the start, session 0 first.
 
-        The arrivals go on for ever, or until the end of the schedule, or until `until_s`. `drawn`
-        returns all numbers of the stream with a given key, from position 0; a faster function must
-        return the same numbers.
+        The arrivals end with the schedule or at `until_s`, otherwise never. `drawn` returns all
+        numbers of a stream from position 0; a faster function must return the same numbers.
         """
         places = drawn(self._arrival_key)
         if self.schedule is None:
@@ -269,29 +264,25 @@ class Customers:
 
     @property
     def same_patience_s(self) -> float | None:
-        """The patience that all attempts share, or None if the patiences differ."""
+        """The patience that all attempts share, or None if patiences differ."""
         model = self.model
         is_drawn = model.think_timeout_mean_s != 0 and not math.isinf(model.timeout_s)
         return None if is_drawn else model.timeout_s
 
     def kind(self, session: int) -> int:
-        """Return the index of the session's class in the mixture of lengths, or 0 without a
-        mixture.
-        """
+        """Return the index of the session's class in the mixture, or 0 without a mixture."""
         if self._length_law is None or not self._mixed:
             return 0
         return self._length_law.kind_at(uniform(self._class_key, session))
 
     def length(self, session: int) -> int:
-        """Return the number of pages that session `session` (from 0) requests if all its requests
-        succeed.
-        """
+        """Return the number of pages of session `session` (from 0), if all its requests succeed."""
         if self._length_law is None:
             return len(self.walk(session))
         return self._length_law.length_at(self.kind(session), uniform(self._length_key, session))
 
     def walk(self, session: int) -> tuple[str, ...]:
-        """Return the pages that session `session` (from 0) requests if all its requests succeed."""
+        """Return the pages of session `session` (from 0), if all its requests succeed."""
         if self._length_law is not None:
             return walk_of(self.length(session))
         if self._file:
@@ -299,7 +290,7 @@ class Customers:
         return self.model.chain.walk_at(uniform(self._walk_key, session))
 
     def patience_s(self, session: int, step: int, attempt: int) -> float:
-        """Return the patience of this attempt; steps are counted from 0, attempts from 1."""
+        """Return the patience of this attempt (from 1) at this step (from 0)."""
         same_s = self.same_patience_s
         if same_s is not None:
             return same_s
@@ -308,9 +299,7 @@ class Customers:
         return model.timeout_s + exponential(draw, model.think_timeout_mean_s)
 
     def retries(self, session: int, step: int, attempt: int) -> bool:
-        """Return whether the customer sends another attempt when attempt `attempt` (from 1) times
-        out.
-        """
+        """Return whether the customer tries again when attempt `attempt` (from 1) times out."""
         if attempt > self.model.max_retries:
             return False
         draw = uniform(self._retry_key, address(session, step, attempt))

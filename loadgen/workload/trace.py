@@ -1,7 +1,6 @@
-"""Arrivals from a trace, which is a CSV or Parquet file with the start times of sessions.
+"""Arrivals from a trace, a CSV or Parquet file with the start times of sessions.
 
-A CSV file needs only the standard library; pyarrow is imported only for a Parquet file. Every fault
-names the file, the line, the column and what is allowed.
+Every fault names the file, the line, the column and the allowed values.
 """
 
 import csv
@@ -16,13 +15,13 @@ from loadgen.workload.chain import FIRST_PAGE, PAGES
 MOST_BYTES = 8 * 2**20
 MOST_ROWS = 200_000
 MOST_STEPS = 1000
-"""The maximum number of steps in a load that changes over time."""
+"""The maximum number of steps in a changing load."""
 SUFFIXES = (".csv", ".parquet")
 _COLUMNS = ("time_s", "page", "session")
 
 
 class TraceError(ValueError):
-    """The error for a file that is not a valid trace; its message names the file, line, column and
+    """The error for an invalid trace; the message names the file, line, column and
     allowed values.
     """
 
@@ -39,15 +38,14 @@ class Trace:
 def read(path: Path) -> Trace:
     """Return the sessions in a file with the column `time_s`. Raises TraceError.
 
-    If the file has a column `session`, the first row of each session counts. If it has only `page`,
-    the rows with the first page of sessions count. Otherwise every row is a session. Times are
-    seconds since any point in time, in any order.
+    With a column `session`, the first row of each session counts; with only a column `page`, the
+    rows with the first page; otherwise every row. Times are seconds since any moment, in any order.
     """
     if path.suffix not in SUFFIXES:
         raise TraceError(f"{path}: is not a trace; allowed: a file that ends with .csv or .parquet")
     try:
         if not path.is_file():
-            raise TraceError(f"{path}: is not there; allowed: the path of a CSV or Parquet file")
+            raise TraceError(f"{path}: does not exist; allowed: the path of a CSV or Parquet file")
         size_bytes = path.stat().st_size
         if size_bytes > MOST_BYTES:
             raise TraceError(f"{path}: has {size_bytes:,} bytes; allowed: at most {MOST_BYTES:,}")
@@ -57,7 +55,7 @@ def read(path: Path) -> Trace:
         reason = getattr(fault, "strerror", None) or "it is not UTF-8"
         raise TraceError(f"{path}: cannot be read ({reason}); allowed: a readable file") from None
     if len(times_s) < 2 or times_s[0] == times_s[-1]:
-        raise TraceError(f"{path}: column time_s: allowed: at least two sessions at two times")
+        raise TraceError(f"{path}: column time_s: must have at least two sessions at two times")
     return counted(times_s)
 
 
@@ -104,14 +102,14 @@ def _number(text: Any) -> float | None:
         number = float(text)
     except (TypeError, ValueError):
         return None
-    return number if abs(number) <= 1e12 else None  # also not for nan
+    return number if abs(number) <= 1e12 else None  # also false for nan
 
 
 def _require_columns(path: Path, names: list[str], line: str = "") -> None:
     if "time_s" not in names or len(set(names)) < len(names):
         raise TraceError(
-            f"{path}: {line}column time_s: is missing, or a name is there twice; "
-            f"allowed: time_s, and perhaps {' or '.join(_COLUMNS[1:])}"
+            f"{path}: {line}column time_s: is missing, or a name occurs twice; allowed: time_s, "
+            f"and perhaps {' or '.join(_COLUMNS[1:])}"
         )
 
 
@@ -124,7 +122,7 @@ def _require_rows(path: Path, rows: int) -> None:
 
 def _csv(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     with path.open(encoding="utf-8", newline="") as file:
-        # A comment counts as an empty line, so that line numbers are those of the file.
+        # A comment counts as an empty line, so that line numbers match the file.
         lines = csv.reader("\n" if row.startswith("#") else row for row in file)
         try:
             names = [name.strip() for name in next(filter(None, lines), [])]
@@ -140,7 +138,8 @@ def _csv(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                     yield lines.line_num, dict(zip(names, cells, strict=True))
         except csv.Error as fault:
             raise TraceError(
-                f"{path}: line {lines.line_num}: is not CSV ({fault}); allowed: text with commas"
+                f"{path}: line {lines.line_num}: is not CSV ({fault}); allowed: values "
+                f"separated by commas"
             ) from None
 
 

@@ -1,6 +1,4 @@
-"""`make up`, `down` and `reset` in containers, which take a clone to a healthy appliance and
-back.
-"""
+"""`make up`, `make down` and `make reset` in containers."""
 
 import hashlib
 import os
@@ -34,7 +32,7 @@ _OFFLINE = "fix: make images-offline, or RUNTIME=native"
 
 
 def start(settings: Settings, progress: Progress) -> None:
-    """Start every container that is missing or has changed, and wait until all are healthy."""
+    """Start every missing or changed container, and wait until all are healthy."""
     with progress.step("Docker") as step:
         engine.check()
         step.detail = f"{engine.version()}, Compose {engine.compose_version()}"
@@ -60,14 +58,13 @@ def down(settings: Settings, progress: Progress) -> None:
 
 def unseen(settings: Settings) -> str | None:
     """Return, in one line, why containers of this appliance may exist although the engine shows
-    none. Return None if the engine would show such containers, or if all started containers have
-    been removed.
+    none; None if no container can exist.
     """
     if not Project(settings, State(settings.state_dir)).mark.exists():
         return None
     if (why := engine.problem()) is None:
         return None
-    return f"the appliance was started in containers and cannot be seen now: {why}"
+    return f"the appliance was started in containers, but their state is unknown: {why}"
 
 
 def forget(settings: Settings, progress: Progress) -> None:
@@ -102,28 +99,28 @@ def forget(settings: Settings, progress: Progress) -> None:
 
 
 def urls(project: Project, *, with_grafana: bool) -> dict[str, str]:
-    """Return the addresses that users open, and the commands that they need next."""
+    """Return the addresses that users open, and the next commands."""
     rows = up.urls(project.settings, prometheus=project.settings.monitoring)
     rows["Containers"] = f"{project.name} (make ps)"
     if with_grafana:
         inner = hosts.from_here(project.settings.inner_host)
         rows["Grafana"] = f"http://{hosts.authority(inner, project.settings.grafana_port)}/"
     elif project.settings.monitoring:
-        rows["Grafana"] = "left out: its image is not available here"
+        rows["Grafana"] = "omitted: its image is not available here"
     return rows
 
 
 def published_ports(settings: Settings) -> dict[str, int]:
-    """Return the ports that containers publish on this machine, by the variables that set them."""
+    """Return the ports that containers publish on this machine, by their variables."""
     return {
         name: port
         for name, port in settings.ports().items()
-        if "EXPORTER" not in name  # exporters stay within the containers' network
+        if "EXPORTER" not in name  # exporters are reachable only in the containers' network
     }
 
 
 def stop(project: Project, *, volumes: bool = False) -> bool:
-    """Remove every container and network of the project; return True if there was one.
+    """Remove every container and network of the project; return whether there was one.
 
     `volumes` also removes the containers' data. Raises EngineError.
     """
@@ -142,12 +139,12 @@ class _Start:
     project: Project
     progress: Progress
     images: dict[str, str] = field(default_factory=dict)
-    """The names of the base images that this machine has under their tags only, without digests."""
+    """The base images that this machine has only by tag, without digests."""
 
     def run(self) -> bool:
-        """Carry out all steps; return whether Grafana is among the running services.
+        """Carry out all steps; return whether Grafana runs.
 
-        If the first start fails or is interrupted, its containers are removed again, but not their
+        If the first start fails or is interrupted, its containers are removed, but not their
         volumes.
         """
         there = engine.containers(self.project.name)
@@ -189,7 +186,7 @@ class _Start:
             if engine.image_id(name):
                 continue
             if engine.image_id(tagged := compose_settings.without_digest(name)):
-                self.images[variable] = tagged  # a stand-in, or an image of an archive
+                self.images[variable] = tagged  # a substitute, or an image from an archive
             elif why := engine.pull(name):
                 if variable != "GRAFANA_IMAGE":
                     raise EngineError(f"the image {name} cannot be fetched ({why}); {_OFFLINE}")
@@ -199,11 +196,11 @@ class _Start:
     def _certificate(self) -> None:
         settings = self.project.settings
         own = certificate_files.of(self.project.state.folder)
-        own.folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it is mounted in any case
+        own.folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it is mounted in all cases
         if any(pair.is_own for pair in certificate.pairs(settings)):
             from runtime import certificates  # takes a while
 
-            # Customers and Prometheus use the services' names.
+            # Customers and Prometheus use these names.
             certificates.keep(own.folder, names=own_certificate.names(settings, "gateway", "lab"))
         for path in (own.folder, *own.folder.glob("*")):
             self.project.own(path)
@@ -225,7 +222,7 @@ class _Start:
         with self.progress.step("Image of the appliance") as step:
             if engine.image_id(kept := kept_image(self.project, version)):
                 engine.tag(kept, image)
-                step.detail = f"{image}, of an archive"
+                step.detail = f"{image}, from an archive"
                 state.write_stamp("image", version)
                 return
             log = state.log("build")
@@ -251,10 +248,10 @@ class _Start:
             if part.ends:
                 self.project.state.write_stamp(self._stamp(part), self._wanted(part))
             elif before and before == {one.id for one in self._of(part)}:
-                step.detail = "runs already"
+                step.detail = "already runs"
 
     def _is_done(self, part: Part) -> bool:
-        # By the stamp, and by the container, which is removed together with its volumes.
+        # Both the stamp and the container show it, which is removed with its volumes.
         done = any(one.has_ended_well for one in self._of(part))
         return done and self.project.state.stamped(self._stamp(part), self._wanted(part))
 
@@ -293,14 +290,12 @@ class _Start:
         refusal = partial(get_refusal, host, settings.gateway_port, "/")
         if (why := wait_while(refusal, PAGE_WITHIN_S, every_s=LOOK_EVERY_S)) is not None:
             raise up.StartError(
-                f"the gateway delivers no page: {why}\n" + last_words(self.project, "gateway")
+                f"the gateway does not deliver pages: {why}\n" + last_words(self.project, "gateway")
             )
 
 
 def keep_logs(project: Project) -> None:
-    """Save the logs of containers that are about to be removed, so that `make logs` can
-    read them.
-    """
+    """Save the logs of containers that are about to be removed, for `make logs`."""
     for service in {one.service for one in engine.containers(project.name)}:
         private_file.write(project.state.log(service), _log(project, service).encode())
 
@@ -324,7 +319,7 @@ def last_words(project: Project, service: str) -> str:
 
 
 def _is_lost(one: Container, part: Part) -> bool:
-    """Return whether it is useless to wait longer for the container."""
+    """Return whether the container can no longer become ready."""
     if part.ends:
         return one.state == "exited" and one.exit_code != 0
     return one.state in ("exited", "dead") or one.health == "unhealthy" or one.restarts > 5
@@ -334,18 +329,20 @@ def _words(one: Container) -> str:
     if one.state == "exited":
         return f"ended with status {one.exit_code}"
     if one.restarts:
-        return f"ended {one.restarts} times right after its start"
+        return f"ended {one.restarts} times immediately after its start"
     return f"is {one.health or one.state}"
 
 
 def in_the_image() -> list[str]:
-    """Return the files and folders that .dockerignore does not exclude from the image."""
+    """Return the files and folders in the image, which are those that .dockerignore does not
+    exclude.
+    """
     lines = (REPOSITORY / ".dockerignore").read_text().splitlines()
     return [line[1:] for line in lines if line.startswith("!")]
 
 
 def kept_image(project: Project, version: str) -> str:
-    """Return the name of the appliance's image in an archive, whose files have a fixed owner."""
+    """Return the name of the appliance's image in an archive."""
     return f"doorbuster:{version[:12]}-{project.user[0]}"
 
 
@@ -361,9 +358,7 @@ def code_version() -> str:
 
 
 def _compose(project: Project, *arguments: str) -> None:
-    """Run `docker compose …` without showing its output. Raises EngineError with the end of the
-    output.
-    """
+    """Run `docker compose …` silently. Raises EngineError with the end of its output."""
     log = project.state.log("compose")
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as output:

@@ -16,15 +16,14 @@ from runtime.state import State
 
 NAME = "doorbuster-images.tar"
 _OPTIONAL = ("GRAFANA_IMAGE", compose_settings.JAEGER_IMAGE)
-"""The images without which the appliance runs."""
+"""The images that the appliance does not need."""
 _UP_FIRST = "fix: make up RUNTIME=docker, which fetches and builds the missing images"
 
 
 def tags(project: Project) -> dict[str, str]:
-    """Return the images to save, with the name that each gets in the archive.
+    """Return the images to save, and the tag of each in the archive.
 
-    An archive keeps no digests, so each image is named by its tag. Raises EngineError if any image
-    except those in `_OPTIONAL` is missing.
+    An archive keeps no digests. Raises EngineError if an image outside `_OPTIONAL` is missing.
     """
     found = {}
     for variable, pinned in compose_settings.images().items():
@@ -36,12 +35,12 @@ def tags(project: Project) -> dict[str, str]:
             raise EngineError(f"the image {pinned} is not on this machine; {_UP_FIRST}")
     version = appliance.code_version()
     if not (project.state.stamped("image", version) and engine.image_id(project.image)):
-        raise EngineError(f"the appliance's image is not built from this code; {_UP_FIRST}")
+        raise EngineError(f"the appliance's image was not built from this code; {_UP_FIRST}")
     return {**found, project.image: appliance.kept_image(project, version)}
 
 
 def save(project: Project, file: Path) -> None:
-    """Write the archive of images. Raises EngineError."""
+    """Write the archive. Raises EngineError."""
     engine.check()
     images = tags(project)
     for image, tag in images.items():
@@ -50,8 +49,8 @@ def save(project: Project, file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     if why := engine.save(images.values(), file):
         raise EngineError(
-            f"the archive {file} cannot be written ({why}); fix: free some space if "
-            "the disk is full"
+            f"the archive {file} cannot be written ({why}); fix: free some space if the disk is "
+            f"full"
         )
 
 

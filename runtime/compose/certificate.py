@@ -1,7 +1,6 @@
-"""The certificates of gateway and console, at the paths where containers read them.
+"""The certificates of gateway and console, at their paths in containers.
 
-If root starts the appliance, the containers get copies of the given files, because the containers'
-user cannot read root's keys.
+If root starts the appliance, containers get copies, because their user cannot read root's keys.
 """
 
 import os
@@ -16,14 +15,14 @@ from runtime.settings import Settings, SettingsError
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The certificate and the key of one part, as the settings name them."""
+    """The certificate and the key of one part, as in the settings."""
 
-    setting: str  # the beginning of both variables
+    setting: str  # the prefix of both variables
     certificate: Path
     key: Path
     copies: Path
     is_own: bool
-    """Whether `make up` makes this certificate."""
+    """Whether this is the certificate that `make up` creates."""
 
     @property
     def mounted(self) -> tuple[Path, Path]:
@@ -33,7 +32,7 @@ class Pair:
         return self.copies / "server.pem", self.copies / "server-key.pem"
 
     def copy(self, own: Callable[[Path], None]) -> None:
-        """Copy the files to the paths of `mounted`; `own` gives a file to the containers' user.
+        """Copy the files to the paths of `mounted`; `own` makes the containers' user the owner.
 
         Raises SettingsError if a file cannot be read.
         """
@@ -54,8 +53,8 @@ class Pair:
 
 
 def pairs(settings: Settings) -> list[Pair]:
-    """Return the pairs of files that containers read: the gateway's and, if people have accounts,
-    the console's.
+    """Return the certificates that containers read: the gateway's and, if people have accounts, the
+    console's.
     """
     found = [("GATEWAY", settings.gateway_tls_certificate, settings.gateway_tls_key)]
     if settings.lab_accounts:

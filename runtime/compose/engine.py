@@ -1,4 +1,4 @@
-"""The Docker engine of this machine, used through its command line."""
+"""The Docker engine of this machine, called through its command line."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from common import log_tail
 
-ANSWER_S = 120.0  # a busy machine takes its time
+ANSWER_S = 120.0  # a busy machine is slow
 PULL_S = 1800.0
 OR_NATIVE = ", or RUNTIME=native"
 _AS_ROOT = f"fix: sudo usermod -aG docker $USER and log in again{OR_NATIVE}"
@@ -19,7 +19,7 @@ _START_IT = f"fix: sudo systemctl start docker{OR_NATIVE}"
 _GET_BUILDX = "fix: install docker-buildx-plugin (Docker's packages) or docker-buildx"
 _GET_COMPOSE = "fix: install docker-compose-plugin (Docker's packages) or docker-compose-v2"
 LEAST_COMPOSE = (2, 19)
-"""The first version of Compose that accepts the progress option before the command."""
+"""The first version of Compose with the progress option before the command."""
 BUILDS_BY_BUILDX = 5
 """The first major version of Compose that builds only with buildx."""
 _PROJECT = "com.docker.compose.project"
@@ -27,7 +27,7 @@ _SERVICE = "com.docker.compose.service"
 
 
 class EngineError(RuntimeError):
-    """The error raised if containers cannot be used; its message is one line with the fix."""
+    """The error for containers that cannot be used; the message is one line with the fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Container:
 
     @property
     def runs(self) -> bool:
-        """Whether the container has a process; it may not be ready yet."""
+        """Whether the container has a process, which may not be ready yet."""
         return self.state == "running"
 
     @property
@@ -61,9 +61,7 @@ class Container:
 
 
 def problem() -> str | None:
-    """Return, in one line with the fix, why no containers can be started here, or None if they
-    can.
-    """
+    """Return, in one line with the fix, why no containers can be started here; None if they can."""
     if shutil.which("docker") is None:
         return f"there is no program docker; fix: install Docker{OR_NATIVE}"
     asked = _docker("version", "--format", "{{.Server.Version}}")
@@ -74,7 +72,7 @@ def problem() -> str | None:
     compose = compose_version()
     if compose is None:
         return f"Docker Compose v2 is missing; {_GET_COMPOSE}"
-    numbers = re.match(r"(\d+)\.(\d+)", compose)  # a custom build may have another form
+    numbers = re.match(r"(\d+)\.(\d+)", compose)  # custom builds may write versions differently
     if numbers is None:
         return None
     major, minor = map(int, numbers.groups())
@@ -100,7 +98,7 @@ def version() -> str:
 
 
 def compose_version() -> str | None:
-    """Return the version of the Compose plugin, which is v2 or newer, or None without a plugin."""
+    """Return the version of the Compose plugin (v2 or newer), or None."""
     asked = _docker("compose", "version", "--short")
     return asked.stdout.strip().removeprefix("v") if asked.returncode == 0 else None
 
@@ -112,7 +110,7 @@ def image_id(name: str) -> str | None:
 
 
 def pull(name: str) -> str | None:
-    """Fetch an image from its registry; return None or, after a failure, the reason in one line."""
+    """Fetch an image from its registry; return None, or the reason for the failure in one line."""
     done = _docker("pull", "--quiet", name, timeout_s=PULL_S)
     if done.returncode == 0:
         return None
@@ -127,7 +125,7 @@ def tag(image: str, name: str) -> None:
 
 
 def save(images: Iterable[str], file: Path) -> str | None:
-    """Write images into one file; return None or, after a failure, the reason in one line."""
+    """Write images to a file; return None, or the reason for the failure in one line."""
     done = _docker("save", "--output", str(file), *images, timeout_s=PULL_S)
     return None if done.returncode == 0 else _why(done)
 
@@ -144,7 +142,7 @@ def containers(project: str) -> list[Container]:
     if not ids:
         return []
     told = _docker("inspect", "--type", "container", *ids)
-    # A container removed meanwhile is an error of the whole call, and is missing in the output.
+    # A container that has just been removed makes the call fail, but the output lists the others.
     said = told.stderr.lower().splitlines()
     if told.returncode != 0 and not (said and all("no such" in line for line in said)):
         raise _untold(told)
@@ -178,7 +176,7 @@ def container_of(told: dict) -> Container:  # type: ignore[type-arg]
 
 
 def _since(started: str) -> float:
-    # Nine digits of a second are too many for fromisoformat.
+    # fromisoformat does not accept nine decimal places.
     moment = datetime.fromisoformat(re.sub(r"(\.\d{1,6})?\d*Z$", r"\1", started)).replace(
         tzinfo=UTC
     )

@@ -1,7 +1,7 @@
 """The execution of commands such as `doorbuster` in the container of the console's workers.
 
-In this container, commands share the machine's lock, the process namespace and the network with the
-parts that they measure. Signals that would end the caller are passed on to the command.
+There, commands share the machine's lock, the process namespace and the network with the parts that
+they measure. Signals to the caller are passed on to the command.
 """
 
 import os
@@ -20,21 +20,22 @@ from runtime.compose.settings import Project
 _PASSED_ON = {
     signal.SIGINT: "INT",
     signal.SIGTERM: "TERM",
-    # A closed terminal counts as TERM, at which commands end what they have started.
+    # A closed terminal counts as TERM, so that commands end what they have started.
     signal.SIGHUP: "TERM",
 }
 _HANDED_ON = ("COLUMNS", "NO_COLOR", "FORCE_COLOR")
-# The shell writes its id before it becomes the command: `docker compose exec` passes no signal.
+# The shell writes its id and then becomes the command, because `docker compose exec` passes no
+# signals.
 _NOTED = 'echo $$ >"$0"; exec "$@"'
 
 
 def runs(project: Project) -> bool:
-    """Return whether the container for commands is running."""
+    """Return whether the commands' container is running."""
     return any(one.service == WORKER and one.runs for one in engine.containers(project.name))
 
 
 def run(project: Project, command: Sequence[str]) -> int:
-    """Run `command` to its end, on the CPUs that the shop does not use; return its exit code."""
+    """Run `command` on the CPUs that the shop does not use; return its exit code."""
     mark = f"/tmp/command-{secrets.token_hex(8)}"
     wrapped = ["python", "-m", "common.pinned", cpus.written(project.settings.other_cpus), "--"]
     options = [] if sys.stdin.isatty() and sys.stdout.isatty() else ["-T"]
@@ -60,12 +61,12 @@ def run(project: Project, command: Sequence[str]) -> int:
     before = {
         one: signal.signal(one, pass_on)
         for one in _PASSED_ON
-        # Only nohup's setting counts. Every shell ignores SIGINT in the background, where it may
-        # still be sent on purpose.
+        # Only nohup's setting counts: a background process ignores SIGINT by default, but may get
+        # one on purpose.
         if one != signal.SIGHUP or signal.getsignal(one) != signal.SIG_IGN
     }
     try:
-        # In a separate session unless it has the terminal: Ctrl-C is for the command alone.
+        # In a separate session unless it has the terminal, so that only the command gets Ctrl-C.
         process = subprocess.Popen(
             project.command("exec", *options, WORKER, *inside),
             env=project.environment(),

@@ -6,14 +6,13 @@ from runtime.native.services import SEEDING_TIMEOUT_S, SEEDING_TIMEOUT_S_PER_ROW
 from runtime.settings import Settings
 
 WORKER = "lab-worker"
-"""The service whose container runs the commands that measure the appliance."""
+"""The service whose container runs commands that measure the appliance."""
 OBSERVERS = ("prometheus", "node-exporter", "postgres-exporter", "redis-exporter")
 GRAFANA = "grafana"
 KEPT = "lab-processes"
 """The services whose containers are kept when the image changes.
 
-Processes of the console and its workers share such a container's namespaces. If Compose replaced
-the container, these processes would end, and Compose would treat that as a fault.
+The console and its workers share such a container's namespaces, and would end with it.
 """
 
 
@@ -21,7 +20,7 @@ the container, these processes would end, and Compose would treat that as a faul
 class Part:
     """A group of services that start together and share one line on the screen.
 
-    A step (`ends`) must end without an error, and runs again when `wanted` changes.
+    A step (`ends`) must end without an error; it runs again when `wanted` changes.
     """
 
     title: str
@@ -32,8 +31,8 @@ class Part:
 
 
 def table(settings: Settings, *, with_grafana: bool) -> list[Part]:
-    """Return the groups in their starting order; without DOORBUSTER_MONITORING, monitoring is left
-    out.
+    """Return the groups in their starting order, without monitoring if DOORBUSTER_MONITORING is
+    off.
     """
     books, banners = settings.catalogue_books, settings.ads_banners
     parts = [
@@ -57,7 +56,7 @@ def table(settings: Settings, *, with_grafana: bool) -> list[Part]:
         Part("Ad server", ("ads",), 360),
         Part("Gateway", ("gateway",), 240),
         Part(
-            "The console's own database",
+            "The console's database",
             ("lab-prepare",),
             SEEDING_TIMEOUT_S,
             ends=True,

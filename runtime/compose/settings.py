@@ -1,9 +1,8 @@
-"""The settings of docker-compose.yml and of the containers, kept in two files in the state folder.
+"""The settings of docker-compose.yml and of the containers, in two files in the state folder.
 
-`compose.env` fills the variables of docker-compose.yml, which gives each container the secrets it
-needs. `containers.env` has the other settings as a process in any container sees them: other parts
-are reached by the names of their services, and each process listens on every address of its
-container. Both files have mode 600.
+`compose.env` has the variables of docker-compose.yml, which gives each container the secrets it
+needs. `containers.env` has the other settings, as processes in containers see them: they reach
+other parts by the names of their services, and listen on every address. Both files have mode 600.
 """
 
 import contextlib
@@ -26,23 +25,21 @@ from runtime.state import State
 STATE_INSIDE = Path("/var/lib/doorbuster")
 TLS_INSIDE = Path("/etc/doorbuster")
 UNPRIVILEGED = 10001
-"""The user id in containers that root starts before any results exist; this machine has no such
-user.
-"""
+"""The user id in containers that root starts before any results exist."""
 IMAGES_FILE = REPOSITORY / "docker" / "images.env"
 COMPOSE_FILE = REPOSITORY / "docker-compose.yml"
 JAEGER_IMAGE = "JAEGER_IMAGE"
-"""The image of the profile `telemetry`, which Compose fetches when a user starts the profile."""
+"""The image of the profile `telemetry`, which Compose fetches when the profile starts."""
 SHARED = (
     REPOSITORY / "dashboards" / "grafana" / "provisioning",
     REPOSITORY / "dashboards" / "grafana" / "dashboards",
 )
-"""Folders of the repository that containers of other users read."""
+"""The folders of the repository that containers' users read."""
 OWN_POLICIES = REPOSITORY / "own"
-"""The folder of the user's own policies, which the console and its workers read."""
+"""The folder of the user's policies, which the console and its workers read."""
 PROJECT_VARIABLE = "COMPOSE_PROJECT_NAME"
 
-# The name of its service, by which other parts reach a part.
+# The name by which other parts reach this service.
 _REACHED = {
     "DOORBUSTER_POSTGRES_HOST": "postgres",
     "DOORBUSTER_REDIS_HOST": "redis",
@@ -53,12 +50,12 @@ _REACHED = {
 BROKER = "DOORBUSTER_CELERY_BROKER"
 GRID_BROKER = "DOORBUSTER_GRID_BROKER"
 SECRETS = frozenset({*credentials.VARIABLES, BROKER, GRID_BROKER})
-"""The variables with secrets, which docker-compose.yml passes only to services that need them; the
-address of a broker may contain a password.
+"""The variables with secrets, which docker-compose.yml passes only to services that need them; a
+broker's address may contain a password.
 """
-# Variables that docker-compose.yml gives to the console's containers alone: one is a secret.
+# Variables that docker-compose.yml gives only to the console's containers; one is a secret.
 _SIGN_IN = tuple(name for name in VARIABLES if name.startswith("DOORBUSTER_LAB_OIDC_"))
-# Variables that are valid on this machine alone.
+# Variables that are valid only on this machine.
 _NOT_INSIDE = SECRETS | {
     *_SIGN_IN,
     "DOORBUSTER_POSTGRES_BIN",
@@ -66,7 +63,7 @@ _NOT_INSIDE = SECRETS | {
     "DOORBUSTER_BUILD_NETWORK",
     PROJECT_VARIABLE,
 }
-# Options of PostgreSQL for its address and its log, which the image sets.
+# PostgreSQL's options for address and log are set by the image.
 _OF_NATIVE_POSTGRES = {
     "listen_addresses",
     "unix_socket_directories",
@@ -90,14 +87,14 @@ _INDEX_VARIABLES = (
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The containers of one appliance: one clone with its state folder."""
+    """The containers of one appliance: a clone with its state folder."""
 
     settings: Settings
     state: State
 
     @property
     def name(self) -> str:
-        """The name of Compose's project: COMPOSE_PROJECT_NAME, or a name made from this state
+        """The name of Compose's project: COMPOSE_PROJECT_NAME, or a name derived from the state
         folder.
         """
         own = hashlib.sha256(str(self.state.folder).encode()).hexdigest()[:6]
@@ -106,14 +103,12 @@ class Project:
 
     @property
     def image(self) -> str:
-        """The name of the project's image, which is different for each clone, because its code
-        is.
-        """
+        """The name of the project's image, which differs for each clone."""
         return f"{self.name}:local"
 
     @property
     def compose_env(self) -> Path:
-        """The variables of docker-compose.yml."""
+        """The file with the variables of docker-compose.yml."""
         return self.state.folder / "compose.env"
 
     @property
@@ -123,7 +118,7 @@ class Project:
 
     @property
     def redis_configuration(self) -> Path:
-        """The file with the password of Redis."""
+        """The file with Redis' configuration, including the password."""
         return self.state.redis / "containers.conf"
 
     @property
@@ -133,16 +128,13 @@ class Project:
 
     @property
     def mark(self) -> Path:
-        """The file that exists from the start of the first container until all containers are
-        removed.
-        """
+        """The file that exists while there may be containers."""
         return self.state.stamp("containers")
 
     @property
     def user(self) -> tuple[int, int]:
-        """The ids of the user and group that run the project's processes in containers: this
-        user's, but never root's. For root, they are the owner and group of existing results, for
-        example of native runs.
+        """The ids of the user and group of the containers' processes: this user's, but never
+        root's. For root, they are the owner and group of existing results.
         """
         if os.geteuid():
             return os.getuid(), os.getgid()
@@ -163,8 +155,8 @@ class Project:
     def environment(self) -> dict[str, str]:
         """Return the environment for `docker compose`, without the appliance's variables.
 
-        Otherwise the environment would override the files. Required variables have a value here in
-        every case, so that Compose can always remove containers.
+        Those would override the files. Required variables always have a value here, so that Compose
+        can remove containers in every case.
         """
         kept = {
             name: text
@@ -173,8 +165,8 @@ class Project:
         }
         if not self.compose_env.exists():
             kept |= dict.fromkeys(credentials.VARIABLES, "not-yet-generated")
-        # buildx (since 0.20) wants a permission for each file outside of the context. Compose,
-        # which calls it, permits neither secrets nor the machine's network.
+        # buildx (since 0.20) needs a permission for files outside the context, and Compose permits
+        # neither secrets nor the machine's network.
         kept["BUILDX_BAKE_ENTITLEMENTS_FS"] = "0"
         if self.settings.build_network == "host":
             kept["COMPOSE_BAKE"] = "false"
@@ -183,8 +175,8 @@ class Project:
     def write(self, profiles: Iterable[str], images: Mapping[str, str] | None = None) -> None:
         """Write both files, and create the folders that containers share with this machine.
 
-        The names in `images` replace the names in docker/images.env. Raises SettingsError for
-        values that containers cannot use.
+        `images` replace the images in docker/images.env. Raises SettingsError for values that
+        containers cannot use.
         """
         self._make_folders()
         private_file.write(self.containers_env, _lines(self.inside()))
@@ -193,7 +185,7 @@ class Project:
         private_file.write(self.compose_env, _lines(self.outside(profiles) | dict(images or {})))
 
     def inside(self) -> dict[str, str]:
-        """Return the settings as a process in any container sees them, without the secrets."""
+        """Return the settings as processes in containers see them, without the secrets."""
         variables = self.settings.variables()
         for name in _NOT_INSIDE:
             variables.pop(name, None)
@@ -255,9 +247,7 @@ class Project:
         }
 
     def own(self, path: Path) -> None:
-        """If this process is root, give a file or folder to the user that runs the containers'
-        processes.
-        """
+        """If this process is root, make the containers' user the owner of a file or folder."""
         if os.geteuid() == 0:
             os.chown(path, *self.user)
 
@@ -276,24 +266,26 @@ class Project:
         self._own_results()
         for folder in SHARED:
             let_read(folder)
-        if os.geteuid() == 0:  # otherwise the containers' user is this user
+        if os.geteuid() == 0:  # otherwise, the containers' user is this user
             let_read(OWN_POLICIES)
 
     def _own_results(self) -> None:
-        """Give the results of root's native runs to the containers' user, who adds new results."""
+        """Make the containers' user the owner of root's native results, so that it can add new
+        ones.
+        """
         if os.geteuid() != 0:
             return
-        # By each folder's descriptor: a process in a container may put a link in a folder's place.
+        # By descriptors, because a process in a container may replace a folder with a link.
         for parent, folders, files, here in os.fwalk(self.settings.results_dir):
             if self.state.folder.parent == Path(parent) and self.state.folder.name in folders:
                 folders.remove(self.state.folder.name)
             for name in (*folders, *files):
-                with contextlib.suppress(FileNotFoundError):  # a draft that existed a moment ago
+                with contextlib.suppress(FileNotFoundError):  # a draft that has just been removed
                     if os.stat(name, dir_fd=here, follow_symlinks=False).st_uid == 0:
                         os.chown(name, *self.user, dir_fd=here, follow_symlinks=False)
 
     def _broker(self) -> str:
-        """Return the broker's address as a process in a container sees it."""
+        """Return the broker's address as processes in containers see it."""
         chosen, port = self.settings.celery_broker, self.settings.broker_port
         password = self.settings.redis_password
         if chosen != redis_address(hosts.LOOPBACK, port, password) + "/1":
@@ -302,30 +294,30 @@ class Project:
 
 
 def images() -> dict[str, str]:
-    """Return the variable and the image name of each base image."""
+    """Return the image name of each base image's variable."""
     lines = IMAGES_FILE.read_text(encoding="utf-8").splitlines()
     pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
     return {name: text for name, _, text in pairs}
 
 
 def without_digest(image: str) -> str:
-    """Return the name that a substitute image, or an image from an archive, has on this machine."""
+    """Return the name on this machine of a substitute image, or of an image from an archive."""
     return image.partition("@")[0]
 
 
 def postgres_options() -> str:
-    """Return the lab's settings of PostgreSQL in either runtime, as options of the server."""
+    """Return the lab's settings of PostgreSQL, as the server's options."""
     chosen = postgres.CONFIGURATION.items()
     return " ".join(f"-c {name}={text}" for name, text in chosen if name not in _OF_NATIVE_POSTGRES)
 
 
 def redis_options(configuration: Mapping[str, str]) -> str:
-    """Return the lab's settings of a Redis in either runtime, as options of the server."""
+    """Return the lab's settings of a Redis, as the server's options."""
     return " ".join(f"--{name} {text or chr(34) * 2}" for name, text in configuration.items())
 
 
 def _published(variable: str, host: str) -> str:
-    """Return the host as Compose needs it for published ports: an address, never a name."""
+    """Return the host as Compose needs it for published ports: an address."""
     try:
         address = hosts.address(host)
     except (OSError, UnicodeError) as error:
@@ -337,7 +329,7 @@ def _published(variable: str, host: str) -> str:
 
 
 def _revision() -> str:
-    """Return the commit of the clone, or an empty text if git does not report it."""
+    """Return the clone's commit, or an empty text if git does not report it."""
     try:
         told = subprocess.run(
             ["git", "-C", str(REPOSITORY), "rev-parse", "HEAD"],
@@ -351,7 +343,7 @@ def _revision() -> str:
 
 
 def _authorities() -> str:
-    """Return the file of trusted authorities, if the environment names one."""
+    """Return the environment's file of trusted authorities, if any."""
     for name in ("SSL_CERT_FILE", "PIP_CERT"):
         if (text := os.environ.get(name)) and Path(text).is_file():
             return text
@@ -367,7 +359,7 @@ def _version(paths: Iterable[Path]) -> str:
 
 def _lines(variables: Mapping[str, str]) -> bytes:
     if faults := [
-        f"{name}: cannot be passed to containers; allowed is one line without ' and \\"
+        f"{name}: cannot be passed to containers; allowed: one line without ' and \\"
         for name, text in variables.items()
         if any(sign in text for sign in "'\\\n")
     ]:
@@ -376,10 +368,7 @@ def _lines(variables: Mapping[str, str]) -> bytes:
 
 
 def let_read(folder: Path) -> None:
-    """Let containers read the folder, regardless of the umask with which it was created.
-
-    Raises SettingsError.
-    """
+    """Let containers read the folder, whatever umask created it; raise SettingsError."""
     for path in (folder, *folder.rglob("*")):
         mode = stat.S_IMODE(path.stat().st_mode)
         wanted = mode | (0o055 if path.is_dir() else 0o044)

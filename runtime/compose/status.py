@@ -21,8 +21,9 @@ def show(project: Project, progress: Progress) -> None:
 
 
 def rows(project: Project) -> list[dict[str, Any]]:
-    """Return the state of every container, with None for what is not known; an empty list if
-    Doorbuster is down."""
+    """Return the state of every container, with None for unknown values; an empty list if
+    Doorbuster is down.
+    """
     return [
         {
             "service": one.service,
@@ -42,7 +43,7 @@ def services(project: Project) -> list[str]:
 
 
 def follow(project: Project, services: tuple[str, ...]) -> None:
-    """Replace this process with `docker compose logs`. The function never returns."""
+    """Replace this process with `docker compose logs`; never return."""
     command = project.command("logs", "--follow", "--tail=20", *services)
     os.execvpe(command[0], command, project.environment())
 

@@ -1,1 +1,1 @@
-"""The appliance as processes of this machine: its services, their programs, start and stop."""
+"""The appliance as processes of this machine: services, programs, start and stop."""

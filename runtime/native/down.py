@@ -1,7 +1,6 @@
 """`make down` and `make reset`, which end every process of the appliance.
 
-The module stops the services in order, and finds processes that still run because the supervisor
-was killed.
+It stops the services in order, and finds processes that run on because the supervisor was killed.
 """
 
 import contextlib
@@ -30,7 +29,7 @@ def stop(state: State) -> bool:
         supervisor.shut_down()
     rest = left_over(state)
     end(rest)
-    with contextlib.suppress(OSError):  # a read-only file system must not prevent the stop
+    with contextlib.suppress(OSError):  # works on a read-only file system, too
         supervisor.remove_files()
     return ran or bool(rest)
 
@@ -43,8 +42,8 @@ def reset(
 ) -> None:
     """Stop everything and empty the state folder, but keep the results.
 
-    The callback `stop_all` stops the appliance, and `elsewhere` removes data outside the folder. On
-    a terminal, the command asks for confirmation first; without a terminal, it needs FORCE=1.
+    `stop_all` stops the appliance, and `elsewhere` removes data outside the folder. On a terminal,
+    the command asks for confirmation; otherwise, it needs FORCE=1.
     """
     state = State(settings.state_dir)
     if not state.folder.exists():
@@ -56,7 +55,7 @@ def reset(
         progress.say(
             f"This empties {state.folder} (database, logs, secrets). The results are kept."
         )
-        if input("Go on? [y/N] ").strip().lower() not in ("y", "yes"):
+        if input("Continue? [y/N] ").strip().lower() not in ("y", "yes"):
             progress.say("Nothing was changed.")
             return
     stop_all(settings, progress)

@@ -1,8 +1,7 @@
-"""An ad server with a separate PostgreSQL, for one measurement.
+"""An ad server with a separate PostgreSQL for one measurement.
 
-The two servers are independent of the appliance. They use free ports and a temporary folder, which
-is removed when the block ends. Both servers end with the process that started them, even if that
-process is killed. In that case, the next start removes the folder.
+Both are independent of the appliance: they use free ports and a temporary folder, and end with the
+process that started them, even if it is killed.
 """
 
 import os
@@ -24,9 +23,8 @@ from runtime.native import postgres
 from runtime.settings import REPOSITORY
 
 PATIENCE_S = 300.0
-"""The time limit for a start, in seconds.
-
-On a busy machine, seeding and loading a large inventory takes a while.
+"""The time limit for a start, in seconds, because loading a large inventory is slow on a busy
+machine.
 """
 END_PATIENCE_S = 60.0
 
@@ -37,16 +35,16 @@ _LOCK = "owner.lock"
 
 
 class NotStarted(RuntimeError):  # noqa: N818
-    """The error raised if PostgreSQL or the ad server cannot be started here; its message has the
+    """The error for a PostgreSQL or an ad server that cannot be started; the message has the
     reason.
     """
 
 
 @contextmanager
 def own_folder() -> Iterator[Path]:
-    """Create a temporary folder for the block, and remove the folders of killed processes.
+    """Create a temporary folder for the block; remove the folders of killed processes.
 
-    The owner holds a lock in its folder, which the kernel releases when the owner ends.
+    The owner holds a lock in its folder, which the kernel releases at its end.
     """
     _remove_left_over()
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:
@@ -54,13 +52,13 @@ def own_folder() -> Iterator[Path]:
         unlocked = folder / "unlocked"
         with unlocked.open("wb") as lock:
             locks.hold(lock.fileno(), waits=True)
-            unlocked.rename(folder / _LOCK)  # other processes must not find it unlocked
+            unlocked.rename(folder / _LOCK)  # other processes must never find it unlocked
             yield folder
 
 
 def _remove_left_over() -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with suppress(OSError):  # BlockingIOError: its owner lives
+        with suppress(OSError):  # BlockingIOError: its owner still runs
             facts = folder.lstat()
             if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid():
                 continue
@@ -71,13 +69,14 @@ def _remove_left_over() -> None:
 
 @contextmanager
 def seeded_database(banners: int, postgres_bin: Path | None = None) -> Iterator[Environment]:
-    """Start a database with an inventory of `banners` contracts, and yield the environment for
-    processes that use it.
+    """Start a database with an inventory of `banners` contracts, and yield the environment for its
+    users.
 
     Raises NotStarted.
     """
     with own_folder() as folder:
-        # As root PostgreSQL runs under another user, who must pass through to its folder.
+        # If this process is root, PostgreSQL runs under another user, who must be able to enter its
+        # folder.
         folder.chmod(0o711)
         try:
             run_as = accounts.for_database()
@@ -89,7 +88,10 @@ def seeded_database(banners: int, postgres_bin: Path | None = None) -> Iterator[
                 password=secrets.token_urlsafe(16),
                 database="doorbuster",
                 account=run_as,
-                configuration=(("fsync", "off"), ("shared_buffers", "256MB")),  # thrown away
+                configuration=(
+                    ("fsync", "off"),
+                    ("shared_buffers", "256MB"),
+                ),  # its data is not kept
             )
             postgres.prepare(cluster)
         except (LookupError, OSError, postgres.PostgresError) as fault:
@@ -142,8 +144,8 @@ def ad_server(
 ) -> Iterator[int]:
     """Run an ad server with one process on that database, and yield its port. Raises NotStarted.
 
-    `levels` maps each priority level to its number of searching threads; `threads` is the number of
-    requests that are answered at the same time.
+    `levels` maps each priority level to its number of threads; `threads` is the number of requests
+    answered at the same time.
     """
     [port] = ports.free(1)
 
@@ -184,7 +186,7 @@ def _running(
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            # Ctrl-C reaches only the measuring process, which ends the others in order.
+            # Only the measuring process gets Ctrl-C, and ends the others in order.
             start_new_session=True,
         )
     try:
@@ -197,6 +199,6 @@ def _running(
 
 
 def _ours(program: Sequence[str], user: str | None = None) -> list[str]:
-    """Return a command line with which the program ends when this process ends for any reason."""
+    """Return a command line that ends with this process."""
     on = tuple(sorted(os.sched_getaffinity(0)))
     return pinned.command(on, program, user=user, end_with_parent=signal.SIGINT, parent=os.getpid())

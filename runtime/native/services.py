@@ -1,4 +1,4 @@
-"""The services of the appliance in their starting order, each as a row of one table."""
+"""The services of the appliance in their starting order, as rows of one table."""
 
 import hashlib
 import signal
@@ -15,26 +15,26 @@ from runtime.native import postgres, redis_server
 from runtime.settings import REPOSITORY, Settings
 from runtime.state import State
 
-APPLIANCE_VARIABLE = "DOORBUSTER_APPLIANCE"  # in every service's environment: the state folder
+APPLIANCE_VARIABLE = "DOORBUSTER_APPLIANCE"  # the state folder, in every service's environment
 SEEDING_TIMEOUT_S = 300.0
-SEEDING_TIMEOUT_S_PER_ROW = 0.002  # ten times what a book takes; a banner takes less
+SEEDING_TIMEOUT_S_PER_ROW = 0.002  # ten times the time for a book; a banner takes less
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service of the appliance, which is one long-running program.
+    """A service of the appliance: a long-running program.
 
-    `refusal` returns why it does not serve yet, or None once it serves. `page_refusal` does the
-    same with a request for a whole page. It is called only once after a start, because such a page
-    would count in a running measurement.
+    `refusal` returns why it does not serve yet, or None. `page_refusal` does the same with a
+    request for a whole page; it is called only once after a start, because such a page would count
+    in a running measurement.
     """
 
     name: str
     title: str
     program: tuple[str, ...]
-    port: int | None  # None: it has no port
+    port: int | None  # None if it has no port
     cpus: tuple[int, ...]
-    stop_signal: signal.Signals  # also when its supervisor dies
+    stop_signal: signal.Signals  # also if its supervisor dies
     stop_wait_s: int
     ready_within_s: float
     refusal: Callable[[], str | None]
@@ -44,15 +44,17 @@ class Service:
     code: tuple[str, ...] = ()  # files and folders, of the repository; a change restarts it
     prepare: Callable[[], None] = lambda: None
     started: Callable[[], None] = lambda: None
-    user: str | None = None  # the account that it runs under instead of root
+    user: str | None = None  # the account that runs it instead of root
     plain_environment: bool = False  # no locale, no secrets
-    writes_results: bool = False  # others may read results; its other files are in closed folders
+    writes_results: bool = (
+        False  # other users may read results; its other files are in closed folders
+    )
 
     def command(self, supervisor: Path | None = None) -> tuple[str, ...]:
         """Return the command line, which begins by setting the CPUs.
 
-        `supervisor` is the file with the id of the process that starts the service. If that process
-        is killed in the meantime, the service is not started.
+        `supervisor` is the file with the id of the starting process; if that process is killed
+        before, the service is not started.
         """
         return tuple(
             pinned.command(
@@ -67,7 +69,7 @@ class Service:
 
     @property
     def is_optional(self) -> bool:
-        """Whether all other services work without this service."""
+        """Whether all other services work without it."""
         return bool(self.port_variable)
 
     def code_version(self) -> str:
@@ -83,11 +85,10 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The tables that a service needs in the database before it starts.
+    """Tables that a service needs in the database before it starts.
 
-    The command `command` creates the tables, and has no effect if they exist. The command is
-    skipped if it has run before for the same `wanted` and the same code. `log` is also the name of
-    its stamp.
+    `command` creates them, without effect on existing ones. It is skipped if it has already run for
+    the same `wanted` and code. `log` is also the name of its stamp.
     """
 
     title: str
@@ -98,12 +99,12 @@ class Tables:
 
 
 def beside(settings: Settings, module: str, *arguments: str) -> tuple[str, ...]:
-    """Return `python -m module …` as a command that runs on the CPUs that the shop does not use."""
+    """Return `python -m module …` as a command on the CPUs that the shop does not use."""
     return tuple(pinned.command(settings.other_cpus, [sys.executable, "-m", module, *arguments]))
 
 
 def table(settings: Settings, state: State) -> list[Service]:
-    """Return the services in the order in which they start; they stop in the reverse order.
+    """Return the services in their starting order; they stop in the reverse order.
 
     Raises `PostgresError`, `RedisError` or `LookupError` if a program is missing.
     """
@@ -121,7 +122,7 @@ def table(settings: Settings, state: State) -> list[Service]:
 
 
 def locked_dependencies() -> Path:
-    """Return the file whose change shows that the libraries of every service have changed."""
+    """Return the file that changes with the libraries of all services."""
     return REPOSITORY / "uv.lock"
 
 
@@ -172,8 +173,8 @@ def redis_service(settings: Settings, state: State) -> Service:
 def broker_service(settings: Settings, state: State) -> Service:
     """Return the service of the Redis for the queues of the console and of simulated grids.
 
-    It is a separate server, so if the memory of one Redis is full, the other is not affected.
-    Raises the same errors as `redis_service`.
+    It is a separate server, so that one full memory does not affect the other. Raises the same
+    errors as `redis_service`.
     """
     return _redis(
         settings,
@@ -221,7 +222,7 @@ def _redis(
 
 
 def shop(settings: Settings) -> Service:
-    """Return the shop's service, on the shop's CPUs."""
+    """Return the shop's service on the shop's CPUs."""
     host = hosts.from_here(settings.inner_host)
     return Service(
         name="shop",
@@ -255,8 +256,8 @@ def ads(settings: Settings) -> Service:
         port=settings.ads_port,
         cpus=settings.other_cpus,
         stop_signal=signal.SIGTERM,
-        stop_wait_s=20,  # reports to the database what it has delivered
-        ready_within_s=120,  # a large inventory takes a while to load
+        stop_wait_s=20,  # time to report its deliveries to the database
+        ready_within_s=120,  # a large inventory takes long to load
         refusal=lambda: get_refusal(host, settings.ads_port, "/ads/health"),
         tables=Tables(
             title=f"Contracts of {settings.ads_banners:,} banners",
@@ -265,7 +266,7 @@ def ads(settings: Settings) -> Service:
             wanted=f"{settings.postgres_db} {settings.ads_banners}",
             timeout_s=SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * settings.ads_banners,
         ),
-        # Its code, and the modules that it takes from the shop.
+        # Its code, and the shop's modules that it uses.
         code=(
             "common",
             "shop/ads",
@@ -288,12 +289,12 @@ def gateway(settings: Settings) -> Service:
         program=(sys.executable, "-m", "gateway"),
         port=settings.gateway_port,
         cpus=settings.other_cpus,
-        stop_signal=signal.SIGTERM,  # drains: requests under way are answered first
+        stop_signal=signal.SIGTERM,  # drains: requests in progress are answered first
         stop_wait_s=40,
         ready_within_s=20,
         refusal=lambda: get_refusal(inner_host, settings.gateway_admin_port, "/health"),
         page_refusal=lambda: get_refusal(host, settings.gateway_port, "/"),
-        # Another certificate means a restart, too.
+        # Another certificate also requires a restart.
         code=("gateway", "common", *map(str, tls)),
         prepare=lambda: own_certificate.keep(settings, *tls),
     )
@@ -305,7 +306,7 @@ _LAB_CODE = ("lab", "common", "gateway/policies", "simulator", "loadgen", "runti
 def lab(settings: Settings) -> Service:
     """Return the service of the console's pages."""
     host = hosts.from_here(settings.lab_host)
-    page = "/people/login" if settings.lab_accounts else "/"  # other pages lead there
+    page = "/people/login" if settings.lab_accounts else "/"  # other pages link to it
     tls = (settings.lab_tls_certificate, settings.lab_tls_key) if settings.lab_accounts else ()
     return Service(
         name="lab",
@@ -325,7 +326,7 @@ def lab(settings: Settings) -> Service:
             wanted=wanted_by_lab(settings),
             timeout_s=SEEDING_TIMEOUT_S,
         ),
-        code=(*_LAB_CODE, *map(str, tls)),  # another certificate means a restart, too
+        code=(*_LAB_CODE, *map(str, tls)),  # another certificate also requires a restart
         prepare=lambda: own_certificate.keep(settings, *tls),
         writes_results=True,
     )
@@ -335,7 +336,7 @@ def wanted_by_lab(settings: Settings) -> str:
     """Return a stamp that changes with the console's database or address, or with Grafana's
     password.
     """
-    # With a generated secret: the stamp does not help to guess a password that a person chose.
+    # A generated secret is included, so that the stamp does not help to guess a chosen password.
     secrets = f"{settings.secret_key}\0{settings.results_password}"
     password = hashlib.sha256(secrets.encode()).hexdigest()[:16]
     return f"console {settings.postgres_db} {settings.lab_url} {password}"
@@ -349,7 +350,7 @@ def lab_worker(settings: Settings) -> Service:
         program=(sys.executable, "-m", "lab.console", "work"),
         port=None,
         cpus=settings.other_cpus,
-        stop_signal=signal.SIGQUIT,  # at once: their runs end with them
+        stop_signal=signal.SIGQUIT,  # no waiting, because their runs end with them
         stop_wait_s=40,
         ready_within_s=60,
         refusal=lambda: None,
@@ -359,7 +360,7 @@ def lab_worker(settings: Settings) -> Service:
 
 
 def watchers(settings: Settings) -> Iterator[Service]:
-    """Yield the services of Prometheus and the exporters, as far as they are installed."""
+    """Yield the services of Prometheus and of the installed exporters."""
     prometheus = monitoring.find(monitoring.PROMETHEUS)
     if prometheus is None:
         return
@@ -371,7 +372,7 @@ def watchers(settings: Settings) -> Iterator[Service]:
         folder = monitoring.folder_of(settings.state_dir)
         targets = monitoring.targets(settings, places)
         monitoring.configure(folder, "appliance", targets, monitoring.trust(settings))
-        folder.chmod(0o700)  # unlike in containers, Prometheus runs under this account
+        folder.chmod(0o700)  # Prometheus runs under this account, unlike in containers
 
     def password() -> None:
         monitoring.prepare_postgres(settings)
@@ -385,7 +386,7 @@ def watchers(settings: Settings) -> Iterator[Service]:
                 monitoring.exporter(job, program, settings),
                 path="/",
                 prepare=password if job == "postgres" else lambda: None,
-                plain_environment=job != "redis",  # which holds its password
+                plain_environment=job != "redis",  # the environment has its password
             )
     yield _optional(
         settings,
@@ -408,7 +409,7 @@ def _optional(
     plain_environment: bool = True,
     **more: Any,
 ) -> Service:
-    """Return a service without which all other services can work; it listens on the inner host."""
+    """Return a service that no other service needs, which listens on the inner host."""
     variable = f"DOORBUSTER_{name.upper().replace('-', '_')}_PORT"
     port = settings.ports()[variable]
     return Service(

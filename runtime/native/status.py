@@ -1,4 +1,4 @@
-"""`make status`, which shows the running services, where they run and since when."""
+"""`make status`, which shows the running services, their places and starting times."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ def show(settings: Settings, progress: Progress) -> None:
 
 
 def table(headings: Sequence[str], found: Iterable[Mapping[str, Any]]) -> Table:
-    """Return the rows as a table, with one heading for each key; `up_s` is shown as a duration."""
+    """Return the rows as a table with a heading for each key; `up_s` is shown as a duration."""
     shown = Table(box=None, padding=(0, 3, 0, 0))
     for heading in headings:
         shown.add_column(heading)
@@ -41,8 +41,9 @@ def _shown(key: str, value: Any) -> str:
 
 
 def rows(settings: Settings) -> list[dict[str, Any]]:
-    """Return the state of every service, with None for what is not known; an empty list if
-    Doorbuster is down."""
+    """Return the state of every service, with None for unknown values; an empty list if Doorbuster
+    is down.
+    """
     state = State(settings.state_dir)
     supervisor = Supervisor(state)
     if not supervisor.is_running():
@@ -56,7 +57,7 @@ def rows(settings: Settings) -> list[dict[str, Any]]:
         found.append(
             {
                 "service": service.name,
-                # An older version started the appliance if it does not know the service.
+                # An appliance that an older version started does not know the service.
                 "state": "unknown" if now is None else now.state.lower(),
                 "health": "make up starts it" if now is None else health,
                 "port": service.port,

@@ -1,4 +1,4 @@
-"""The appliance's supervisor, which is supervisord with a separate configuration and socket."""
+"""The appliance's supervisor, a supervisord with a separate configuration and socket."""
 
 import contextlib
 import os
@@ -26,23 +26,22 @@ from runtime.state import State
 LOG_BYTES = 10_000_000
 START_WITHIN_S = 10.0
 START_RETRIES = 20
-"""The number of times that a start is repeated, after one second, then two, then three.
+"""The number of repetitions of a failed start, after 1 s, then 2 s, then 3 s.
 
-Processes that a dead service has left behind, for example PostgreSQL's backends, may delay the next
-start.
+The remaining processes of a dead service may delay its next start.
 """
 
 
 _BROKEN_OFF = (ConnectionResetError, BrokenPipeError)
-"""The exceptions raised if a connection is accepted and then closed without an answer."""
+"""The exceptions for a connection that is accepted and then closed without an answer."""
 
 
 class SupervisorError(RuntimeError):
-    """The error for a supervisor that does not work as it should; the message has the fix."""
+    """The error for a supervisor that does not work correctly; the message has the fix."""
 
 
 class StoppingError(SupervisorError):
-    """The error for a supervisor that is about to end and stops its services."""
+    """The error for a supervisor that is stopping its services."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +55,19 @@ class ServiceState:
 
     @property
     def runs(self) -> bool:
-        """Whether the service has a process; it may not be ready yet."""
+        """Whether the service has a process, which may not be ready yet."""
         return self.state in ("STARTING", "RUNNING")
 
 
 @dataclass(frozen=True, slots=True)
 class Supervisor:
-    """The supervisor of one state folder, whether it runs or not."""
+    """The supervisor of a state folder, running or not."""
 
     state: State
 
     @property
     def socket(self) -> Path:
-        """The path of the socket on which the supervisor listens, which is in the state folder if
-        possible.
-        """
+        """The path of the supervisor's socket, in the state folder if possible."""
         return private_file.socket_path(self._wanted_socket)
 
     @property
@@ -106,14 +103,12 @@ class Supervisor:
 
     def has_died(self) -> bool:
         """Return whether the supervisor was killed, or the machine went down, without a command to
-        stop. Its services then end, too. A supervisor that stops on command removes its pid file.
+        stop. A supervisor that stops on command removes its pid file.
         """
         return self.pid_file.exists() and self.recorded_pid() is None
 
     def why_down(self) -> str:
-        """Return a text that explains how to start the supervisor again, and whether it was
-        killed.
-        """
+        """Return how to start the supervisor, and whether it was killed."""
         if not self.has_died():
             return "`make up` starts it."
         why = "The supervisor was killed, or the machine went down."
@@ -143,7 +138,7 @@ class Supervisor:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            umask=0o077,  # for its log, which it opens before it reads its umask
+            umask=0o077,  # for its log, which it opens before it sets its umask
             check=False,
         )
         if done.returncode != 0 or not wait_until(self.is_running, START_WITHIN_S):
@@ -151,9 +146,7 @@ class Supervisor:
             raise SupervisorError(f"supervisord did not start: {said}")
 
     def remove_files(self) -> None:
-        """Remove the socket and the pid file that a supervisor may have left behind when it
-        ended.
-        """
+        """Remove the socket and the pid file that an ended supervisor may have left behind."""
         private_file.remove_socket(self._wanted_socket)
         self.pid_file.unlink(missing_ok=True)
 
@@ -184,14 +177,14 @@ class Supervisor:
                 f"[program:{service.name}]",
                 f"command = {_escaped(shlex.join(service.command(self.pid_file)))}",
                 f"priority = {priority}",
-                "autostart = false",  # `make up` starts each when the one before is ready
+                "autostart = false",  # `make up` starts each service when the previous one is ready
                 "autorestart = true",
                 "startsecs = 1",
                 f"startretries = {START_RETRIES}",
                 f"stopsignal = {service.stop_signal.name.removeprefix('SIG')}",
                 f"stopwaitsecs = {service.stop_wait_s}",
                 f"umask = {'022' if service.writes_results else '077'}",
-                # Processes that remain in the service's group end with it.
+                # Remaining processes of the service's group end with it.
                 "killasgroup = true",
                 "redirect_stderr = true",
                 # supervisord expands this value twice.
@@ -217,7 +210,7 @@ class Supervisor:
             calls.startProcess(name, False)
 
     def stop_service(self, name: str) -> None:
-        """Stop a service and wait until it has ended; do nothing if it does not run."""
+        """Stop a service and wait for its end; do nothing if it does not run."""
         with self.calls() as calls:
             try:
                 calls.stopProcess(name, True)
@@ -226,23 +219,23 @@ class Supervisor:
                     raise
 
     def shut_down(self, within_s: float = 120.0) -> None:
-        """Stop every service in the reverse starting order, and end the supervisor."""
+        """Stop every service in the reverse order, then the supervisor."""
         pid = self.recorded_pid()
         try:
             with self.calls() as calls:
                 calls.shutdown()
         except StoppingError:
-            pass  # another caller has stopped it already, and given up waiting
+            pass  # another caller has already stopped it, and no longer waits
         except SupervisorError:
             if self.recorded_pid() is not None:
-                raise  # otherwise it has ended since the caller looked
+                raise  # otherwise, it has just ended
         if pid is not None:
             with contextlib.suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
                 psutil.Process(pid).wait(within_s)
 
     def recorded_pid(self) -> int | None:
-        """Return the process id in the pid file if the process is this supervisor, otherwise
-        None.
+        """Return the process id in the pid file if it belongs to this supervisor,
+        otherwise None.
         """
         try:
             pid = int(self.pid_file.read_text())
@@ -258,8 +251,8 @@ class Supervisor:
         try:
             yield proxy.supervisor
         except (OSError, HTTPException) as error:
-            # A supervisor that ends in order removes its pid file before it closes an unanswered
-            # connection; a killed one leaves the file.
+            # A supervisor that ends in order removes its pid file before it closes a connection; a
+            # killed supervisor leaves the file.
             if isinstance(error, _BROKEN_OFF) and not self.pid_file.exists():
                 raise _being_stopped() from error
             raise SupervisorError(f"the supervisor does not answer: {error}") from error
@@ -276,10 +269,10 @@ def _being_stopped() -> StoppingError:
 
 
 def left_over(state: State) -> list[psutil.Process]:
-    """Return the processes of this appliance that still run, regardless of what started them.
+    """Return the processes of this appliance that still run, whatever started them.
 
-    A process belongs to the appliance if its environment has the appliance's mark, or if its
-    command line names a file in the state folder in the same way as the appliance's programs.
+    They have the appliance's mark in their environment, or a file of the state folder in their
+    command line.
     """
     mark = f"{APPLIANCE_VARIABLE}={state.folder}"
     found = []
@@ -294,10 +287,10 @@ def left_over(state: State) -> list[psutil.Process]:
 
 
 def end(processes: Sequence[psutil.Process], within_s: float = 10.0) -> None:
-    """End these processes: send SIGINT to PostgreSQL and SIGTERM to all others, then SIGKILL to any
-    that remain.
+    """End these processes: send SIGINT to PostgreSQL and SIGTERM to the others, then SIGKILL to the
+    rest.
     """
-    # Not `common.processes`: these are not children of this process, which cannot reap them.
+    # Not `common.processes`, because these are not children of this process.
     for process in processes:
         with contextlib.suppress(psutil.Error):
             is_postgres = process.name() in ("postgres", "postmaster")

@@ -1,4 +1,4 @@
-"""`make up`, which takes the machine from any state to a healthy appliance."""
+"""`make up`, which makes the appliance healthy, whatever the machine's state."""
 
 import hashlib
 import os
@@ -19,19 +19,19 @@ from runtime.state import State
 SUPERVISED = "supervised"
 LOG_LINES = 20
 RETRY_PATIENCE_S = 15.0
-"""The real seconds for which the start of a service is repeated if it ends at once."""
+"""The real seconds for which the start of a service is repeated if it keeps ending immediately."""
 FIRST_SPARE_PORT = 8095  # the defaults end before it
 LOOPBACK_PORTS = tuple(  # with `make up`
     f"DOORBUSTER_{name}_PORT" for name in ("POSTGRES", "REDIS", "BROKER")
 )
 PUBLIC_PORTS = ("DOORBUSTER_GATEWAY_PORT", "DOORBUSTER_GATEWAY_TLS_PORT")
-# As the shop seeds them (docs/shop.md); the runtime knows no module of the shop.
-# Two rows: one would not fit the box of a terminal of 80 columns.
+# The shop's seeded accounts (docs/shop.md), whose module the runtime must not import. Two rows,
+# because one would be too long for a terminal of 80 columns.
 SIGN_IN = {"Sign in": "customer-0001 … customer-1000", "Password": "doorbuster-2005"}
 
 
 class StartError(RuntimeError):
-    """The error of a failed step; the message has the service's last output and the fix."""
+    """The error for a failed step, with the service's last output and the fix."""
 
 
 def up(settings: Settings, progress: Progress) -> None:
@@ -51,9 +51,7 @@ def up(settings: Settings, progress: Progress) -> None:
 
 
 def _build_documentation(progress: Progress) -> None:
-    """Build the documentation site after the appliance has started, because it does not need the
-    site.
-    """
+    """Build the documentation site after the start, because the appliance does not need it."""
     if docs_site.is_current() or not docs_site.can_build():
         return
     try:
@@ -67,7 +65,8 @@ def _build_documentation(progress: Progress) -> None:
 
 
 def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
-    """Return the addresses that users open, and the commands that they need next.
+    """Return the addresses that users open, and the next commands; `prometheus` is whether
+    Prometheus runs.
 
     `prometheus` is True if Prometheus runs, too.
     """
@@ -92,9 +91,8 @@ def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
 
 
 def trusted_by_browsers(settings: Settings) -> dict[str, str]:
-    """Return the row with the certificate authority that a browser must import; return no row
-    without TLS, or if browsers trust the authority already. The path has a separate row, because
-    root's state folders have long names.
+    """Return the rows with the certificate authority that a browser must import; no row without
+    TLS, or if browsers already trust it.
     """
     tls = (settings.lab_tls_certificate, settings.lab_tls_key)
     if not settings.lab_accounts or not own_certificate.is_meant(settings, *tls):
@@ -116,7 +114,7 @@ class Start:
     def run(self) -> None:
         """Carry out all steps.
 
-        If the start fails or is interrupted, its services are stopped again.
+        If the start fails or is interrupted, its services are stopped.
         """
         supervisor = Supervisor(self.state)
         with self.progress.step("Programs") as step:
@@ -142,8 +140,8 @@ class Start:
             raise
 
     def _supervised_version(self, supervisor: Supervisor, table: Sequence[Service]) -> str:
-        # Everything a running service got at its start, without its code, which restarts it alone,
-        # and without the settings that only a console's very first start reads.
+        # Everything that a running service got at its start, except its code, which restarts only
+        # this service, and the settings that only a console's first start reads.
         variables = {**self.settings.environment(), "DOORBUSTER_FIRST_LOOK": ""}.items()
         parts = [
             supervisor.configuration(table),
@@ -156,7 +154,7 @@ class Start:
         self, supervisor: Supervisor, table: Sequence[Service], version: str
     ) -> None:
         if left_over(self.state):
-            with self.progress.step("Ending processes that an earlier start has left behind"):
+            with self.progress.step("Ending processes that an earlier start left behind"):
                 down.stop(self.state)
         with self.progress.step("Ports") as step:
             wanted = ports_of(self.settings, table)
@@ -181,13 +179,13 @@ class Start:
         runs = supervisor.states()[service.name].runs
         if runs and self.state.stamped(service.name, version) and service.refusal() is None:
             with self.progress.step(service.title) as step:
-                step.detail = "runs already"
+                step.detail = "already runs"
             return
         with self.progress.step(service.title) as step:
             step.detail = "restarted" if runs else ""
             supervisor.stop_service(service.name)
             service.prepare()
-            version = service.code_version()  # `prepare` may have changed the files that count
+            version = service.code_version()  # `prepare` may have changed these files
             supervisor.start_service(service.name)
             self._wait(supervisor, service, service.refusal)
             self._wait(supervisor, service, service.page_refusal)
@@ -197,22 +195,23 @@ class Start:
     def _wait(
         self, supervisor: Supervisor, service: Service, refusal: Callable[[], str | None]
     ) -> None:
-        # Not `wait_while`: the patience changes once the service has ended.
+        # Not `wait_while`, because the time limit changes once the service has ended.
         began_s = time.monotonic()
-        ended_s: float | None = None  # when it was first seen to have ended
+        ended_s: float | None = None  # time at which its end was noticed
         while (why := refusal()) is not None:
             state, now_s = supervisor.states()[service.name].state, time.monotonic()
             patience_s = began_s + service.ready_within_s - now_s
             if state in ("BACKOFF", "EXITED", "FATAL"):
-                why = f"it ended right after its start ({state})"
+                why = f"it ended immediately after its start ({state})"
                 if ended_s is None:
                     ended_s = now_s
                     self.progress.say(
-                        f"    {service.title} ended right after its start; "
-                        f"it is started again for up to {RETRY_PATIENCE_S:.0f} s"
+                        f"    {service.title} ended immediately after its start; the start is "
+                        f"repeated for up to {RETRY_PATIENCE_S:.0f} s"
                     )
             if ended_s is not None:
-                # The supervisor starts it again; a killed predecessor soon frees its resources.
+                # The supervisor starts it again, because a killed predecessor soon frees its
+                # resources.
                 patience_s = min(patience_s, ended_s + RETRY_PATIENCE_S - now_s)
             if patience_s > 0 and state != "FATAL":
                 time.sleep(0.05)
@@ -232,8 +231,8 @@ class Start:
         if self.state.stamped(tables.log, version):
             return
         with self.progress.step(tables.title), self.state.log(tables.log).open("w") as log:
-            # Not through the supervisor: the command ends by itself, and an interrupt must end it
-            # at once.
+            # Not through the supervisor, because the command ends by itself, and an interrupt must
+            # end it.
             try:
                 done = subprocess.run(
                     tables.command,
@@ -253,16 +252,14 @@ class Start:
                 ) from None
             if done.returncode != 0:
                 raise StartError(
-                    f"the tables could not be made (exit {done.returncode})\n"
+                    f"the tables could not be created (exit {done.returncode})\n"
                     + last_words(self.state, tables.log)
                 )
         self.state.write_stamp(tables.log, version)
 
 
 def ports_of(settings: Settings, table: Iterable[Service]) -> dict[str, int]:
-    """Return the ports that these services and the appliance need, by the variables that set
-    them.
-    """
+    """Return the ports that these services and the appliance need, by their variables."""
     optional = {service.port_variable for service in table}
     return {
         variable: port
@@ -282,10 +279,9 @@ def unknown_hosts(settings: Settings) -> list[str]:
 
 
 def taken_ports(settings: Settings, wanted: Mapping[str, int]) -> list[str]:
-    """Return a line for each of these ports that is taken, with the process that holds it and the
-    fix.
+    """Return a line for each port in use, with its process and the fix.
 
-    The function always proposes the same port, so that `make up` and `make doctor` agree.
+    `make up` and `make doctor` always propose the same port.
     """
     lines = used_twice(wanted)
     avoid = set(settings.ports().values())
@@ -295,7 +291,7 @@ def taken_ports(settings: Settings, wanted: Mapping[str, int]) -> list[str]:
             who = ports.holder(port, host)
         except ports.AddressError as error:
             line = f"{host_variable}: {error}; fix: 127.0.0.1, or 0.0.0.0 for all addresses"
-            lines += [line] if line not in lines else []  # once for all ports on that host
+            lines += [line] if line not in lines else []  # one line for all ports on that host
             continue
         if who:
             spare = ports.first_free(FIRST_SPARE_PORT, avoid, host)
@@ -311,7 +307,7 @@ def taken_ports(settings: Settings, wanted: Mapping[str, int]) -> list[str]:
 
 
 def _listens_at(settings: Settings, variable: str) -> tuple[str, str]:
-    """Return the host on which this port is opened, and the variable that sets this host."""
+    """Return the host on which this port is opened, and the host's variable."""
     if variable in LOOPBACK_PORTS:
         return variable, hosts.LOOPBACK
     public = variable in PUBLIC_PORTS
@@ -329,6 +325,6 @@ def busy_machine() -> str:
 
 
 def last_words(state: State, service: str) -> str:
-    """Return the end of a service's log, and the command that shows more."""
+    """Return the end of a service's log, and the command that shows more of it."""
     end = log_tail.of(state.log(service), LOG_LINES)
     return f"  {end}\n  fix: `make doctor` checks the machine"

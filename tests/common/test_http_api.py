@@ -51,7 +51,7 @@ class Wish(Query):
 @pytest.mark.parametrize(
     ("given", "error"),
     [
-        ([], "body: must be an object of the fields name, kind, ratio, pairs, is_on, inner, "
+        ([], "body: must be an object with the fields name, kind, ratio, pairs, is_on, inner, "
          "parts, words"),
         ({}, "name: is missing; it must be a text of at most 5 characters"),
         ({"name": 1}, "name: must be a text of at most 5 characters, not 1"),
@@ -69,7 +69,7 @@ class Wish(Query):
          "size"),
         ({"name": "x", "parts": [{"size": 1}, {}]}, "parts.1.size: is missing; it must be a whole "
          "number, at least 1"),
-        ({"name": "x", "parts": [3]}, "parts.0: must be an object of the fields size, not 3"),
+        ({"name": "x", "parts": [3]}, "parts.0: must be an object with the fields size, not 3"),
         ({"name": "x", "words": ["y", 1]}, "words: must be a list of texts, not 1"),
     ],
 )  # fmt: skip

@@ -88,7 +88,7 @@ def test_every_setting_is_an_option():
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--workers", "none"], "--workers=none: allowed is a whole number"),
+        (["--workers", "none"], "--workers=none: must be a whole number"),
         (["--policy", "best"], "Error: policy: 'best' is unknown; allowed: sq, "),
         (["--policy-parameters", '{"size": 1}'], "parameters.size: sq has no such parameter"),
         (["--admission", "best"], "Error: admission: 'best' is unknown; allowed: none, "),

@@ -37,13 +37,13 @@ def test_parameters_are_json():
         (
             {"DOORBUSTER_SHOP_WORKERS": "many"},
             {},
-            "DOORBUSTER_SHOP_WORKERS=many: allowed is a whole number from 1 to 1000",
+            "DOORBUSTER_SHOP_WORKERS=many: must be a whole number from 1 to 1000",
         ),
-        ({}, {"workers": "0"}, "--workers=0: allowed is a whole number from 1 to 1000"),
+        ({}, {"workers": "0"}, "--workers=0: must be a whole number from 1 to 1000"),
         (
             {"DOORBUSTER_GATEWAY_HALF_CLOSE": "x"},
             {},
-            "HALF_CLOSE=x: allowed is `probe`, `wait` or `leave`",
+            "HALF_CLOSE=x: must be `probe`, `wait` or `leave`",
         ),
         ({"DOORBUSTER_GATEWAY_IDEL_S": "1"}, {}, "DOORBUSTER_GATEWAY_IDEL_S: no such setting"),
         ({}, {"policy_parameters": "{"}, "--policy-parameters={: must be a JSON object"),
@@ -57,16 +57,16 @@ def test_parameters_are_json():
         (
             {},
             {"time_scale": "0.0001"},
-            "--time-scale=0.0001: allowed is a number from 0.001 to 1000",
+            "--time-scale=0.0001: must be a number from 0.001 to 1000",
         ),
-        ({}, {"session_timeout_s": "0"}, "--session-timeout-s=0: allowed is a number above 0"),
+        ({}, {"session_timeout_s": "0"}, "--session-timeout-s=0: must be a number above 0"),
         ({}, {"admission_parameters": "["}, "--admission-parameters=[: must be a JSON object"),
         (
             {"DOORBUSTER_SHOP_HOST": "http://shop"},
             {},
-            "DOORBUSTER_SHOP_HOST=http://shop: not a host; allowed is",
+            "DOORBUSTER_SHOP_HOST=http://shop: not a host; allowed:",
         ),
-        ({"DOORBUSTER_INNER_HOST": "a b"}, {}, "DOORBUSTER_INNER_HOST=a b: not a host; allowed is"),
+        ({"DOORBUSTER_INNER_HOST": "a b"}, {}, "DOORBUSTER_INNER_HOST=a b: not a host; allowed:"),
         (
             {"DOORBUSTER_GATEWAY_HOST": "gateway:80"},
             {},
@@ -75,10 +75,10 @@ def test_parameters_are_json():
         (
             {"DOORBUSTER_ADS_HOST": "10.0.0.256"},
             {},
-            "DOORBUSTER_ADS_HOST=10.0.0.256: not a host; allowed is",
+            "DOORBUSTER_ADS_HOST=10.0.0.256: not a host; allowed:",
         ),
-        ({}, {"session_cookie": "a b"}, "--session-cookie=a b: allowed is text that matches"),
-        ({}, {"signed_cookie": "a;b"}, "--signed-cookie=a;b: allowed is text that matches"),
+        ({}, {"session_cookie": "a b"}, "--session-cookie=a b: must be text that matches"),
+        ({}, {"signed_cookie": "a;b"}, "--signed-cookie=a;b: must be text that matches"),
         ({}, {"signed_cookie": "sessionid"}, "session_cookie and signed_cookie are both sessionid"),
     ],
 )

@@ -10,11 +10,11 @@ from hosting.commands import main
     ("shop", "words"),
     [
         ("1:2", "DOORBUSTER_SHOP_CPUS, DOORBUSTER_SHOP_WORKERS: not in the environment"),
-        ("1", "'1': allowed are two ports, such as 8082:8083"),
-        ("1:2:3", "'1:2:3': allowed are two ports"),
-        ("a:b", "'a:b': allowed are two ports"),
-        ("1:65536", "'1:65536': allowed are two ports"),
-        ("0:1", "'0:1': allowed are two ports"),
+        ("1", "'1': must be two ports, such as 8082:8083"),
+        ("1:2:3", "'1:2:3': must be two ports"),
+        ("a:b", "'a:b': must be two ports"),
+        ("1:65536", "'1:65536': must be two ports"),
+        ("0:1", "'0:1': must be two ports"),
     ],
 )
 def test_an_application_that_cannot_be_started(tmp_path, monkeypatch, shop, words):

@@ -14,24 +14,24 @@ COSTS = {"cto_s": 0.1, "ctn_s": 0.3}
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({"applications": 0}, "applications: 0; allowed are 1 to 16"),
+        ({"applications": 0}, "applications: 0; allowed: 1 to 16"),
         ({"applications": 3}, "priorities: 2 for 3 applications"),
-        ({"priorities": (1.0, 0.0)}, "priorities: allowed are numbers above 0"),
-        ({"priorities": (1.0, float("nan"))}, "priorities: allowed are numbers above 0"),
+        ({"priorities": (1.0, 0.0)}, "priorities: must be numbers above 0"),
+        ({"priorities": (1.0, float("nan"))}, "priorities: must be numbers above 0"),
         ({"time_scale": 0.0}, "time_scale: 0; allowed"),
-        ({"provisioning": "fair"}, "provisioning: 'fair'; allowed are ecm, static, linux"),
-        ({"sharing": "all"}, "sharing: 'all'; allowed are both, to-high, none"),
-        ({"cpus": (8000,)}, "cpus: this machine has no CPU 8000; allowed are"),
+        ({"provisioning": "fair"}, "provisioning: 'fair'; allowed: ecm, static, linux"),
+        ({"sharing": "all"}, "sharing: 'all'; allowed: both, to-high, none"),
+        ({"cpus": (8000,)}, "cpus: this machine has no CPU 8000; allowed:"),
         ({"cto_s": None}, "cto_s: admission eac needs the CPU time of a connection"),
         ({"ctn_s": 0.0}, "ctn_s: admission eac needs the CPU time of a connection"),
-        ({"port": 65535}, "port: 65535; allowed are 1 to 65534"),
+        ({"port": 65535}, "port: 65535; allowed: 1 to 65534"),
         (
             {"key": "rsa-1024"},
             "key rsa-1024: too short: at OpenSSL's security level 2, which "
             "gateway and customers use",
         ),
-        ({"key": "rsa-7681"}, "key rsa-7681: no such key; allowed: ec-p256, or rsa-N"),
-        ({"shop_threads": 0}, "shop_threads: 0; allowed are 1 to 100"),
+        ({"key": "rsa-7681"}, "key rsa-7681: unknown kind of key; allowed: ec-p256, or rsa-N"),
+        ({"shop_threads": 0}, "shop_threads: 0; allowed: 1 to 100"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_by_its_name(given, complaint):

@@ -152,7 +152,6 @@ def test_what_cannot_be_meant_is_one_line_and_status_2(tmp_path: Path) -> None:
     ended = locust_process.run(tmp_path, *QUICK, "--rho", "1.4")
     assert ended.status == 2
     assert ended.errors == (
-        "locust: error: --rho: clients come in a closed loop; leave out this option or "
-        "--clients-per-set\n"
+        "locust: error: --rho: clients form a closed loop; omit this option or --clients-per-set\n"
     )
     assert list(tmp_path.iterdir()) == []

@@ -37,5 +37,5 @@ def test_a_bad_setting_is_one_line(tmp_path):
             check=False,
         )
         assert done.returncode != 0
-        assert "DOORBUSTER_GATEWAY_PORT=x: allowed is a whole number" in done.stderr
+        assert "DOORBUSTER_GATEWAY_PORT=x: must be a whole number" in done.stderr
         assert "Traceback" not in done.stderr

@@ -220,7 +220,7 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
         ({"session_length_mean": "long"}, "--session-length-mean: 'long' is not a number"),
         (
             {"session_length_mean": "5", "session_length_kind": "normal"},
-            "--session-length-kind: 'normal' is unknown; give geometric, exponential",
+            "--session-length-kind: 'normal' is unknown; give geometric or exponential",
         ),
         (
             {"session_length_kind": "exponential"},
@@ -267,11 +267,11 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
         ),
         (
             {"arrivals_until_s": "9", "closed_loop_customers": "3"},
-            "--arrivals-until-s: a closed loop has no arrivals; leave it out",
+            "--arrivals-until-s: a closed loop has no arrivals; omit this option",
         ),
         (
             {"load_schedule": "50:1", "closed_loop_customers": "3"},
-            "--load-schedule: a closed loop has no arrivals; leave it out",
+            "--load-schedule: a closed loop has no arrivals; omit this option",
         ),
         ({"account": "customer"}, "--account: 'customer' has no placeholder for a number"),
         ({"partly_open": "perhaps"}, "--partly-open: 'perhaps' is neither true nor false"),
@@ -344,13 +344,13 @@ def test_clients_that_cannot_be_meant(given: dict[str, str], line: str) -> None:
         ({"arrivals_until_s": "1200"}, "--arrivals-until-s: 1200 is not after 1200 s"),
         (
             {"sessions_schedule": "0:1e-9,1:0"},
-            "--sessions-schedule: no session arrives in so short a time; give a longer time",
+            "--sessions-schedule: no session arrives in this time; give a longer time",
         ),
         (
             {"sessions_schedule": "0:1e9,1:0"},
             "--sessions-schedule: about 1e+09 sessions; at most 10000000 are planned",
         ),
-        ({"stop_s": "1199"}, "--stop-s: 1199 is before arrivals end; give 1200 or more"),
+        ({"stop_s": "1199"}, "--stop-s: 1199 is before the end of arrivals; give 1200 or more"),
         ({"stop_s": "soon"}, "--stop-s: 'soon' is not a number"),
         ({"interactions_mean": "0"}, "--interactions-mean: 0 is out of range; give a"),
         (
@@ -376,7 +376,7 @@ def test_clients_that_cannot_be_meant(given: dict[str, str], line: str) -> None:
             {"transactions_ratio": "0.6"},
             "--transactions-ratio: 0.6 is out of range; give 0 to 4/7 (0.571)",
         ),
-        ({"away_mean_s": "9"}, "--away-mean-s: says nothing without --clients-per-set"),
+        ({"away_mean_s": "9"}, "--away-mean-s: has no effect without --clients-per-set"),
     ],
 )
 def test_partly_open_sessions_that_cannot_be_meant(given: dict[str, str], line: str) -> None:
@@ -418,15 +418,15 @@ OF_PARTLY = {
         (
             PARTLY,
             OF_SESSIONS | {"think_time_mean_s": "7"},
-            "--partly-open has other sessions; leave out this option or --partly-open",
+            "--partly-open uses other sessions; omit this option or --partly-open",
         ),
         (
             CLIENTS,
             OF_SESSIONS | {"retry_probability": "0.5", "session_length_mean": "5"},
-            "clients come in a closed loop; leave out this option or --clients-per-set",
+            "clients form a closed loop; omit this option or --clients-per-set",
         ),
-        ({}, OF_PARTLY, "says nothing without --partly-open"),
-        ({}, OF_CLIENTS, "says nothing without --clients-per-set"),
+        ({}, OF_PARTLY, "has no effect without --partly-open"),
+        ({}, OF_CLIENTS, "has no effect without --clients-per-set"),
     ],
     ids=["of partly-open", "of clients", "no partly-open", "no clients"],
 )

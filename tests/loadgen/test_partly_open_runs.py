@@ -215,5 +215,7 @@ def test_a_worker_that_lacks_the_authority_is_lost_and_said_to_be(
 def test_what_cannot_be_meant_is_one_line_and_status_2(tmp_path: Path) -> None:
     ended = locust_process.run(tmp_path, "--host", "https://127.0.0.1:1", *QUICK, "--stop-s", "29")
     assert ended.status == 2
-    assert ended.errors == ("locust: error: --stop-s: 29 is before arrivals end; give 30 or more\n")
+    assert ended.errors == (
+        "locust: error: --stop-s: 29 is before the end of arrivals; give 30 or more\n"
+    )
     assert list(tmp_path.iterdir()) == []

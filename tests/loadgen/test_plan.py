@@ -111,7 +111,7 @@ def test_an_invalid_plan_is_refused_by_field(plain: Any, field: str, words: str)
         (None, {}, "--plan: {file}: No such file or directory"),
         ("{", {}, "--plan: {file} is no JSON: "),
         ('{"seed": -1}', {}, "--plan: load: Field required"),
-        ("{}", {"rho": "2"}, "--rho: --plan sets all values; leave out this option or --plan"),
+        ("{}", {"rho": "2"}, "--rho: --plan sets all values; omit this option or --plan"),
         (
             '{"load": {"kind": "sessions", "rho": 1, "count": 5}, "authority": "/no.pem"}',
             {},

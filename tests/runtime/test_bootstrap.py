@@ -53,7 +53,7 @@ def test_a_debian_without_ensurepip_is_told_the_package(clone: Path) -> None:
 @pytest.mark.parametrize(
     ("variables", "words"),
     [
-        ({"RUNTIME": "podman"}, "RUNTIME=podman is unknown; allowed are native and docker"),
+        ({"RUNTIME": "podman"}, "RUNTIME=podman is unknown; allowed: native and docker"),
         ({"PYTHON": "/nowhere/python"}, "PYTHON=/nowhere/python: there is no such program"),
     ],
 )

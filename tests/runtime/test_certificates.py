@@ -126,7 +126,7 @@ def test_one_that_names_nobody_is_no_good(tmp_path: Path) -> None:
     for path in (files.server, files.authority):
         path.write_bytes(nameless.public_bytes(Encoding.PEM))
     assert certificates.names_of(files) == ()
-    assert certificates.unusable(files, NAMES) == f"not made for {', '.join(sorted(NAMES))}"
+    assert certificates.unusable(files, NAMES) == f"not valid for {', '.join(sorted(NAMES))}"
 
 
 def test_a_new_name_needs_a_new_one(made: CertificateFiles) -> None:
@@ -160,7 +160,9 @@ def test_a_file_that_is_no_certificate_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["rsa-2049", "rsa-99999", "rsa", "ed25519", ""])
 def test_no_such_key(tmp_path: Path, kind: str) -> None:
-    with pytest.raises(CertificateError, match=f"key {kind}: no such key; allowed: ec-p256, or"):
+    with pytest.raises(
+        CertificateError, match=f"key {kind}: unknown kind of key; allowed: ec-p256, or"
+    ):
         certificates.make(tmp_path / "new", kind, NAMES)
     assert not (tmp_path / "new").exists()
 
@@ -207,7 +209,7 @@ def test_the_command_makes_keeps_and_replaces(appliance: Appliance) -> None:
     assert (code, printed[:5]) == (0, "Kept:")
     code, printed = run("certs", "--key", "ec-p256")
     assert code == 1
-    assert "a valid certificate with rsa-2048 exists already; fix: ARGS=--replace" in printed
+    assert "a valid certificate with rsa-2048 already exists; fix: ARGS=--replace" in printed
     code, printed = run("certs", "--key", "ec-p256", "--replace")
     assert code == 0, printed
     assert "ec-p256" in printed

@@ -61,7 +61,7 @@ def test_what_runs_already_wins(
     monkeypatch.setenv("RUNTIME", "native")
     with pytest.raises(
         choice.RuntimeChoiceError,
-        match="RUNTIME=native: the appliance runs already, in containers; fix: make down first",
+        match="RUNTIME=native: the appliance already runs in containers; fix: make down first",
     ):
         choice.to_start(settings)
 
@@ -104,5 +104,5 @@ def test_commands_stay_here_while_nothing_runs(
 
 
 def test_another_runtime_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(choice.RuntimeChoiceError, match="allowed are native and docker"):
+    with pytest.raises(choice.RuntimeChoiceError, match="allowed: native and docker"):
         choice.asked({"RUNTIME": "podman"})

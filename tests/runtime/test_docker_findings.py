@@ -113,7 +113,7 @@ def test_a_runtime_that_is_unknown_is_the_diagnosis(
     chosen, (finding,) = doctor.chosen_runtime(settings)
     assert chosen is None
     assert finding.verdict is Verdict.BAD
-    assert finding.found == "RUNTIME=podman is unknown; allowed are native and docker"
+    assert finding.found == "RUNTIME=podman is unknown; allowed: native and docker"
 
 
 def test_containers_that_run_are_looked_at_one_by_one(

@@ -30,7 +30,7 @@ def test_what_keeps_it_from_running_is_marked_and_counted(
     assert code == 1
     assert "✗ PostgreSQL" in printed
     assert "✗ Redis" in printed
-    assert "2 of these keep Doorbuster from running" in printed
+    assert "2 of these faults keep Doorbuster from running" in printed
 
 
 def test_a_wrong_setting_is_the_diagnosis(appliance: Appliance) -> None:
@@ -67,7 +67,7 @@ def test_a_certificate_that_ends_is_named_with_its_mend(
     said = " ".join(printed.split())
     assert code == 0, printed
     assert f"! Certificate {words}" in said
-    assert "fix: make down, then make up, which makes a new certificate" in said
+    assert "fix: make down, then make up, which creates a new certificate" in said
     code, printed = appliance.run(
         "doctor",
         DOORBUSTER_GATEWAY_TLS_CERTIFICATE=str(made.server),
@@ -75,7 +75,7 @@ def test_a_certificate_that_ends_is_named_with_its_mend(
     )
     said = " ".join(printed.split())
     assert code == 0, printed
-    assert f"! Certificate {made.server}, of your own: {words}" in said
+    assert f"! Certificate {made.server}, your own certificate: {words}" in said
     assert "fix: put a new certificate and its key there" in said
 
 

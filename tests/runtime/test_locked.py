@@ -101,5 +101,5 @@ def test_a_lock_that_is_not_the_projects_is_refused(project, house):
     pyproject.write_text(PROJECT.replace("2.0.0", "2.1.0"))
     with pytest.raises(subprocess.CalledProcessError) as refused:
         run(project, REPOSITORY / "runtime/locked.sh", UV, UV_DEFAULT_INDEX=address)
-    assert "uv.lock does not fit pyproject.toml" in refused.value.stderr
+    assert "uv.lock does not match pyproject.toml" in refused.value.stderr
     assert asked == []

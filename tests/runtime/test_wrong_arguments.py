@@ -97,7 +97,7 @@ def test_make_and_scripts(command: list[str], said: str) -> None:
     ("tests", "variables", "said"),
     [
         ("tests/docker", {"DOORBUSTER_TEST_DOCKER": "1"}, "make test-docker: there is no program"),
-        ("tests/chaos", {"RUNTIME": "podman"}, "RUNTIME=podman is unknown; allowed are native"),
+        ("tests/chaos", {"RUNTIME": "podman"}, "RUNTIME=podman is unknown; allowed: native"),
         ("tests/chaos", {"RUNTIME": "docker"}, "RUNTIME=docker: there is no program docker"),
     ],
 )

@@ -20,5 +20,5 @@ def test_a_name_that_no_schema_can_have_is_refused_in_a_line(name):
         check=False,
     )
     assert done.returncode == 1
-    assert done.stderr.startswith(f"Error: DOORBUSTER_SHOP_SCHEMA={name}: allowed: up to 40")
+    assert done.stderr.startswith(f"Error: DOORBUSTER_SHOP_SCHEMA={name}: must be up to 40")
     assert done.stderr.count("\n") == 1

@@ -50,6 +50,6 @@ def test_the_log_says_when_traces_are_lost_and_when_they_arrive_again(caplog):
             until(lambda: len(lines()) == 2)
             export.close()
     lost, again = lines()
-    assert lost.endswith("does not accept traces; they are lost")
+    assert lost.endswith("does not accept traces, which are lost")
     assert again.endswith("accepts traces again")
     assert [span.name for span in collector.spans] == ["queue"]

@@ -94,9 +94,9 @@ def test_a_port_that_is_taken_names_the_setting(files):
         ({"tls_port": "1", "tls_key": "k"}, "tls_port needs tls_certificate; `make certs`"),
         ({"tls_port": "8080"}, "port and tls_port are both 8080"),
         ({"tls_port": "8082"}, "tls_port and shop_port are both 8082"),
-        ({"tls_minimum": "1.1"}, "--tls-minimum=1.1: allowed is `1.2` or `1.3`"),
-        ({"tls_handshakes": "0"}, "--tls-handshakes=0: allowed is a whole number from 1"),
-        ({"tls_waiting": "0"}, "--tls-waiting=0: allowed is a whole number from 1"),
+        ({"tls_minimum": "1.1"}, "--tls-minimum=1.1: must be `1.2` or `1.3`"),
+        ({"tls_handshakes": "0"}, "--tls-handshakes=0: must be a whole number from 1"),
+        ({"tls_waiting": "0"}, "--tls-waiting=0: must be a whole number from 1"),
         ({"connection_admission_parameters": "x"}, "--connection-admission-parameters=x: must be"),
     ],
 )

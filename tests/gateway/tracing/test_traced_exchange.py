@@ -140,7 +140,7 @@ def test_a_collector_that_cannot_be_reached_costs_one_line_in_the_log(caplog):
     with caplog.at_level(logging.INFO):
         served(scene, telemetry_endpoint=address)
     lines = [record.getMessage() for record in caplog.records if "collector" in record.getMessage()]
-    assert lines == [f"the collector at {address} does not accept traces; they are lost"]
+    assert lines == [f"the collector at {address} does not accept traces, which are lost"]
     assert not [record for record in caplog.records if record.name.startswith("opentelemetry")]
 
 

@@ -286,8 +286,8 @@ def test_what_cannot_be_started(folder):
     file.write_text("kept")
     long = folder / ("x" * 100)
     for options, complaint in (
-        (("--cpus", "9"), r"--cpus: this process may not use CPU 9 .*; allowed are [\d,]+"),
-        (("--cpus", "0-"), r"--cpus: not a CPU list; allowed are forms such as"),
+        (("--cpus", "9"), r"--cpus: this process may not use CPU 9 .*; allowed: [\d,]+"),
+        (("--cpus", "0-"), r"--cpus: not a CPU list; allowed: forms such as"),
         (("--interval-s", "0"), r"Invalid value for '--interval-s'"),
         (("--interval-s", "nan"), r"Invalid value for '--interval-s': 'nan' is not a finite"),
         (("--sharing", "some"), r"'some' is not one of 'both', 'to-high', 'none'"),

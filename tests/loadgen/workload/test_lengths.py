@@ -202,7 +202,7 @@ def test_parameters_are_json_ready_and_say_what_was_given() -> None:
 @pytest.mark.parametrize(
     ("given", "line"),
     [
-        ({"kind": "normal", "mean": 5}, "kind: 'normal' is unknown; give geometric, exponential"),
+        ({"kind": "normal", "mean": 5}, "kind: 'normal' is unknown; give geometric or exponential"),
         ({}, "mean: is missing; give a mean or a mixture"),
         ({"mean": 0.5}, "mean: 0.5: give 1 to 4096 requests"),
         ({"mean": math.nan}, "mean: nan: give 1 to 4096 requests"),

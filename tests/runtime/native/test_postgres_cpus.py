@@ -88,7 +88,8 @@ def test_with_nothing_to_move_it_says_so(lab: Settings, caplog: pytest.LogCaptur
     together = lab.changed(shop_cpus=(ALL[0],), other_cpus=(ALL[0],))
     with caplog.at_level("INFO", postgres_cpus.__name__):
         assert move(together, "shop") is True
-    assert f"shop and database share CPU {cpus.written((ALL[0],))}: not moved" in caplog.text
+    shared = cpus.written((ALL[0],))
+    assert f"because the shop and all others share CPU {shared}" in caplog.text
     assert where_it_runs(lab) == before
 
 
