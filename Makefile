@@ -1,4 +1,4 @@
-# Everything a person types. Each target calls one command of .venv; ARGS= passes more to it.
+# All commands for people. Each target calls a command of .venv; ARGS= passes further arguments to it.
 #
 #   make up RUNTIME=native PYTHON=python3.12      make compare ARGS="--rho 1.4 --seed 7"
 
@@ -8,13 +8,13 @@ SHELL := bash
 MAKEFLAGS += --no-print-directory
 .SUFFIXES:
 
-# native or docker; without it: where the appliance runs, else Docker if its engine answers, else native
+# native or docker; by default, where the appliance runs, otherwise Docker if its engine answers, otherwise native
 RUNTIME ?=
 ARGS ?=
 export RUNTIME PYTHON FORCE
-# With it every process would compile every module again: two seconds of CPU for each start.
+# With it, every process would compile every module again, which takes two seconds of CPU.
 unexport PYTHONDONTWRITEBYTECODE
-ifdef FIRST_LOOK # make up FIRST_LOOK=0: the console starts no comparison by itself
+ifdef FIRST_LOOK # make up FIRST_LOOK=0: the console's first start launches no comparison
 export DOORBUSTER_FIRST_LOOK := $(FIRST_LOOK)
 endif
 
@@ -27,39 +27,39 @@ existing = $(wildcard $(python_files))
 ##@ The appliance
 
 .PHONY: up down status ps logs compose images-save images-offline sbom doctor certs token reset
-up: environment ## start everything, wait until it is healthy, print the URLs
+up: environment ## start everything, wait until all is healthy, print the URLs
 	@$(doorbuster) up
-down: ## stop everything; nothing is left running
+down: ## stop everything
 	@if [ -e .venv ] || [ -d state ] || [ -e .env ] || [ -d /var/lib/doorbuster ]; then $(bootstrap) && $(doorbuster) down; else echo "Nothing runs: it was never started here."; fi
-status ps: environment ## what runs, where, since when
+status ps: environment ## show the running services, their places and starting times
 	@$(doorbuster) status
-logs: environment ## follow the logs (ARGS="shop gateway" for some of them)
+logs: environment ## follow the logs (ARGS="shop gateway": only these)
 	@$(doorbuster) logs $(ARGS) || [ $$? = 130 ]
-compose: environment ## docker compose of the appliance's containers (ARGS="exec shop bash")
+compose: environment ## docker compose for the appliance's containers (ARGS="exec shop bash")
 	@$(doorbuster) compose $(ARGS)
-images-save: environment ## the images of the containers as one file for machines without a registry (FILE=doorbuster-images.tar)
+images-save: environment ## save the containers' images in one file, for machines without a registry (FILE=doorbuster-images.tar)
 	@$(bin)/python -m runtime.compose.archive $(if $(FILE),'$(FILE)')
-images-offline: ## stand-ins for the base images from the distribution's packages, where no registry is (root)
+images-offline: ## build substitutes for the base images from the distribution's packages, for labs without a registry (as root)
 	@docker/offline/build.sh $(ARGS)
-sbom: environment ## lists of what the images are made of, in build/sbom: libraries (CycloneDX), Debian packages
+sbom: environment ## list the images' contents in build/sbom: libraries (CycloneDX), Debian packages
 	@docker/sbom.sh
-doctor: environment ## check this machine; prints how to fix what is missing
+doctor: environment ## check this machine, and print the fix for each fault
 	@$(doorbuster) doctor
-certs: environment ## the certificate of the TLS port (KEY=rsa-7680 for another kind, ARGS=--replace for a new one)
+certs: environment ## create or show the certificate of the TLS port (KEY=rsa-7680: another kind of key; ARGS=--replace: a new one)
 	@$(doorbuster) certs $(if $(KEY),--key $(KEY)) $(ARGS)
-token: environment ## the header for calls of the admin API and the controller: curl -H @<(make token) localhost:8081/snapshot
+token: environment ## print the header for calls of the admin API and the controller: curl -H @<(make token) localhost:8081/snapshot
 	@$(doorbuster) token
-reset: environment ## empty the state (database, logs); asks first, FORCE=1 does not; results stay
+reset: environment ## empty the state (database, logs) but keep the results; asks first, unless FORCE=1
 	@$(doorbuster) reset
 
 ##@ Experiments
 
 .PHONY: compare compare-full simulate reproduce-lifo-pri reproduce-sbac reproduce-connection-sentry reproduce-ad-server reproduce-edragon leaderboard reference-results capacity calibrate playground bench-ads bench-cancel bench-class bench-console bench-flood bench-gateway bench-handshakes bench-policies bench-sessions bench-simulator bench-speeds
-compare: environment ## SQ, 8Q-AF and 8Q-LIFO-Pri against the same rush, Tables 4 and 5 (about 3 minutes)
+compare: environment ## compare SQ, 8Q-AF and 8Q-LIFO-Pri in the same rush, Tables 4 and 5 (about 3 minutes)
 	@$(doorbuster) compare $(ARGS)
-compare-full: environment ## the same at three loads with repetitions: the acceptance run
+compare-full: environment ## the same at three loads, with repetitions
 	@$(doorbuster) compare --full $(ARGS)
-simulate: environment ## the same in the simulator, at the papers' size (ARGS=sbac: session-based admission)
+simulate: environment ## the same comparison in the simulator, at the papers' size (ARGS=sbac: session-based admission)
 	@$(doorbuster) simulate $(ARGS)
 reproduce-lifo-pri: environment ## LIFO-Pri's tables and figures in the simulator (ARGS=--quick for a small grid)
 	@$(doorbuster) reproduce lifo-pri $(ARGS)
@@ -67,61 +67,61 @@ reproduce-sbac: environment ## SBAC's figures and Table 2 in the simulator (ARGS
 	@$(doorbuster) reproduce sbac $(ARGS)
 reproduce-connection-sentry: environment ## the Connection Sentry's tables, on the running appliance (ARGS=--quick: 8 minutes)
 	@$(doorbuster) reproduce connection-sentry $(ARGS)
-reproduce-ad-server: environment ## the ad server's figures and tables, on an ad server of its own (ARGS=--quick: 3 minutes)
+reproduce-ad-server: environment ## the ad server's figures and tables, on a separate ad server (ARGS=--quick: 3 minutes)
 	@$(doorbuster) reproduce ad-server $(ARGS)
 reproduce-edragon: environment ## eDragon's figures on four simulated processors (ARGS="--engine live": hosting platforms on this machine)
 	@$(doorbuster) reproduce edragon $(ARGS)
-leaderboard: environment ## the papers' policies, today's and DOOR on the same customers (ENGINE=live; ARGS=robustness, hysteresis, bound, fairness, all)
+leaderboard: environment ## rank the papers' policies, today's and DOOR with the same customers (ENGINE=live; ARGS=robustness, hysteresis, bound, fairness, all)
 	@$(doorbuster) leaderboard $(if $(ENGINE),--engine $(ENGINE)) $(ARGS)
-reference-results: environment ## the results that come with Doorbuster, into lab/reference (ARGS=--quick; ARGS=hysteresis for one part; hours)
+reference-results: environment ## write the results that come with Doorbuster to lab/reference (ARGS=--quick; ARGS=hysteresis for one part; hours)
 	@$(bin)/doorbuster results reference $(ARGS)
 capacity: environment ## measure how many requests per second the shop can serve
 	@$(doorbuster) capacity $(ARGS)
-calibrate: environment ## mean execution time of each page beside Table 2
+calibrate: environment ## compare the mean execution time of each page with Table 2
 	@$(doorbuster) exec python -m shop calibrate $(ARGS)
-playground: environment ## fetch the Python for browsers that the console's playground needs (5 MB; make up does so, too)
+playground: environment ## fetch the Python for browsers that the console's playground needs (5 MB; make up fetches it, too)
 	@$(bin)/python -m lab.playground.pyodide
-bench-ads: environment ## selections/s of the ad server, the gain of its threads against the ideal
+bench-ads: environment ## selections/s of the ad server, and the gain of its threads compared with the ideal
 	@$(doorbuster) bench ads $(ARGS)
-bench-cancel: environment ## from a customer's close to the end of their query, ms; what watching costs
+bench-cancel: environment ## the time from a customer's leaving to the end of the query, in ms, and the cost of watching
 	@$(doorbuster) bench cancel $(ARGS)
-bench-class: environment ## thirty students at once during live runs, and again with three more who attack (35 minutes, starts an appliance for itself)
+bench-class: environment ## thirty students during live runs, then with three attackers (35 minutes, starts a separate appliance)
 	@$(doorbuster) bench class $(ARGS)
-bench-console: environment ## the console's pages while the running shop drowns (ARGS=watched: what viewers change in a run, a quarter of an hour)
+bench-console: environment ## the console's page times while the running shop is overloaded (ARGS=watched: the effect of viewers on a run, 15 minutes)
 	@$(doorbuster) bench console $(ARGS)
-bench-flood: environment ## sessions under way in a flood of newcomers: DOOR next to HAProxy and nginx (20 minutes)
+bench-flood: environment ## sessions in progress during a flood of newcomers: DOOR, HAProxy and nginx (20 minutes)
 	@$(doorbuster) bench flood $(ARGS)
-bench-gateway: environment ## requests/s and p99: direct, nginx, HAProxy, this gateway
+bench-gateway: environment ## requests/s and p99 of the backend alone, nginx, HAProxy and this gateway
 	@$(doorbuster) bench gateway $(ARGS)
 bench-handshakes: environment ## CPU per TLS connection: full, resumed, refused, for several keys (3 minutes)
 	@$(doorbuster) bench handshakes $(ARGS)
 bench-policies: environment ## CPU per decision of every policy with 100, 10,000 and 100,000 requests waiting
 	@$(doorbuster) bench policies $(ARGS)
-bench-sessions: environment ## what a page costs with its session in Redis's memory, in a file, in PostgreSQL (5 minutes)
+bench-sessions: environment ## the cost of a page with its session in Redis's memory, in a file, or in PostgreSQL (5 minutes)
 	@$(doorbuster) bench sessions $(ARGS)
-bench-simulator: environment ## simulated requests/s: M/M/1 beside SimPy and Ciw, LIFO-Pri, SBAC (a minute)
+bench-simulator: environment ## simulated requests/s: M/M/1 compared with SimPy and Ciw, LIFO-Pri, SBAC (a minute)
 	@$(doorbuster) bench simulator $(ARGS)
-bench-speeds: environment ## the costs that predicted times rest on, from this machine's (after doorbuster estimates --run all)
+bench-speeds: environment ## write the costs on which predicted times are based, as measured on this machine (after doorbuster estimates --run all)
 	@$(doorbuster) bench speeds
 
 ##@ A policy of your own
 
 .PHONY: new-policy check-policy test-own scoreboard
-new-policy: environment ## own/<name>.py and its test from a template (NAME=quiet-door)
+new-policy: environment ## create own/<name>.py and its test from a template (NAME=quiet-door)
 	@$(bin)/doorbuster policy new $(if $(NAME),$(NAME),$(error NAME is missing, e.g. make new-policy NAME=quiet-door))
-check-policy: environment ## is it a policy? what is wrong, line by line (FILE=own/quiet_door.py)
+check-policy: environment ## check your policy, and print a line for each fault (FILE=own/quiet_door.py)
 	@$(bin)/doorbuster policy check $(if $(FILE),$(FILE),$(error FILE is missing, e.g. make check-policy FILE=own/quiet_door.py))
-test-own: environment ## the tests of your own policies, in a confined process (ARGS=own/test_quiet_door.py for one)
+test-own: environment ## run the tests of your policies in a confined process (ARGS=own/test_quiet_door.py: only this one)
 	@$(bin)/doorbuster policy test -q $(ARGS)
-scoreboard: environment ## policies of your own beside SQ, 8Q-LIFO-Pri and DOOR-LIFO, simulated (FILE=own/quiet_door.py; all in own/)
+scoreboard: environment ## compare your policies with SQ, 8Q-LIFO-Pri and DOOR-LIFO in the simulator (FILE=own/quiet_door.py; by default, all in own/)
 	@$(bin)/doorbuster policy score $(FILE) $(ARGS)
 
 ##@ A class
 
 .PHONY: teacher students
-teacher: environment ## an account of the console that may do everything (NAME=anna); prints its password, and again another one
+teacher: environment ## create an account of the console that may do everything (NAME=anna), or give it a new password; prints the password
 	@$(doorbuster) class teacher $(if $(NAME),'$(NAME)',$(error NAME is missing, e.g. make teacher NAME=anna))
-students: environment ## students' accounts, names in the first column of a CSV file (FILE=class.csv); prints names and passwords
+students: environment ## create students' accounts from the first column of a CSV file (FILE=class.csv); prints names and passwords
 	@$(doorbuster) class students - < $(if $(FILE),'$(FILE)',$(error FILE is missing, e.g. make students FILE=class.csv))
 
 ##@ Lab hosts
@@ -132,17 +132,17 @@ playbook = $(if $(filter $(INVENTORY),$(inventories)),,$(error INVENTORY=$(INVEN
 .PHONY: lab-tools lab-provision lab-verify lab-reset lab-collect lab-vms test-ansible test-vm
 lab-tools: environment ## Ansible into the virtual environment (the others call it)
 	@ansible/tools.sh
-lab-provision: lab-tools ## the lab on the hosts of an inventory (INVENTORY=three-hosts ARGS="--check --diff")
+lab-provision: lab-tools ## install the lab on the hosts of an inventory (INVENTORY=three-hosts ARGS="--check --diff")
 	@$(playbook) site.yml $(ARGS)
-lab-verify: lab-tools ## on the hosts: services up, limits in force, a page, a short comparison
+lab-verify: lab-tools ## check the hosts: services, limits, a page, a short comparison
 	@$(playbook) verify.yml $(ARGS)
-lab-reset: lab-tools ## between classes: database and state emptied and made anew; results stay
+lab-reset: lab-tools ## between classes: empty the database and the state, but keep the results
 	@$(playbook) reset.yml $(ARGS)
-lab-collect: lab-tools ## the hosts' results into results/<inventory>/<host>/
+lab-collect: lab-tools ## copy the hosts' results to results/<inventory>/<host>/
 	@$(playbook) collect.yml $(ARGS)
-lab-vms: lab-tools ## definitions of virtual machines for an inventory: cloud-init and libvirt, in ansible/vms/<inventory>
+lab-vms: lab-tools ## write definitions of virtual machines for an inventory: cloud-init and libvirt, in ansible/vms/<inventory>
 	@$(playbook) vms.yml $(ARGS)
-test-ansible: lab-tools ## the roles on Debian 12 and 13 system containers, on this machine's Docker engine (root, for the image)
+test-ansible: lab-tools ## test the roles in Debian 12 and 13 system containers, on this machine's Docker engine (as root, for the image)
 	@DOORBUSTER_TEST_ANSIBLE=1 $(bin)/python -m pytest tests/ansible --durations=10 $(ARGS)
 test-vm: lab-tools ## an inventory on virtual machines of QEMU, rebooted once (root, for the image; INVENTORY=classroom HOSTS="teacher student-01")
 	@$(if $(playbook),DOORBUSTER_TEST_VM="$(INVENTORY) $(HOSTS)") $(bin)/python -m pytest tests/vm --durations=0 $(ARGS)
@@ -150,29 +150,28 @@ test-vm: lab-tools ## an inventory on virtual machines of QEMU, rebooted once (r
 ##@ Development
 
 .PHONY: test test-browser test-long test-docker test-chaos test-labs lab-pictures check docs dashboards format environment help
-# Processes of make test, each with its own services; one more than the cores of a small machine, because
-# tests wait for processes that they start. WORKERS=1 is one process.
+# The number of processes of make test, each with separate services: one more than the cores of a small machine, because tests often wait. WORKERS=1: one process.
 WORKERS ?= 3
-# The timeout of a test is a signal, which a loop in C never handles: then its process ends a minute later.
+# The timeout of a test is a signal, which a loop in C does not handle; its process then ends a minute later.
 dies_if_stuck := -o faulthandler_timeout=660 -o faulthandler_exit_on_timeout=true
 test: environment ## all tests but the browser's, the long ones and those of containers, in three processes with services of their own (WORKERS=1: in one)
 	@$(bin)/python -m pytest --ignore=tests/docker --ignore=tests/chaos --ignore=tests/vm -m "not browser and not long" $(dies_if_stuck) $(if $(filter-out 1,$(WORKERS)),--numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder) --durations=25 $(ARGS)
 test-long: environment ## comparisons on the whole appliance that take a minute and more each
 	@$(bin)/python -m pytest -m long $(ARGS)
-test-browser: environment ## a purchase in headless Chromium
+test-browser: environment ## run the tests in headless Chromium
 	@$(bin)/python -m pytest -m browser $(ARGS)
-test-docker: environment ## the whole appliance in containers, on this machine's Docker engine (root, for the images)
+test-docker: environment ## test the whole appliance in containers, on this machine's Docker engine (as root, for the images)
 	@DOORBUSTER_TEST_DOCKER=1 $(bin)/python -m pytest tests/docker --durations=10 $(ARGS)
-test-chaos: environment ## parts killed one at a time and at random under load, orders reconciled: on an appliance for the tests, or RUNTIME=docker on the running containers (ARGS="-k random_kills --storm-minutes 30")
+test-chaos: environment ## kill parts one at a time and at random under load, and reconcile the orders, on a separate appliance (RUNTIME=docker: on the running containers; ARGS="-k random_kills --storm-minutes 30")
 	@$(bin)/python -m pytest tests/chaos $(ARGS)
-test-labs: environment ## every command of the lab sheets, held to the bands they tell (half an hour)
+test-labs: environment ## run every command of the lab sheets, and check the expected ranges (half an hour)
 	@DOORBUSTER_TEST_LABS=1 $(bin)/python -m pytest tests/labs --durations=10 $(ARGS)
-lab-pictures: environment ## the lab sheets' pictures, of the running appliance in headless Chromium (ARGS=watch for some)
+lab-pictures: environment ## take the lab sheets' pictures of the running appliance in headless Chromium (ARGS=watch: only these)
 	@$(doorbuster) exec python -m tests.labs.pictures $(ARGS)
 django_sites := shop.settings shop.ads.settings lab.console.site.settings
-# With a key of the right length, and with accounts, as an appliance that others reach. No database is needed.
+# With a key of sufficient length and with accounts, as in an appliance that other machines reach. No database is needed.
 django_admin := DOORBUSTER_SECRET_KEY=$$(printf %s {a..z}{0..3}) DOORBUSTER_LAB_ACCOUNTS=1 PYTHONWARNINGS=ignore $(bin)/django-admin
-check: environment ## format, lint, types, Django's own checks, templates, JavaScript, YAML, documentation
+check: environment ## check format, lint, types, Django, templates, JavaScript, YAML and documentation
 	@$(bin)/ruff format --check $(existing)
 	@$(bin)/ruff check $(existing)
 	@$(bin)/mypy
@@ -185,16 +184,16 @@ check: environment ## format, lint, types, Django's own checks, templates, JavaS
 	@docker/check.sh
 	@ansible/check.sh
 	@$(bin)/python -m runtime.docs_site --if-stale
-docs: environment ## build the documentation site into build/docs; a warning is a fault
+docs: environment ## build the documentation site in build/docs; every warning is an error
 	@$(bin)/python -m runtime.docs_site
-dashboards: environment ## write Grafana's dashboards anew from their program
+dashboards: environment ## generate Grafana's dashboards
 	@$(bin)/python -m dashboards.grafana
-format: environment ## put code into form
+format: environment ## format the code
 	@$(bin)/ruff format $(existing)
 	@$(bin)/ruff check --fix $(existing)
-environment: ## the virtual environment, as uv.lock says (the others call it)
+environment: ## create the virtual environment from uv.lock (the other targets call it)
 	@$(bootstrap)
-help: ## this list
+help: ## print this list
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@ / { printf "\n\033[1m%s\033[0m\n", substr($$0, 5) } \
 	  /^[a-z-]+:.*## / { printf "  \033[36m%-28s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

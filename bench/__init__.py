@@ -1,1 +1,1 @@
-"""Benchmarks, which compare costs and rates of programs in one run on this machine."""
+"""Benchmarks, each of which compares costs and rates of programs in one run on this machine."""

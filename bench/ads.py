@@ -1,4 +1,4 @@
-"""The ad server's search: the gain from several threads, in memory and in PostgreSQL.
+"""The ad server's search: the gain of several threads, in memory and in PostgreSQL.
 
 `make bench-ads` has four parts:
 
@@ -8,9 +8,8 @@
 - a real server's response times by level.
 
 The bench has a separate PostgreSQL with a seeded inventory. Levels are measured alternately, in
-random order, so that other work of the machine affects all of them equally. A gain compares medians
-and is shown with its quartiles. Each table also shows the share of the CPUs that other processes
-used during the measurement.
+random order, so that other work of the machine affects all equally. A gain compares medians and is
+shown with its quartiles, and each table with the share of the CPUs that other processes used.
 
 The ideal gain assumes that a request consists only of searches, and that threads search whole
 concepts in rounds.
@@ -48,7 +47,7 @@ SIZE = "468x60"
 CPUS = len(os.sched_getaffinity(0))
 SWITCH_INTERVAL_S = 0.0005  # as in the server (shop/ads/gunicorn_config.py)
 
-# The database gets a table made for this query, with an index that answers it alone.
+# The database gets a table for this query, with an index that is sufficient for the answer.
 TABLE = """
     CREATE UNLOGGED TABLE bench_candidate AS
     SELECT concept_id, size, ads_banner.id AS banner_id, impressions, delivered,
@@ -100,9 +99,9 @@ class Times(NamedTuple):
 
 
 def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any, Times]:
-    """Measure each kind `rounds` times, after one round to warm up.
+    """Measure each kind `rounds` times, after one warm-up round.
 
-    The order within a round is random. After BUDGET_S the measurement ends, with at least five
+    The order within a round is random. After BUDGET_S, the measurement ends, with at least five
     rounds.
     """
     measured: dict[Any, list[float]] = {kind: [] for kind in kinds}
@@ -119,16 +118,16 @@ def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any
     return {kind: Times.of(times) for kind, times in measured.items()}
 
 
-# Which operations let go of the interpreter
+# Which operations release the interpreter
 
 
 def lets_others_run(operation: Callable[[], object], times: int = 20) -> float:
     """Return the share of calls (0 to 1) during which a waiting thread got the interpreter.
 
-    During the measurement, the interpreter never switches threads because of elapsed time. The
-    other thread therefore runs only if the operation releases the interpreter.
+    The interpreter does not switch threads by time during the measurement, so the other thread runs
+    only if the operation releases the interpreter.
     """
-    go, gone = threading.Lock(), threading.Lock()  # Locks never release it themselves
+    go, gone = threading.Lock(), threading.Lock()  # the lock operations do not release it
     go.acquire()
     gone.acquire()
     ran = [0]
@@ -249,9 +248,7 @@ class World:
         return candidates.find(self.inventory, self.delivered, wanted, concept)
 
     def in_database(self, concept: int) -> Any:
-        """Return the same rows and weights from the database, where every thread has a separate
-        session.
-        """
+        """Return the same rows and weights from the database, with a session for each thread."""
         session = getattr(self._threads_session, "session", None)
         if session is None:
             session = self._threads_session.session = self.session()
@@ -260,7 +257,7 @@ class World:
         return session.execute(QUERY, parameters, prepare=True, binary=True).fetchall()
 
     def posting_lists(self) -> Callable[[int], Any]:
-        """Return the search with an index by concept, which checks the conditions only on the
+        """Return the search with an index by concept, which checks the other conditions only on the
         concept's rows.
         """
         held = self.inventory
@@ -288,7 +285,7 @@ def searches(world: World, threads: Sequence[int], rounds: int) -> dict[str, dic
     found = {
         name: sum(len(find(concept)) for concept in world.concepts) for name, find in kinds.items()
     }
-    if max(found.values()) > 1.01 * min(found.values()):  # time goes on between them
+    if max(found.values()) > 1.01 * min(found.values()):  # time passes between them
         raise click.ClickException(f"the searches find different candidates: {found}")
     fans = {count: FanOut({0: count}, 1) for count in threads}
     try:
@@ -308,7 +305,7 @@ def searches(world: World, threads: Sequence[int], rounds: int) -> dict[str, dic
 
 
 def selections_rps(world: World, threads: int, requesters: int, duration_s: float) -> float:
-    """Return the number of pages with three slots that `threads` threads select per second, each
+    """Return the number of pages with three slots per second that `threads` threads select, each
     with a fan-out.
     """
     fan_out = FanOut({0: threads}, requesters)
@@ -340,7 +337,7 @@ def selections_rps(world: World, threads: int, requesters: int, duration_s: floa
 def responses(
     port: int, words: Sequence[str], levels: Sequence[int], clients: int, requests: int
 ) -> dict[int, Times]:
-    """Return the response times by priority level. Each client of a closed loop sends requests of
+    """Return the response times by priority level; each client of a closed loop sends requests of
     all levels in random order.
     """
     path = f"/ads/select?slots=3&size={SIZE}&concepts={','.join(words)}&priority="
@@ -388,11 +385,10 @@ def gain_table(
 
 
 def ideal_gain(threads: int, concepts: int, cpus: int) -> float:
-    """Return the gain (0 to 1) of a request that does nothing except search and is alone on the
-    machine.
+    """Return the gain (0 to 1) of a request that only searches and is alone on the machine.
 
-    A thread searches one whole concept at a time, so the threads search the concepts in rounds. If
-    there are more threads than CPUs, the threads share the CPUs equally.
+    A thread searches one whole concept at a time, so the threads work in rounds. More threads than
+    CPUs share the CPUs equally.
     """
     at_a_time = min(threads, concepts)
     rounds, left = divmod(concepts, at_a_time)
@@ -416,7 +412,9 @@ def gain_words(by_threads: Mapping[int, Times]) -> str:
 @click.option(
     "--banners", default=300_000, show_default=True, help="The number of banners in the inventory."
 )
-@click.option("--concepts", default=10, show_default=True, help="Of each request.")
+@click.option(
+    "--concepts", default=10, show_default=True, help="The number of concepts of each request."
+)
 @click.option(
     "--rounds", default=100, show_default=True, help="The number of requests of each kind."
 )
@@ -426,14 +424,19 @@ def gain_words(by_threads: Mapping[int, Times]) -> str:
     show_default=True,
     help="The number of requests of each level to the real server.",
 )
-@click.option("--threads", default="1,2,4,8", show_default=True, help="1 first: the low level.")
+@click.option(
+    "--threads",
+    default="1,2,4,8",
+    show_default=True,
+    help="The number of threads of each level; the low level, with 1 thread, comes first.",
+)
 def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -> None:
     """Measure the searches and print the tables."""
     console = Console()
     counts = [int(count) for count in threads.split(",")]
     sys.setswitchinterval(SWITCH_INTERVAL_S)
 
-    table = Table(title="Does another thread run meanwhile?")
+    table = Table(title="Can another thread run at the same time?")
     table.add_column("operation")
     table.add_column("times of 100", justify="right")
     for name, operation in operations(4_000_000).items():

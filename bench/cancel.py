@@ -1,9 +1,8 @@
-"""The time that a query still runs after its customer has closed the socket.
+"""The time that a query still runs after its customer has closed the connection.
 
-`make bench-cancel` uses a real Gunicorn (30 threads, on the shop's CPU), a separate real
-PostgreSQL, and a gateway with 30 workers. Customers leave the shop and the gateway in turn, so that
-other work of the machine affects both measurements equally. The page's query holds a lock; the
-database wakes a session that waits for this lock at the moment when the query ends. The bench also
+`make bench-cancel` uses a real Gunicorn (30 threads, on the shop's CPU), a separate PostgreSQL, and
+a gateway with 30 workers. Customers alternately leave the shop and the gateway. The page's query
+holds a lock; at its end, the database wakes a session that waits for the lock. The bench also
 measures the sentry's cost for a request whose customer stays.
 """
 
@@ -34,11 +33,11 @@ from runtime.native import postgres
 
 REPOSITORY = Path(__file__).parents[1]
 THREADS, QUEUED = 30, 20
-PATIENCE_S = 120.0  # seconds, on a machine with much other work
+PATIENCE_S = 120.0  # seconds, for a busy machine
 AIM_P99_MS = 20.0
 ALONE = "one leaves"
 
-# (scene, where the customers leave) → how long the queries lived on, ms
+# (scene, place that the customers leave) → time for which the queries still ran, in ms
 Rows = dict[tuple[str, str], list[float]]
 
 # All requests go through the policy, as the shop's pages do.
@@ -51,7 +50,7 @@ path = "/.*"
 
 
 class Bench:
-    """The running PostgreSQL and the page to leave, with the address to which customers connect."""
+    """The running PostgreSQL and the page, with the address to which customers connect."""
 
     def __init__(self, where: str, cluster: postgres.Cluster, port: int) -> None:
         self.where = where
@@ -59,14 +58,14 @@ class Bench:
         self._port = port
 
     def session(self) -> "psycopg.Connection[tuple[Any, ...]]":
-        """Return an autocommitting session of the database."""
+        """Return a session of the database in autocommit mode."""
         return psycopg.connect(
             host="127.0.0.1", port=self._cluster.port, user=self._cluster.user,
             password=self._cluster.password, dbname=self._cluster.database, autocommit=True,
         )  # fmt: skip
 
     def request(self, path: str) -> socket.socket:
-        """Return a client whose request has been sent."""
+        """Return a client that has sent its request."""
         client = socket.create_connection(("127.0.0.1", self._port), timeout=PATIENCE_S)
         client.sendall(f"GET {path} HTTP/1.1\r\nHost: shop\r\n\r\n".encode())
         return client
@@ -78,7 +77,7 @@ def until(condition: Callable[[], bool], what: str) -> None:
 
 
 class Observers:
-    """Database sessions that wait for the locks of the queries, one for each client."""
+    """Database sessions that wait for the queries' locks, one for each client."""
 
     def __init__(self, bench: Bench, count: int) -> None:
         self._bench = bench
@@ -86,10 +85,10 @@ class Observers:
         self._looking = bench.session()
 
     def round(self, first_key: int, queued: int = 0) -> list[float]:
-        """Let one client per session leave at the same time.
+        """Let one client per session leave, all at the same time.
 
-        Return the time for which each query continued to run, in ms. At the same time, `queued`
-        other clients leave, which only wait in a queue.
+        Return the time for which each query still ran, in ms. At the same time, `queued` clients
+        leave that only wait in a queue.
         """
         keys = range(first_key, first_key + len(self._sessions))
         clients = [self._bench.request(f"/wait/{key}/") for key in keys]
@@ -256,12 +255,12 @@ def accepts(port: int) -> bool:
 
 
 def percentile(sorted_values: list[float], ratio: float) -> float:
-    """Return the smallest value that is not below a share `ratio` of all values."""
+    """Return the smallest value that is at least as large as the share `ratio` of all values."""
     return sorted_values[min(len(sorted_values) - 1, int(ratio * len(sorted_values)))]
 
 
 def measured(doors: tuple[Bench, Bench], rounds: int, say: Callable[[str], None]) -> Rows:
-    """Measure every scene at both addresses; the callback `say` gets the name of each."""
+    """Measure every scene at both addresses; `say` gets the name of each."""
     rows: Rows = {}
     with ExitStack() as stack:
 
@@ -307,10 +306,8 @@ def shown(rows: Rows) -> Table:
 
 
 def verdicts(rows: Rows) -> dict[str, tuple[float, bool]]:
-    """Return the p99 (in ms) for one customer who leaves an idle shop, and whether it meets the
-    aim.
-
-    The keys are the places that customers leave: shop and gateway.
+    """Return the p99 in ms for one customer who leaves an idle shop, and whether it meets the aim,
+    by the place (shop or gateway).
     """
     return {
         where: (p99_ms, p99_ms <= AIM_P99_MS)
@@ -332,11 +329,11 @@ def main(rounds: int) -> None:
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as name, console.status("measuring") as status:
         folder = Path(name)
-        folder.chmod(0o755)  # PostgreSQL may run under another account
+        folder.chmod(0o755)  # because PostgreSQL may run under another account
         with served(folder) as doors:
             rows = measured(doors, rounds, status.update)
     console.print(shown(rows))
-    from bench.watching_cost import costs  # with the page's Django, where no customer leaves
+    from bench.watching_cost import costs  # with the page's Django, but no customer leaves
 
     cost = Table(title="What watching costs, µs")
     cost.add_column("", no_wrap=True)
@@ -350,7 +347,7 @@ def main(rounds: int) -> None:
     for where, (p99_ms, is_reached) in judged.items():
         verdict = "reached" if is_reached else "missed"
         console.print(
-            f"p99 of one that leaves at the idle {where}: {p99_ms:.1f} ms, "
+            f"p99 of one customer who leaves the idle {where}: {p99_ms:.1f} ms, "
             f"aim {AIM_P99_MS:g}: {verdict}."
         )
     if not all(is_reached for _, is_reached in judged.values()):

@@ -1,4 +1,4 @@
-"""The Django project that customers of `bench.cancel` leave: a file with one line of middleware."""
+"""The Django project whose page the customers of `bench.cancel` leave."""
 
 import os
 import sys

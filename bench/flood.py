@@ -1,9 +1,9 @@
-"""Sessions under way during a flood of newcomers, with the gateway under DOOR, HAProxy or nginx.
+"""Sessions in progress during a flood of newcomers: the gateway under DOOR, HAProxy and nginx.
 
-In `make bench-flood`, customers walk through a shop at ρ = 0.9. Then wrk sends requests over 400
-connections in a closed loop, all of them without cookies. Each proxy is measured with the flood and
-without it, on the same arrivals. A proxy has a CPU to itself; wrk (at a lower priority), the
-customers and the shop share the other CPUs. Repetitions are interleaved in random order.
+In `make bench-flood`, customers walk through a shop at ρ = 0.9, while wrk sends requests without
+cookies over 400 connections in a closed loop. Each proxy is measured with and without the flood, on
+the same arrivals. A proxy has a CPU to itself; wrk (at a lower priority), the customers and the
+shop share the others. Repetitions are interleaved in random order.
 """
 
 import http.client
@@ -42,8 +42,8 @@ from lab.errors import ExperimentError
 LOAD = 0.9
 CONNECTIONS = 400
 PAPER_CAPACITY_RPS = 7.0
-"""The shop's capacity in pages per paper second. The limits of all proxies are in paper seconds, as
-on the live leaderboard; with a shop of 70 pages/s, a second has 10 paper seconds.
+"""The shop's capacity in pages per paper second; with a shop of 70 pages/s, a second has 10 paper
+seconds. The limits of all proxies are in paper seconds, as on the live leaderboard.
 """
 CALM_S, QUICK_CALM_S = 100.0, 30.0
 """The time before the flood in paper seconds; a session takes about 60 paper seconds."""
@@ -51,7 +51,7 @@ QUICK_CAPACITY_RPS = 140
 AIM_SHARE = 0.95
 FLAT_RATIO = 1.05
 WAIT_S = 60.0
-"""The seconds that wrk may take to end after its time is over."""
+"""The seconds for which wrk may exceed its time."""
 
 DOOR = "gateway, DOOR-LIFO"
 SUBJECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
@@ -61,9 +61,7 @@ SUBJECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "nginx, default": ("nginx", {}),
     "nginx, tuned": ("nginx", {"rate_ratio": 1.35, "burst": 76, "connections": 21}),
 }
-"""The program of each row and its parameters; the tuned parameters are the same as on the live
-leaderboard.
-"""
+"""The program of each row and its parameters, tuned as on the live leaderboard."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +80,8 @@ class Flood:
 
 @dataclass(frozen=True)
 class Score:
-    """One measurement; `memory_mib` has the values at its start, after a third of it, and at its
-    end.
+    """A measurement; `memory_mib` has the values at its start, after a third of it, and
+    at its end.
     """
 
     under_way: int
@@ -101,17 +99,17 @@ class Score:
 
 
 def share(score: Score) -> float:
-    """Return the share of the sessions under way that completed."""
+    """Return the share of the sessions in progress that completed."""
     return score.completed / max(1, score.under_way)
 
 
 def newcomers_share(score: Score) -> float:
-    """Return the share of the sessions that began during the flood's time and completed."""
+    """Return the share of the sessions begun during the flood that completed."""
     return score.newcomers_completed / max(1, score.newcomers)
 
 
 def cpus() -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the CPU of the proxy, and the CPUs of everything else."""
+    """Return the proxy's CPU, and the CPUs of everything else."""
     allowed = tuple(sorted(os.sched_getaffinity(0)))
     return allowed[-1:], allowed[:-1] or allowed
 
@@ -185,7 +183,7 @@ def work_s(port: int) -> dict[str, float]:
 
 @contextmanager
 def flooding(port: int, seconds: int, on: tuple[int, ...]) -> Iterator[Callable[[], Flood]]:
-    """Let wrk flood the port for some seconds; the yielded function waits for wrk's end and returns
+    """Let wrk flood the port for some seconds; the yielded function waits for its end and returns
     its counts.
     """
     command = [
@@ -231,7 +229,7 @@ def measure(
     name: str, seed: int, calm_s: float, seconds: int, capacity_rps: int, *, floods: bool,
     folder: Path,
 ) -> Score:  # fmt: skip
-    """Measure a proxy for some seconds, with or without the flood, after a quiet time."""
+    """Measure a proxy for some seconds, with or without the flood, after a calm time."""
     _, others = cpus()
     time_scale = capacity_rps / PAPER_CAPACITY_RPS
     with (
@@ -321,7 +319,7 @@ def multiple(score: Score) -> float:
 
 
 def verdicts(rounds: list[Score]) -> list[tuple[str, bool]]:
-    """Return a text for each aim of the gateway, and whether these measurements meet the aim."""
+    """Return a text for each aim of the gateway, and whether it is met."""
     completed = median(map(share, rounds))
     growth = median(one.memory_mib[2] / one.memory_mib[1] for one in rounds)
     return [
@@ -351,14 +349,14 @@ def verdicts(rounds: list[Score]) -> list[tuple[str, bool]]:
     default=70,
     type=click.IntRange(1, 1000),
     show_default=True,
-    help="The shop's capacity in pages/s; with a smaller shop, the times of customers and proxies "
-    "are longer.",
+    help="The shop's capacity in pages/s; with a smaller capacity, customers and proxies wait "
+    "longer.",
 )
 @click.option(
     "--seed",
     default=1,
     show_default=True,
-    help="The seed for the arrivals and for the order of rounds.",
+    help="The seed of the arrivals and of the order of rounds.",
 )
 @click.option(
     "--quick",
@@ -367,7 +365,7 @@ def verdicts(rounds: list[Score]) -> list[tuple[str, bool]]:
     "total).",
 )
 def main(rounds: int, seconds: int, capacity: int, seed: int, quick: bool) -> None:
-    """Measure all proxies in interleaved rounds and print one table. The exit status is 1 if DOOR
+    """Measure all proxies in interleaved rounds and print a table. The exit status is 1 if DOOR
     misses an aim.
     """
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), SYSTEM_PATH))
@@ -412,9 +410,8 @@ def main(rounds: int, seconds: int, capacity: int, seed: int, quick: bool) -> No
         "pages/s. An arrow leads from the value without the flood to the value with it."
     )
     console.print(
-        "Sessions under way: the share that completes among the sessions that had received a page "
-        "before the flood. Newcomers: the share that completes among the sessions that began "
-        "during the flood."
+        "Sessions under way: share completed of the sessions that had received a page before "
+        "the flood. Newcomers: share completed of the sessions that began during the flood."
     )
     console.print(
         "Turned away/s and served/s count the flood's requests; ÷ capacity is their sum as a "
@@ -423,10 +420,10 @@ def main(rounds: int, seconds: int, capacity: int, seed: int, quick: bool) -> No
     console.print("Memory of the proxy: before the flood, after a third of it, at its end.")
     console.print(
         f"Conditions: proxy on CPU {own[0]}; flood, customers and shop on CPU "
-        f"{','.join(map(str, others))}. The shop only waits instead of using a CPU, so the "
-        "flood's client takes no capacity from it, but customers wait longer for a CPU in every "
-        "row. The flood is a closed loop: a proxy that turns requests away sooner receives more "
-        "of them. HAProxy and nginx write a log line for each request; the gateway does not."
+        f"{','.join(map(str, others))}. The shop waits instead of using a CPU, so the flood's "
+        f"client does not reduce its capacity, but customers wait longer for a CPU in every "
+        f"row. The flood is a closed loop: a proxy that turns requests away sooner receives "
+        f"more of them. HAProxy and nginx write a log line for each request; the gateway does not."
     )
     errors = sum(one.flood.errors for scores in flooded.values() for one in scores)
     if errors:

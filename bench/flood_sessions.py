@@ -1,7 +1,7 @@
-"""The customers of `bench.flood`: sessions of eight pages that begin at random times (Poisson).
+"""The customers of `bench.flood`: Poisson arrivals of sessions with eight pages.
 
-A customer keeps one connection and the cookies that it receives, and pauses between pages. It
-leaves when a page is turned away or takes longer than `PATIENCE_S`.
+A customer keeps one connection and its cookies, and pauses between pages. It leaves when a page is
+turned away or takes longer than `PATIENCE_S`.
 """
 
 import http.client
@@ -24,17 +24,17 @@ PATHS = (
 """The addresses of Br-1 to Br-4 and Tr-1 to Tr-4 (gateway/http/pages.toml)."""
 PATIENCE_S = 10.0
 PAUSE_S = (3.5, 10.5)
-"""The shortest and the longest pause between two pages; like PATIENCE_S, in paper seconds."""
+"""The shortest and the longest pause between two pages, in paper seconds."""
 
 
 @dataclass
 class Session:
-    """One customer's walk; its times are readings of the clock `time.monotonic`."""
+    """A customer's walk; its times are readings of `time.monotonic`."""
 
     began_s: float
     ended_s: float = 0.0
     served: list[tuple[float, float]] = field(default_factory=list)
-    """For each served page, the time of its request and its duration, in seconds."""
+    """The request time and the duration of each served page, in seconds."""
 
     @property
     def is_complete(self) -> bool:
@@ -50,7 +50,7 @@ class Session:
 
 
 class Customers:
-    """Customers who arrive at `rate_per_s` until `stop` is called, on CPUs `cpus`.
+    """Customers who arrive at `rate_per_s` on CPUs `cpus` until `stop` is called.
 
     `time_scale` is the number of paper seconds per real second.
     """
@@ -71,7 +71,7 @@ class Customers:
         self._source.start()
 
     def stop(self) -> None:
-        """Let no more customers arrive, and wait until the customers in the shop have ended."""
+        """Let no further customers arrive, and wait for the end of the present ones."""
         self._over.set()
         self._source.join()
         for thread in self._threads:
@@ -112,7 +112,7 @@ class Customers:
                     cookies[name.strip()] = value.strip()
                 session.served.append((requested_s, took_s))
         except (OSError, http.client.HTTPException):
-            pass  # the customer loses patience, or the connection is cut: the session is lost
+            pass  # the session is lost: the patience has ended, or the connection was cut off
         finally:
             session.ended_s = time.monotonic()
             connection.close()

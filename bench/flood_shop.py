@@ -1,10 +1,8 @@
-"""The shop of `bench.flood`, whose 30 workers take turns on one virtual processor, without using a
-CPU.
+"""The shop of `bench.flood`, whose 30 workers share a virtual processor.
 
-A page occupies the shop's processor for 1 / capacity, in slices, and requests in service take
-turns. The processor is virtual: each slice only waits. Therefore, the flood's client, which shares
-the machine's CPUs, cannot make the shop slower. `GET /counts` returns the seconds of work done, for
-the sessions and for the flood.
+A page occupies the processor for 1 / capacity, in slices, and requests in service take turns. Each
+slice only waits, so the flood's client cannot make the shop slower. `GET /counts` returns the
+seconds of work done, for the sessions and for the flood.
 """
 
 import asyncio
@@ -39,7 +37,8 @@ class Shop:
                     self._free_s = max(self._free_s, _now_s())
                 for _ in range(SLICES):
                     async with self._turn:
-                        # A wait that ends late shortens the next one: the capacity is exact.
+                        # A wait that ends late shortens the next one, so that the capacity is
+                        # exact.
                         self._free_s += self._slice_s
                         await asyncio.sleep(max(0.0, self._free_s - _now_s()))
                     self.work_s[origin] += self._slice_s

@@ -1,9 +1,8 @@
 """Requests/s and p99 of this gateway, compared with nginx, HAProxy and the backend alone.
 
-In `make bench-gateway`, wrk requests answers of 1 kB over 32 kept connections, in one run on one
-machine. The measured server has a CPU to itself. wrk and the backend (nginx, which serves a file)
-share the other CPUs. Repetitions are interleaved in random order, so that other work of the machine
-affects all servers equally. Ratios are taken within a round.
+In `make bench-gateway`, wrk requests answers of 1 kB over 32 kept connections. The measured server
+has a CPU to itself; wrk and the backend (nginx, which serves a file) share the others. Repetitions
+are interleaved in random order, and ratios are taken within a round.
 """
 
 import os
@@ -38,8 +37,8 @@ START_S = 60.0
 
 @dataclass(frozen=True)
 class Subject:
-    """A server to measure, and the function that makes its command line from the server's port and
-    the backend's port.
+    """A server to measure, and the function that returns its command line for its port and the
+    backend's port.
     """
 
     name: str
@@ -48,7 +47,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Score:
-    """One measurement; `cpu_ratio` is the share of the server's CPU that the server used."""
+    """A measurement; `cpu_ratio` is the used share of the server's CPU."""
 
     rate_rps: float
     p99_ms: float
@@ -72,8 +71,8 @@ class Bench:
         return str(path)
 
     def nginx(self, name: str, server: str) -> list[str]:
-        """Return the command line of an nginx with one process and `server` as its only virtual
-        host.
+        """Return the command line of an nginx with one process, whose only virtual host is
+        `server`.
         """
         temporary = "".join(
             f"{kind}_temp_path {self.folder}/{name}-{kind};\n"
@@ -139,7 +138,7 @@ SUBJECTS = (
 
 
 def cpus() -> tuple[str, str]:
-    """Return the CPU of the measured server, and the CPUs of wrk and the backend."""
+    """Return the measured server's CPU, and the CPUs of wrk and the backend."""
     allowed = sorted(os.sched_getaffinity(0))
     others = allowed[:-1] or allowed
     return str(allowed[-1]), ",".join(map(str, others))
@@ -272,8 +271,8 @@ def main(rounds: int, seconds: int, seed: int, distinct: bool) -> None:
                 scores[subject.name].append(score)
         console.print(table(scores))
         console.print(
-            "Where wrk and the backend need their CPU in full, `per CPU s` (requests/s ÷ its CPU)"
-            " compares the servers better than requests/s."
+            "If wrk and the backend use their CPU fully, `per CPU s` (requests/s ÷ CPU of the "
+            "server) compares the servers better than requests/s."
         )
         if busy > 0.5:
             console.print(f"The machine was busy (load average {busy:.1f}) before this began.")

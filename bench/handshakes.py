@@ -1,9 +1,8 @@
-"""The gateway's CPU time per TLS connection: full handshake, resumed session, or early refusal.
+"""The gateway's CPU time per TLS connection: full handshake, resumed session, or refusal.
 
-`make bench-handshakes` uses one machine. For each key it starts a separate gateway, and customers
-connect and leave, one after the other. TLS versions and kinds of connection are interleaved, and
-ratios are taken within a round. The CPU time is that of the gateway's process. It includes the
-whole cost of a connection in the gateway: its acceptance, the threads, and its end.
+For each key, `make bench-handshakes` starts a separate gateway, to which customers connect one
+after another. TLS versions and kinds of connections are interleaved, and ratios are taken within a
+round. The CPU time of the gateway's process includes accepting, threads and closing.
 """
 
 import os
@@ -33,12 +32,12 @@ from runtime.certificate_files import CertificateError, CertificateFiles
 REPOSITORY = Path(__file__).parents[1]
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 KINDS = ("full", "resumed", "refused")
-MOST_RATIO = 0.25  # the most that a refusal may cost, compared with a full handshake
+MOST_RATIO = 0.25  # the maximum cost of a refusal, as a share of a full handshake
 TOO_CHEAP = ("ec-p256", "rsa-2048")  # for experiments; shown without a verdict
-LEAST_CPU_S = 0.2  # the kernel counts in hundredths
+LEAST_CPU_S = 0.2  # the kernel counts in hundredths of a second
 START_S = 120.0
 LET_IN = {"name": "none"}
-# No new customer gets in: a processor so small that it serves no connection, short intervals.
+# No new connection is accepted, because the processor is too small; intervals are short.
 REFUSE = {
     "name": "eac",
     "parameters": {"k_apl_s": 0.01, "processors": 1e-6, "cto_s": 1.0, "ctn_s": 10_000.0},
@@ -91,7 +90,7 @@ def gateway(folder: Path) -> Iterator[Subject]:
 
 
 class Customer:
-    """A customer who connects repeatedly with the same version of TLS."""
+    """A customer who connects repeatedly with the same TLS version."""
 
     def __init__(self, subject: Subject, version: str) -> None:
         self._address = ("127.0.0.1", subject.port)
@@ -99,7 +98,7 @@ class Customer:
         self._context.minimum_version = self._context.maximum_version = VERSIONS[version]
 
     def connect(self, session: ssl.SSLSession | None = None) -> ssl.SSLSession | None:
-        """Connect once and leave at once; return the session that can be resumed."""
+        """Connect and leave; return the session that can be resumed."""
         with (
             socket.create_connection(self._address) as raw,
             self._context.wrap_socket(raw, server_hostname="localhost", session=session) as sock,
@@ -124,7 +123,7 @@ class Customer:
             return session
 
     def refused(self) -> None:
-        """Connect once. Raises ClickException if the gateway does not refuse the connection."""
+        """Connect. Raises ClickException if the gateway does not refuse the connection."""
         try:
             self.connect()
         except ssl.SSLError as error:
@@ -156,7 +155,9 @@ def cost_s(subject: Subject, customer: Customer, kind: str) -> float:
 @click.option(
     "--keys", default="ec-p256,rsa-2048,rsa-4096,rsa-7680", show_default=True, help="Kinds of keys."
 )
-@click.option("--rounds", default=5, type=click.IntRange(1, 100), help="Interleaved rounds.")
+@click.option(
+    "--rounds", default=5, type=click.IntRange(1, 100), help="The number of interleaved rounds."
+)
 def main(keys: str, rounds: int) -> None:
     """Measure, and print a row per key and TLS version; exit with status 1 if a refusal costs too
     much.

@@ -1,9 +1,7 @@
-"""The time for which the answer of a hostile policy can stop the gateway: `python -m
-bench.own_answers`.
+"""The time for which a hostile policy's answer can stop the gateway: `python -m bench.own_answers`.
 
-The gateway reads a policy's answer in its event loop. The size of an answer is limited by the
-number of requests to which it can refer; this bench measures the CPU time of the worst answers
-within that limit.
+The gateway reads answers in its event loop. Their size is limited by the number of requests to
+which they can refer; this bench measures the worst answers within the limit.
 """
 
 import time
@@ -23,16 +21,12 @@ _SHAPES: Final = {
     "verdicts": ("[[", '["dispatch",7],', '["dispatch",7]],null]', 3),
     "a text": ('"', "x", '"', 0),
 }
-"""The shapes of hostile answers: beginning, repeated part, end, and number of values per
-repetition.
-"""
+"""The forms of hostile answers: beginning, repeated part, end, and values per repetition."""
 _TIMES: Final = 5
 
 
 def worst_s(requests: int) -> tuple[float, str]:
-    """Return the CPU seconds and the name of the worst answer that refers to this number of
-    requests.
-    """
+    """Return the CPU seconds and the name of the worst answer about this number of requests."""
     most = wire.most_about(requests)
     return max(
         (min(_took_s(answer, most) for _ in range(_TIMES)), name) for name, answer in _answers(most)
@@ -44,7 +38,10 @@ def _answers(most: Most) -> list[tuple[str, bytes]]:
     for name, (begins, repeated, ends, values) in _SHAPES.items():
         by_bytes = (most.size_bytes - len(begins) - len(ends)) // len(repeated)
         by_values = (most.values - 10) // values if values else by_bytes
-        for times in {by_bytes, min(by_bytes, by_values)}:  # refused unread, and read whole
+        for times in {
+            by_bytes,
+            min(by_bytes, by_values),
+        }:  # refused without reading, and read completely
             found.append((name, (begins + repeated * times + ends).encode()))
     return found
 
@@ -60,7 +57,7 @@ def _took_s(answer: bytes, most: Most) -> float:
 
 @click.command(cls=OneLineCommand)
 def main() -> None:
-    """Print the CPU time that the worst answer takes, for several numbers of requests."""
+    """Print the CPU time of the worst answer for several numbers of requests."""
     for requests in REQUESTS:
         took_s, name = worst_s(requests)
         click.echo(f"{requests:6,} requests: {took_s * 1000:5.1f} ms ({name})")

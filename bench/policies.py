@@ -42,7 +42,7 @@ from gateway.shadow.shadows import Shadows
 
 LENGTHS: Final = (100, 10_000, 100_000)
 EVENTS: Final = 3_000
-"""The number of arrivals in one round, each of which leads to a dispatch and a completion."""
+"""The number of arrivals in a round, each followed by a dispatch and a completion."""
 ROOM: Final[Mapping[str, float]] = {
     "capacity": 1_000_000,
     "browsing_capacity": 1_000_000,
@@ -56,14 +56,11 @@ ROOM: Final[Mapping[str, float]] = {
     "throttle_from": 1_000_000,
     "overloaded_at": 2_000_000,
 }
-"""The parameters that allow queues as long as the bench needs."""
+"""The parameters that allow the queues of this bench."""
 
 
 class OneWorker:
-    """A host with one worker, which is free or serves a request.
-
-    The host drops refused requests.
-    """
+    """A host with one worker, which is free or serves a request; it drops refused requests."""
 
     def __init__(self) -> None:
         self.free = 0
@@ -87,7 +84,7 @@ class OneWorker:
 
 
 class Queue:
-    """A policy with a given number of waiting requests, or with as many as it allows to wait."""
+    """A policy with a given number of waiting requests, or its maximum."""
 
     def __init__(self, name: str, length: int) -> None:
         self._worker = OneWorker()
@@ -116,13 +113,16 @@ class Queue:
         self._ids += 1
         self._time_s += 1e-6
         page = PAGES[self._ids % len(PAGES)]
-        # Every second request is of a new session, so that policies see new and known sessions.
+        # Every second request belongs to a new session, so that policies see new and known
+        # sessions.
         request = Request(self._ids, page, self._time_s, f"s{self._ids}", self._ids % 2 == 0)
         self.driver.arrival(self._time_s, request, None)
 
 
 class Busy:
-    """A dispatcher with or without the policy as shadow, and a shop that ends requests in turn."""
+    """A dispatcher with or without the policy as a shadow, and a shop that ends
+    requests in turn.
+    """
 
     def __init__(self, name: str | None) -> None:
         self._time_s = 0.0
@@ -185,8 +185,8 @@ def room(name: str) -> dict[str, object]:
 )
 @click.option("--rounds", type=click.IntRange(1, 1000), default=7, show_default=True)
 def main(policies: str, rounds: int) -> None:
-    """Print the microseconds of CPU per decision for every policy, as the median of ROUNDS
-    rounds.
+    """Print the microseconds of CPU per decision for every policy, as the median of
+    ROUNDS rounds.
     """
     lengths = (f"{length:,} wait" for length in LENGTHS)
     table = Table("policy", *lengths, "longest ÷ shortest", "as a shadow")

@@ -1,7 +1,7 @@
-"""The cost of the session cookie for the gateway's one thread, in nanoseconds per request.
+"""The cost of the session cookie for the gateway's thread, in nanoseconds per request.
 
-Each line of `python -m bench.session_cookie` is the smallest CPU time of many short rounds,
-because other work of the machine can only add CPU time.
+Each line of `python -m bench.session_cookie` is the minimum CPU time of many short rounds, because
+other work can only add CPU time.
 """
 
 import secrets
@@ -71,7 +71,7 @@ def cases() -> list[tuple[str, Callable[[], object]]]:
     bearer = request(SHOPS + b"; " + cookie.partition(b";")[0])
     session = known.of(bearer)
     assert not session.is_new
-    # More than the gateway remembers, in turn, so that each is forgotten when its turn comes again.
+    # More cookies than the gateway caches, so that each is forgotten before it is used again.
     forgeries = [request(cookie.partition(b";")[0][:-5] + b"%05d" % n) for n in range(10_000)]
     forged = cycle(forgeries)
     return [
@@ -85,7 +85,7 @@ def cases() -> list[tuple[str, Callable[[], object]]]:
         ("an answer that needs no new cookie", lambda: known.set_cookie(session)),
         ("an answer with a new cookie", lambda: known.set_cookie(new)),
         ("head to the shop, the shop's cookies", passed_on(shops)),
-        ("head to the shop, ours taken out", passed_on(bearer)),
+        ("head to the shop, without the gateway's cookie", passed_on(bearer)),
         ("rejection page", lambda: rejection.page("no new sessions for now", 30, 1.8e9)),
     ]
 

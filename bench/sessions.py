@@ -1,9 +1,9 @@
 """The cost of a page with sessions in Redis's memory, in its append-only file, or in PostgreSQL.
 
 `make bench-sessions` starts four shops, a separate PostgreSQL and two Redis servers, with the
-appliance's configuration. One customer at a time walks through the eight pages, in each shop in
-turn, so that other work of the machine affects all of them alike. Pages have no page work (profile
-`real`). The CPU time of PostgreSQL and Redis is the CPU time of their processes.
+appliance's configuration. One customer at a time walks through the eight pages, alternately in each
+shop. Pages have no page work (profile `real`). The CPU time of PostgreSQL and Redis is that of
+their processes.
 """
 
 import os
@@ -37,7 +37,7 @@ STORES = {
     "Django's cached_db": ("django.contrib.sessions.backends.cached_db", IN_MEMORY),
     "shop.sessions": ("shop.sessions", IN_MEMORY),
 }
-"""A way to keep sessions: the name of Django's session engine, and its Redis server."""
+"""The ways to keep sessions: the name of Django's session engine, and its Redis server."""
 
 
 @dataclass
@@ -182,8 +182,8 @@ def walk(shop: Shop, rng: random.Random, servers: list[psutil.Process], counts: 
 
 
 def table(shops: list[Shop]) -> Table:
-    """Return, for each page, the median CPU time of the shop's thread plus its waiting for
-    PostgreSQL and Redis.
+    """Return, for each page, the median CPU time of the shop's thread plus its wait for PostgreSQL
+    and Redis.
     """
     drawn = Table("page", *(shop.name for shop in shops))
     for page in PAGES:
@@ -210,7 +210,7 @@ def table(shops: list[Shop]) -> Table:
     help="The number of walks through each shop.",
 )
 def main(rounds: int) -> None:
-    """Compare the costs of keeping sessions for the shop's pages, in ms."""
+    """Compare the costs of ways to keep sessions, in ms per page."""
     busy = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="doorbuster-bench-") as name:
         folder = Path(name)
@@ -224,7 +224,7 @@ def main(rounds: int) -> None:
             console.width = max(console.width, 130)
             console.print(table(shops))
     click.echo(
-        "ms: CPU of the page's thread + its waiting for PostgreSQL and Redis, medians; the last "
+        "ms: CPU of the page's thread + its wait for PostgreSQL and Redis, medians; the last "
         f"line is a mean per walk. {rounds} walks each, {len(os.sched_getaffinity(0))} CPUs, "
         f"load average {busy:.1f} before, {datetime.now(UTC):%Y-%m-%d}."
     )

@@ -1,14 +1,13 @@
-"""The speed of the simulator: an M/M/1 queue compared with SimPy and Ciw, and two full models.
+"""The speed of the simulator: an M/M/1 queue compared with SimPy and Ciw, and two complete models.
 
 `make bench-simulator` measures CPU time in one process on one core. Rounds are interleaved in
-random order, so that other work of the machine affects all of them equally, and ratios are taken
-within a round. All M/M/1 simulations have ρ = 0.8 and start empty.
+random order, and ratios are taken within a round. All M/M/1 simulations have ρ = 0.8 and start
+empty.
 
-SimPy has two rows. *Textbook* is the shortest M/M/1 in SimPy: a Resource and two draws of `random`.
-This row records only response times. *Same model* is more like Doorbuster's model. It has the
-customers of `loadgen`, draws by address, and the policy object in front of the server. Its
-customers never think, leave or retry. It has no counts and no samples, because SimPy would need
-more code for them.
+SimPy has two rows. *Textbook* is the shortest M/M/1 in SimPy, a Resource and two draws of `random`;
+it records only response times. *Same model* has the customers of `loadgen`, draws by address, and
+the policy object in front of the server. Its customers never think, leave or retry, and it has no
+counts and no samples.
 """
 
 import math
@@ -38,7 +37,7 @@ RHO = 0.8
 YARDSTICK = "M/M/1, SimPy, textbook"
 ENDLESS = 1_000_000
 SIZE = 1.0
-"""The size of the simulations, which tests reduce; at 1, each takes about half a second."""
+"""The size of the simulations; at 1, each takes about half a second."""
 SINGLE_REQUESTS = SessionModel(
     chain=Chain({}), timeout_s=math.inf, think_timeout_mean_s=0.0, max_retries=0
 )
@@ -223,7 +222,7 @@ SUBJECTS = (
 
 
 def measure(subject: Subject, seed: int) -> Score:
-    """Measure one simulation, from the creation of its customers to its result."""
+    """Measure a simulation, from the creation of its customers to its result."""
     began_s = time.process_time()
     work = subject.run(seed)
     cpu_s = time.process_time() - began_s
@@ -252,7 +251,7 @@ def table(scores: dict[str, list[Score]]) -> Table:
 
 
 def ratio(scores: dict[str, list[Score]], one: str, other: str) -> float:
-    """Return the ratio of two simulations' requests/s, as the median over the rounds."""
+    """Return the ratio of two simulations' requests/s, the median over the rounds."""
     pairs = zip(scores[one], scores[other], strict=True)
     return median(mine.requests_rps / theirs.requests_rps for mine, theirs in pairs)
 
@@ -263,7 +262,7 @@ def ratio(scores: dict[str, list[Score]], one: str, other: str) -> float:
     "--seed",
     default=1,
     show_default=True,
-    help="The seed for the order of rounds and for the simulations.",
+    help="The seed of the order of rounds and of the simulations.",
 )
 def main(rounds: int, seed: int) -> None:
     """Measure all simulations in interleaved rounds, and print one table."""
@@ -282,7 +281,9 @@ def main(rounds: int, seed: int) -> None:
                     scores[subject.name].append(score)
     console.print(table(scores))
     same = ratio(scores, "M/M/1, Doorbuster", "M/M/1, SimPy, same model")
-    console.print(f"Compared with SimPy, with the same customers, draws and policy: {same:.2f} ×.")
+    console.print(
+        f"Speed relative to SimPy with the same customers, draws and policy: {same:.2f} ×."
+    )
     if busy > 0.5:
         console.print(f"The machine was busy (load average {busy:.1f}) before this began.")
     console.print(f"Medians of {rounds} interleaved rounds, one core, no log.")

@@ -1,8 +1,7 @@
-"""The costs of cases that the product contains, taken from measurements on this machine: `make
-bench-speeds`.
+"""The costs of cases that come with the product, measured on this machine: `make bench-speeds`.
 
-The command writes `lab/machine/speeds.json`. Use an idle machine, after `doorbuster estimates --run
-all`. Kinds of work without a measurement on this machine keep their previous cost.
+The command writes `lab/machine/speeds.json` on an idle machine, after `doorbuster estimates --run
+all`. Kinds of work that were not measured keep their previous cost.
 """
 
 import json
@@ -60,8 +59,8 @@ def main() -> None:
         )
     calibration_cpu_s = estimates.calibrate()
     shipped = speeds.shipped()
-    # Costs without a new measurement come from the old reference machine, so they are scaled to
-    # this machine's speed.
+    # Costs without a new measurement are from the old reference machine, and are scaled to this
+    # machine's speed.
     factor = calibration_cpu_s / shipped.calibration_cpu_s
     costs = {
         kind: cost if kind.startswith("live ") else cost * factor

@@ -14,9 +14,7 @@ _CALLS, _ROUNDS = 2_000, 15
 
 
 def costs() -> dict[str, float]:
-    """Return, by mode, the µs that the middleware adds to a request with one query whose client
-    stays.
-    """
+    """Return, by mode, the µs that the middleware adds to a request with one query."""
     response = HttpResponse()
     measured = {}
     with socket.create_server(("127.0.0.1", 0)) as listener:

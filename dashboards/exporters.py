@@ -1,4 +1,4 @@
-"""The names and labels of other projects' exporters that the rules and dashboards use.
+"""The names and labels of other projects' exporters in the rules and dashboards.
 
 tests/dashboards/prometheus/test_exporters.py compares the list with installed exporters.
 """
@@ -34,6 +34,4 @@ SERIES: Final[dict[str, dict[str, frozenset[str]]]] = {
         "prometheus_target_scrape_pool_exceeded_label_limits_total": frozenset(),
     },
 }
-"""The series of each job, by name, with the labels that they have in every version of the
-exporter.
-"""
+"""The series of each job, by name, with the labels that all versions of the exporter have."""

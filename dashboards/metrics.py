@@ -1,7 +1,7 @@
-"""All metrics of the project's parts, as the parts' collectors report them.
+"""All metrics of the project's parts, as their collectors report them.
 
-`python -m dashboards.metrics PART` prints one part's metrics as JSON. Each part is read in a
-separate process, because a process can belong to one Django project only.
+`python -m dashboards.metrics PART` prints one part's metrics as JSON, in a separate process,
+because a process can belong to only one Django project.
 """
 
 import asyncio
@@ -20,14 +20,12 @@ from prometheus_client import CollectorRegistry, Metric, ProcessCollector
 ROOT: Final = Path(__file__).resolve().parent.parent
 PATIENCE_S: Final = 240.0
 LIBRARY: Final = "process"
-"""The names of the client library's own metrics, which every process has and which belong to no
-part.
-"""
+"""The names of the client library's metrics, which belong to no part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """The description of one metric. `labels` does not include the labels of its target."""
+    """The description of a metric; `labels` does not include the labels of its target."""
 
     name: str
     type: str
@@ -43,7 +41,7 @@ class Described:
 
 
 def every() -> dict[str, list[Described]]:
-    """Return the metrics of each part, in the order of their names."""
+    """Return the metrics of each part, sorted by name."""
     return {part: _asked(part) for part in PARTS}
 
 
@@ -58,7 +56,7 @@ def labels_by_series() -> dict[str, frozenset[str]]:
 
 
 def library_series() -> frozenset[str]:
-    """Return the names of the client library's metrics, which every process has."""
+    """Return the names of the client library's metrics."""
     return frozenset(family.name for family in _described(_library()))
 
 
@@ -106,7 +104,7 @@ def _shop() -> Iterable[Metric]:
 def _ads() -> Iterable[Metric]:
     from shop.ads.delivery import metrics
 
-    # The library shows a label only after it has counted something.
+    # The library shows a label only after its first count.
     metrics.started(threads=1, banners=1)
     metrics.selected(priority=0, slots=1, placed=1, took_s=0.001)
     metrics.clicked()
@@ -172,7 +170,7 @@ def _described(families: Iterable[Metric]) -> list[Described]:
 
 
 def main() -> None:
-    """Print the metrics of the part that the command line names."""
+    """Print the metrics of the part on the command line."""
     part = sys.argv[1]
     found = _described(PARTS[part]())
     if part != LIBRARY:

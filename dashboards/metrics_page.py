@@ -1,6 +1,4 @@
-"""The program that writes docs/metrics.md from the collectors: `python -m
-dashboards.metrics_page`.
-"""
+"""The generator of docs/metrics.md: `python -m dashboards.metrics_page`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +30,7 @@ UNITS: Final = {
     "attempted": "queries",
     "way": "handshakes",
 }  # fmt: skip
-"""The units of metrics, by the endings of their names."""
+"""The units of metrics, by the ends of their names."""
 WITHOUT_UNIT: Final = ("_info", "_open", "_draining", "_priority")
 
 _HEAD: Final = """# Metrics
@@ -44,8 +42,8 @@ Names are `doorbuster_<part>_<what>_<unit>` in base units; counters end in `_tot
 without a unit is 1 or 0, or a plain number. Paper seconds are seconds × time scale
 ([paper time and live time](architecture.md#paper-time-and-live-time)).
 Every series also has the labels of its target, `job` and `instance`. Series of gateway and shop
-have `application`, too: `shop`, or the name of an application of a platform or a race.
-[Monitoring](monitoring.md) explains how Prometheus collects the metrics, and how to use them.
+also have `application`: `shop`, or the name of an application of a platform or a race.
+[Monitoring](monitoring.md) explains how to use the metrics.
 """
 
 _TITLES: Final = {
@@ -63,14 +61,14 @@ other requests. `outcome` is answered, orphaned, failed, cancelled, dropped, rej
 so that the count of response times by `outcome` covers all requests. For response times and
 `admission_…`, `policy` names the queueing policy and the admission policy together
 (`sq+sbac-stable`).""",
-    "ads": "The values are sums over all its processes, regardless of which process answers.",
-    "lab": """Metrics that begin with `run_` are about live runs in progress, wherever these were
-started; they start again with each run. `experiment` is the name of a result folder, and
-`run` the name of a folder in it; only the newest five experiments are read.""",
+    "ads": "The values are sums over all its processes.",
+    "lab": """Metrics that begin with `run_` describe live runs in progress, started anywhere; they
+start again with each run. `experiment` is the name of a result folder, and `run` of a folder in
+it; only the newest five experiments are read.""",
     "cpu-manager": "A hosting platform has these metrics while it runs.",
-    LIBRARY: """Shop, console and CPU manager have these metrics from Prometheus' client library.
-The gateway has only the metrics for CPU, resident memory and start, because counting thousands of
-open files would delay its loop.""",
+    LIBRARY: """Shop, console and CPU manager have these metrics of Prometheus' client library. The
+gateway has only CPU, resident memory and start, because counting thousands of open files would
+delay its loop.""",
 }
 
 
@@ -99,7 +97,7 @@ def configuration() -> dict[str, Any]:
 
 
 def unit_of(metric: Described) -> str:
-    """Return the unit of the metric's values. Raises ValueError if the name has no known unit."""
+    """Return the unit of a metric. Raises ValueError if its name has no known unit."""
     name = metric.name.removesuffix("_total")
     if name.endswith(WITHOUT_UNIT):
         return "–"

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# What of the containers can be checked without starting one, and every shell script: `make check` calls it. Each
-# look needs its tool and is left out, with a word, where that is missing.
+# Checks the containers' files, without starting a container, and all shell scripts (`make check`). A check whose tool is missing is skipped with a message.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 PATH="$PWD/.venv/bin:$PATH"
@@ -31,12 +30,12 @@ nothing_latest() {
     fail "docker/Dockerfile: a stage is from an image that docker/images.env does not name"
   fi
   if grep -nE '^ +image: ' docker-compose.yml | grep -vE '\$\{[A-Z_]+_IMAGE(:[?-][^}]*)?\}'; then
-    fail "docker-compose.yml: an image stands outside docker/images.env"
+    fail "docker-compose.yml: an image is not from docker/images.env"
   fi
 }
 
 nobody_is_root() {
-  # By number, so that who runs the image can see it: defaults that are not 0, the last word in the file.
+  # The user must be a number other than 0, so that the engine can check it.
   # shellcheck disable=SC2016
   { [ "$(grep -E '^USER ' docker/Dockerfile | tail -1)" = 'USER ${APPLIANCE_UID}:${APPLIANCE_GID}' ] &&
     [ "$(grep -cE '^ARG APPLIANCE_[UG]ID=[1-9][0-9]*$' docker/Dockerfile)" = 2 ]; } ||
@@ -50,7 +49,7 @@ no_secret_in_a_layer() {
   if grep -nEi '^(ARG|ENV) .*(password|secret|token|index_url)' docker/Dockerfile; then
     fail "docker/Dockerfile: a secret as an argument or variable stays in the image; use --mount=type=secret"
   fi
-  # An optional secret may be empty: `:-}`.
+  # An optional secret may be empty (`:-}`).
   if grep -nE '(PASSWORD|PASS|SECRET)[A-Z_]*: *' docker-compose.yml | grep -vE ':(\?[^}]+|-)\}'; then
     fail "docker-compose.yml: a password has a default"
   fi
@@ -58,7 +57,7 @@ no_secret_in_a_layer() {
 
 compose_file_is_valid() {
   if ! docker compose version >/dev/null 2>&1; then
-    echo "docker/check.sh: left out docker compose config (no Docker Compose)"
+    echo "docker/check.sh: skipped docker compose config (Docker Compose is missing)"
     return
   fi
   DOORBUSTER_POSTGRES_PASSWORD=x DOORBUSTER_RESULTS_PASSWORD=x DOORBUSTER_GRAFANA_ADMIN_PASSWORD=x DOORBUSTER_REDIS_PASSWORD=x \
@@ -70,7 +69,7 @@ dockerfile_is_clean() {
   if command -v hadolint >/dev/null; then
     hadolint docker/Dockerfile
   else
-    echo "docker/check.sh: left out hadolint (no package for this processor)"
+    echo "docker/check.sh: skipped hadolint (no package for this processor)"
   fi
 }
 
@@ -78,7 +77,7 @@ scripts_are_clean() {
   if command -v shellcheck >/dev/null; then
     shellcheck .ci/run .ci/tools ansible/*.sh docker/*.sh docker/offline/*.sh runtime/*.sh tests/ansible/*.sh
   else
-    echo "docker/check.sh: left out shellcheck (no package for this processor; apt-get install shellcheck)"
+    echo "docker/check.sh: skipped shellcheck (no package for this processor; apt-get install shellcheck)"
   fi
 }
 

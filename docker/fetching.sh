@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# fetching COMMAND…: runs it with the house's package index and authorities, which are secrets of the
-# build and leave nothing in a layer. Proxies come as build arguments, which BuildKit keeps out, too.
+# fetching COMMAND…: runs it with the given package index and certificate authorities, which are secrets of the build and leave nothing in a layer. Proxies are build arguments, which BuildKit also keeps out of layers.
 set -euo pipefail
 
 index=/run/secrets/package_index authorities=/run/secrets/authorities

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What the images are made of (`make sbom`), in build/sbom: libraries.cdx.json has the Python packages that uv.lock
+# Writes the images' contents to build/sbom (`make sbom`): libraries.cdx.json has the Python packages that uv.lock
 # gives to the appliance's image, in CycloneDX 1.5; <image>.packages.txt has the Debian packages of each base image
-# that is on this machine. Images of Prometheus, Grafana and the exporters are not Debian's and have no such list.
+# that is on this machine. Images of Prometheus, Grafana and the exporters are not based on Debian and have no such list.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -29,7 +29,7 @@ packages() { # image
   list=$FOLDER/$(tr '/:' '--' <<<"$tagged").packages.txt
   docker image inspect "$image" >/dev/null 2>&1 || image=$tagged
   if ! docker image inspect "$image" >/dev/null 2>&1; then
-    printf '  %s: left out, the image is not on this machine (make up in containers fetches it)\n' "$tagged"
+    printf '  %s: skipped, because the image is not on this machine (make up RUNTIME=docker fetches it)\n' "$tagged"
     return
   fi
   # shellcheck disable=SC2016 # dpkg's own variables

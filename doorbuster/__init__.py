@@ -1,1 +1,1 @@
-"""The program `doorbuster`: one table of commands, each imported when it is called."""
+"""The program `doorbuster`, whose commands are imported when they are called."""

@@ -4,7 +4,7 @@ from common import early_signals
 
 
 def main() -> None:
-    """Carry out the command that the arguments name."""
+    """Carry out the command in the arguments."""
     with early_signals.ending_at_once():
         from doorbuster.commands import main as program
     program(prog_name="doorbuster")

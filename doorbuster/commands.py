@@ -1,4 +1,4 @@
-"""The table of all commands, in the order in which a person needs them."""
+"""The table of all commands, in the order in which users need them."""
 
 import click
 
@@ -7,12 +7,24 @@ from doorbuster.program import Entry, Group, Program, Section
 _APPLIANCE = Section(
     "The appliance",
     (
-        Entry("doctor", "runtime.commands:doctor", "Check this machine; say how to fix faults"),
+        Entry(
+            "doctor",
+            "runtime.commands:doctor",
+            "Check this machine and print the fix for each fault",
+        ),
         Entry("up", "runtime.commands:up", "Start everything and wait until it is healthy"),
-        Entry("status", "runtime.commands:status", "Show what runs, where and since when"),
+        Entry(
+            "status",
+            "runtime.commands:status",
+            "Show the running services and their starting times",
+        ),
         Entry("logs", "runtime.commands:logs", "Follow the logs"),
         Entry("down", "runtime.commands:down", "Stop everything"),
-        Entry("reset", "runtime.commands:reset", "Stop everything, empty the state; results stay"),
+        Entry(
+            "reset",
+            "runtime.commands:reset",
+            "Stop everything and empty the state, but keep the results",
+        ),
     ),
 )
 _LIVE = Group(
@@ -51,7 +63,7 @@ _EXPERIMENTS = Section(
         Entry(
             "simulate",
             "lab.cli.experiments:simulate",
-            "Run an experiment in the simulator: seconds, no appliance",
+            "Run an experiment in the simulator (seconds, no appliance)",
             goes_inside=True,
         ),
         Entry(
@@ -80,7 +92,7 @@ _EXPERIMENTS = Section(
         Entry(
             "leaderboard",
             "lab.cli.leaderboard:leaderboard",
-            "Rank the policies by how close each comes to the bound",
+            "Rank the policies by their distance from the bound",
             goes_inside=True,
         ),
         _LIVE,
@@ -91,7 +103,7 @@ _EXPERIMENTS = Section(
                 Entry(
                     "list",
                     "lab.cli.results:listed",
-                    "List the results here, and the included ones",
+                    "List the results here, and those that come with Doorbuster",
                     goes_inside=True,
                 ),
                 Entry(
@@ -138,12 +150,18 @@ _POLICIES = Section(
             "policy",
             "List policies; write, check, test and score your own.",
             (
+                Entry("list", "lab.cli.policies:policies", "Describe every included policy"),
+                Entry("new", "lab.cli.policies:new", "Create a policy of your own from a template"),
                 Entry(
-                    "list", "lab.cli.policies:policies", "Describe every policy that is included"
+                    "check",
+                    "lab.cli.policies:check",
+                    "Check your policy, and print a line for each fault",
                 ),
-                Entry("new", "lab.cli.policies:new", "Write a policy of your own from a template"),
-                Entry("check", "lab.cli.policies:check", "Check your policy, a line for each rule"),
-                Entry("test", "lab.cli.policies:test", "Run the tests of your policies, confined"),
+                Entry(
+                    "test",
+                    "lab.cli.policies:test",
+                    "Run the tests of your policies in a confined process",
+                ),
                 Entry("score", "lab.cli.policies:score", "Compare your policies with others"),
             ),
         ),
@@ -154,24 +172,24 @@ _CLASS = Section(
     (
         Group(
             "class",
-            "Make accounts of the lab console.",
+            "Create accounts of the lab console.",
             (
                 Entry(
                     "teacher",
                     "lab.console.people.commands:teacher",
-                    "Make a teacher's account, or give it a new password",
+                    "Create a teacher's account, or give it a new password",
                     goes_inside=True,
                 ),
                 Entry(
                     "student",
                     "lab.console.people.commands:student",
-                    "Make a student's account, or give it a new password",
+                    "Create a student's account, or give it a new password",
                     goes_inside=True,
                 ),
                 Entry(
                     "students",
                     "lab.console.people.commands:students",
-                    "Make the accounts that a CSV file names",
+                    "Create the accounts named in a CSV file",
                     goes_inside=True,
                 ),
             ),
@@ -187,11 +205,11 @@ _OTHER = Section(
             "Measure how many requests the shop can serve",
             goes_inside=True,
         ),
-        Entry("worker", "lab.cli.machines:worker", "Run simulations for commands with --celery"),
+        Entry("worker", "lab.cli.machines:worker", "Run the simulations of commands with --celery"),
         Entry(
             "platform",
             "lab.cli.platform:platform",
-            "Host several shops behind TLS under a CPU manager",
+            "Host several shops with TLS and a CPU manager",
             goes_inside=True,
         ),
         Entry(
@@ -206,28 +224,52 @@ _OTHER = Section(
             "Show how long every experiment takes on this machine",
             goes_inside=True,
         ),
-        Entry("certs", "runtime.commands:certs", "Make or show the certificate of the TLS port"),
+        Entry("certs", "runtime.commands:certs", "Create or show the certificate of the TLS port"),
         Entry("token", "runtime.commands:token", "Print the header for calls of the admin API"),
         Entry("exec", "runtime.commands:execute", "Run a program with the appliance's settings"),
-        Entry("compose", "runtime.commands:compose_command", "Run docker compose on containers"),
+        Entry(
+            "compose",
+            "runtime.commands:compose_command",
+            "Run docker compose for the appliance's containers",
+        ),
         Entry("schema", "lab.cli.schema:schema", "Print the JSON schema of specs"),
         Group(
             "bench",
             "Measure a part of Doorbuster.",
             (
                 Entry("ads", "bench.ads:main", "The ad server's selections, and its threads"),
-                Entry("cancel", "bench.cancel:main", "The time from a close to the query's end"),
                 Entry(
-                    "class", "bench.classroom.command:main", "Thirty students at once (35 minutes)"
+                    "cancel",
+                    "bench.cancel:main",
+                    "The time from a customer's leaving to the query's end",
                 ),
-                Entry("console", "bench.console.command:main", "The console's pages during a rush"),
+                Entry(
+                    "class",
+                    "bench.classroom.command:main",
+                    "Thirty students at the same time (takes 35 minutes)",
+                ),
+                Entry(
+                    "console",
+                    "bench.console.command:main",
+                    "The console's page times during a rush",
+                ),
                 Entry("flood", "bench.flood:main", "DOOR, HAProxy and nginx in a flood"),
-                Entry("gateway", "bench.gateway:main", "The gateway next to nginx and HAProxy"),
-                Entry("handshakes", "bench.handshakes:main", "The CPU of TLS connections"),
-                Entry("policies", "bench.policies:main", "The CPU of a decision, every policy"),
+                Entry(
+                    "gateway", "bench.gateway:main", "The gateway compared with nginx and HAProxy"
+                ),
+                Entry("handshakes", "bench.handshakes:main", "The CPU time of TLS connections"),
+                Entry(
+                    "policies",
+                    "bench.policies:main",
+                    "The CPU time of a decision, for every policy",
+                ),
                 Entry("sessions", "bench.sessions:main", "The cost of keeping sessions"),
-                Entry("simulator", "bench.simulator:main", "The simulator next to SimPy and Ciw"),
-                Entry("speeds", "bench.speeds:main", "Write the costs that estimates rest on"),
+                Entry(
+                    "simulator", "bench.simulator:main", "The simulator compared with SimPy and Ciw"
+                ),
+                Entry(
+                    "speeds", "bench.speeds:main", "Write the costs on which estimates are based"
+                ),
             ),
         ),
     ),

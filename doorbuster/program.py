@@ -1,7 +1,6 @@
-"""Groups of commands that are imported only when they are called.
+"""Groups of commands that are imported when they are called.
 
-A group reads the names and summaries of its commands from a table, so neither its help nor shell
-completion imports a command.
+A table has the names and summaries, so that help and shell completion import no command.
 """
 
 import importlib
@@ -27,13 +26,11 @@ class Entry:
 
     name: str
     place: str
-    """Where the code is: `module:object`."""
+    """The place of the code: `module:object`."""
     summary: str
     """Its line in the help of the group."""
     goes_inside: bool = False
-    """Whether the command must run where the appliance runs: in a container if the appliance uses
-    containers.
-    """
+    """Whether the command must run in a container if the appliance runs in containers."""
 
     def load(self) -> click.Command:
         """Import the command. Ctrl-C ends the import in one line."""
@@ -67,12 +64,12 @@ class Section:
 
 
 def _is_for_here(args: Iterable[str]) -> bool:
-    """Return whether a call only prints help or uses a console on another machine."""
+    """Return whether a call only prints help, or uses a console on another machine."""
     return any(word in HELP_OPTIONS or word.startswith("--server") for word in args)
 
 
 class TableGroup(OneLineGroup):
-    """A group that takes its commands from a table."""
+    """A group whose commands are in a table."""
 
     def __init__(self, sections: Iterable[Section], **more: Any) -> None:
         super().__init__(context_settings={"help_option_names": HELP_OPTIONS}, **more)
@@ -113,7 +110,7 @@ class TableGroup(OneLineGroup):
 
 
 class Program(TableGroup):
-    """The whole program: Ctrl-C and SIGTERM end it with status 130.
+    """The whole program, which Ctrl-C and SIGTERM end with status 130.
 
     `older` maps the former name of a command to its present one.
     """
@@ -127,20 +124,20 @@ class Program(TableGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] in self.older:
             raise click.UsageError(
-                f"{args[0]} has another name now: doorbuster {self.older[args[0]]}", ctx
+                f"{args[0]} is now called: doorbuster {self.older[args[0]]}", ctx
             )
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        # SIGTERM does what Ctrl-C does: the load ends, the folder stays.
-        # Background jobs of a shell ignore Ctrl-C by default; this one must not.
+        # SIGTERM has the same effect as Ctrl-C. A shell's background jobs ignore Ctrl-C by default;
+        # this program must not.
         for sign in (signal.SIGTERM, signal.SIGINT):
             signal.signal(sign, signal.default_int_handler)
         try:
             return super().invoke(ctx)
         except ModuleNotFoundError as fault:
             if importlib.util.find_spec("django") is not None:
-                raise  # all is installed: this is no wish for more
+                raise  # the missing module is not an optional library
             click.echo(
                 f"Error: this command needs {fault.name}, which is not installed; fix: clone the "
                 "repository and run `make up`, or install Doorbuster with its extra `appliance`",

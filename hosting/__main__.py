@@ -1,5 +1,5 @@
-"""`python -m hosting`: the entry point of its commands, in which Ctrl-C works even while the
-commands are imported.
+"""`python -m hosting`: the entry point of its commands; Ctrl-C works even while they
+are imported.
 """
 
 from common import early_signals

@@ -1,9 +1,8 @@
-"""The CPUs on which the threads of a process tree may run.
+"""The CPUs on which the threads of a process tree may run (edragon.txt, section 3.1.2:
+sched_setaffinity).
 
-Threads and processes can start and end while a tree is read. So the tree is read again until every
-thread runs on the right CPUs.
-
-Source: edragon.txt, section 3.1.2 (sched_setaffinity).
+Threads and processes can start and end meanwhile, so the tree is read again until every thread runs
+on the right CPUs.
 """
 
 import logging
@@ -18,34 +17,35 @@ from hosting.processes import Listing, Process, has_thread, read, threads
 log = logging.getLogger(__name__)
 
 MOST_PASSES = 50
-"""The maximum number of passes over a tree per interval. There is a limit, because a tree may start
-threads faster than they can be bound.
+"""The maximum number of passes over a tree per interval, because a tree may start threads faster
+than they can be bound.
 """
 
 
 class AffinityError(RuntimeError):
-    """The error raised when this machine does not let the process set CPU affinity; its message
-    names what is missing.
+    """The error for a machine that does not let the process set CPU affinity; the message names the
+    cause.
     """
 
 
 def check(cpus: Sequence[int]) -> None:
-    """Test, with this process, whether a process can be bound to each of `cpus`.
+    """Test with this process whether a process can be bound to each of `cpus`.
 
-    Raises AffinityError, whose message names what is missing or the CPUs that this process may not
-    use.
+    Raises AffinityError, which names the cause or the unusable CPUs.
     """
     if sys.platform != "linux" or not hasattr(os, "sched_setaffinity"):
         raise AffinityError(f"CPU affinity needs Linux (sched_setaffinity); this is {sys.platform}")
     if not os.path.exists("/proc/self/stat"):
-        raise AffinityError("/proc is not mounted: process trees and their CPU cannot be read")
+        raise AffinityError(
+            "/proc is not mounted, so process trees and their CPU time cannot be read"
+        )
     before = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, before)
     except OSError as error:
         raise AffinityError(
-            f"sched_setaffinity is not allowed here ({error.strerror}): a seccomp filter or the "
-            "container's security profile has to allow it"
+            f"sched_setaffinity is not allowed here ({error.strerror}); fix: allow it in the "
+            f"seccomp filter or the container's security profile"
         ) from None
     try:
         missing = {cpu for cpu in cpus if not _may_use(cpu)}
@@ -70,17 +70,16 @@ def _may_use(cpu: int) -> bool:
 class ProcessTree:
     """A process, all its descendants, and their threads.
 
-    Once a process has been found in the tree, it stays in it, even if its parent ends. A process
-    whose parent ended before the tree was first read is not found, and keeps its original CPUs.
+    A process that was found once stays in the tree, even if its parent ends. A process whose parent
+    ended before the tree was first read is not found, and keeps its CPUs.
     """
 
     def __init__(
         self, root: Process, listing: Listing, found: frozenset[int] | None = None
     ) -> None:
-        """Read the tree of `root`; raises OSError if the root process has ended or cannot be read.
+        """Read the tree of `root`; raise OSError if the root has ended or cannot be read.
 
-        If an earlier manager set the root's present CPUs, `found` contains the CPUs to restore at
-        the end.
+        If an earlier manager set the root's CPUs, `found` contains the CPUs to restore at the end.
         """
         self.root = root
         self.members: dict[int, Process] = {root.pid: root}
@@ -109,7 +108,7 @@ class ProcessTree:
         self._root_found = former._root_found
 
     def confine(self, cpus: frozenset[int]) -> int:
-        """Let all threads run on `cpus` only; return the number of threads changed."""
+        """Let all threads run only on `cpus`; return the number of changed threads."""
         return self._bind(lambda process: cpus)
 
     def hand_back(self) -> None:
@@ -126,8 +125,8 @@ class ProcessTree:
         self._bind(found)
 
     def _bind(self, cpus_for: Callable[[Process], frozenset[int]]) -> int:
-        """Bind threads until every thread runs on the right CPUs, and return the number of changes.
-        A new thread inherits the CPUs of the thread that started it, which may not have been bound
+        """Bind threads until every thread runs on the right CPUs; return the number of changes. A
+        new thread inherits the CPUs of the thread that started it, which may not have been bound
         yet.
         """
         changed = 0
@@ -136,7 +135,7 @@ class ProcessTree:
             for process in self.members.values():
                 try:
                     by_this_pass += _bind(process, cpus_for(process))
-                except OSError as error:  # another user's program, or the cpuset has shrunk
+                except OSError as error:  # another user's process, or the cpuset has shrunk
                     self._complain(process, error)
             if not by_this_pass:
                 return changed
@@ -152,7 +151,7 @@ class ProcessTree:
 
 
 def _bind(process: Process, cpus: frozenset[int]) -> int:
-    """Let the process's threads run on `cpus` only; return the number of threads changed.
+    """Let the process's threads run only on `cpus`; return the number of changed threads.
 
     Raises OSError.
     """
@@ -163,16 +162,16 @@ def _bind(process: Process, cpus: frozenset[int]) -> int:
             if before == cpus:
                 continue
             if not changed and not process.is_same(read(process.pid)):
-                return 0  # it has ended since the listing, and another process has its number
+                return 0  # it has ended, and another process has its id
             os.sched_setaffinity(thread, cpus)
         except ProcessLookupError:  # it has ended
             continue
         if has_thread(process.pid, thread):
             with suppress(ProcessLookupError):
-                # A separate cpuset may have left it unchanged.
+                # A separate cpuset may have prevented the change.
                 changed += os.sched_getaffinity(thread) != before
         else:
-            # It ended meanwhile, and another process may have had its number by then.
+            # It has ended, and another process may have its id.
             with suppress(OSError):
                 os.sched_setaffinity(thread, before)
     return changed

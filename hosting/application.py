@@ -1,7 +1,7 @@
-"""An application: a small parent process, whose children are the gateway and the shop processes.
+"""An application: a small parent process whose children are the gateway and the shop processes.
 
-The application ends, with a reason, in three cases: a child ends, a signal arrives, or the parent
-of this process dies. Its children always end with it.
+It ends, with a reason, if a child ends, a signal arrives, or its parent dies; its children always
+end with it.
 """
 
 import signal
@@ -14,25 +14,24 @@ from common import cpus, log_tail, processes
 from hosting import starting
 
 END_PATIENCE_S = 30.0
-"""The time, in real seconds, in which the gateway must drain and the shops must finish their
-requests before they are killed.
+"""The time, in real seconds, after which a gateway that drains and shops that finish their requests
+are killed.
 """
 MOST_WORKERS = 1000
 VARIABLES = ("DOORBUSTER_SHOP_CPUS", "DOORBUSTER_SHOP_WORKERS")
-"""The environment variables that `run` itself needs."""
+"""The environment variables that `run` needs."""
 _SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
 
 
 def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]) -> str | None:
-    """Run until a signal arrives or a child ends. Return None after a signal, and the reason after
-    the end of a child.
+    """Run until a signal arrives or a child ends. Return None after a signal, otherwise the reason.
 
-    `shops` contains a pair for each shop process: its port and its controller's port. All other
-    settings are in `environ` (hosting/template.py). Each process logs to `logs`/<name>.log.
+    `shops` contains the port and the controller's port of each shop process. All other settings are
+    in `environ` (hosting/template.py). Each process logs to `logs`/<name>.log.
     """
     logs.mkdir(parents=True, exist_ok=True)
     on = cpus.parse(environ["DOORBUSTER_SHOP_CPUS"])
-    # All shop processes together, at most as many as the gateway takes.
+    # All shop processes together, at most the gateway's maximum.
     workers = min(int(environ["DOORBUSTER_SHOP_WORKERS"]) * len(shops), MOST_WORKERS)
     programs = {
         f"shop-{number}": (["shop", "serve"], {"SHOP_PORT": port, "SHOP_CONTROLLER_PORT": beside})
@@ -50,7 +49,7 @@ def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]
                 log=logs / f"{name}.log",
                 own_session=False,
             )
-        # Blocked only now, as children would inherit it. The loop also finds earlier ends.
+        # Blocked only now, because children would inherit this. The loop also finds earlier ends.
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         while True:
             for name, child in children.items():
@@ -63,7 +62,7 @@ def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]
 
 
 def _end(children: Sequence[subprocess.Popen[bytes]]) -> None:
-    """End the gateway before the shops, because it needs them while it drains."""
+    """End the gateway before the shops, which it needs while it drains."""
     deadline_s = time.monotonic() + END_PATIENCE_S
     processes.end_all(children[-1:], deadline_s - time.monotonic())
     processes.end_all(children[:-1], deadline_s - time.monotonic())

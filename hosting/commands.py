@@ -36,7 +36,7 @@ def _shop(context: click.Context, option: click.Parameter, given: tuple[str, ...
 )
 @click.option("--logs", type=click.Path(path_type=Path), required=True, help="Folder for the logs.")
 def application(shops: list[tuple[int, int]], logs: Path) -> None:
-    """Run an application, which is a gateway and shop processes, until one of these processes ends.
+    """Run an application, a gateway and shop processes, until one of these processes ends.
 
     All other settings come from the environment that hosting/template.py prepares.
     """
@@ -46,7 +46,7 @@ def application(shops: list[tuple[int, int]], logs: Path) -> None:
     if missing:
         raise click.ClickException(
             f"{', '.join(missing)}: not in the environment; `doorbuster platform` starts "
-            "applications with all they need"
+            f"applications with all their variables"
         )
     why = parent.run(shops, logs, os.environ)
     if why is not None:

@@ -1,4 +1,4 @@
-"""The CPUs on which the appliance's other processes run while a platform uses some of their CPUs.
+"""The CPUs of the appliance's other processes while a platform uses some of their CPUs.
 
 A program that is started on particular CPUs during this time stays on them.
 """
@@ -15,9 +15,7 @@ from runtime.state import State
 
 @contextmanager
 def confined(lab: Settings, to: tuple[int, ...]) -> Iterator[None]:
-    """Within the block, run this thread and the appliance on the CPUs `to`, except the appliance's
-    shop.
-    """
+    """Within the block, run this thread and the appliance, except its shop, on the CPUs `to`."""
     own = os.sched_getaffinity(0)
     bind(lab, to)
     os.sched_setaffinity(0, to)
@@ -29,15 +27,14 @@ def confined(lab: Settings, to: tuple[int, ...]) -> Iterator[None]:
 
 
 def bind(lab: Settings, to: tuple[int, ...]) -> None:
-    """Move the threads that run on the appliance's other CPUs to the CPUs `to`.
-
-    Skip threads that this process must not move.
+    """Move the threads on the appliance's other CPUs to the CPUs `to`; skip threads that cannot be
+    moved.
     """
     if lab.shop_cpus == lab.other_cpus:
-        return  # a machine with one CPU: nothing separates the two
+        return  # on a machine with one CPU, nothing separates the two
     others = set(lab.other_cpus)
     for process in left_over(State(lab.state_dir)):
         for thread in threads(process.pid):
-            with suppress(OSError):  # it has ended, or is another user's
+            with suppress(OSError):  # it has ended, or belongs to another user
                 if os.sched_getaffinity(thread) <= others:
                     os.sched_setaffinity(thread, to)

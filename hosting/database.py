@@ -12,23 +12,21 @@ from runtime.native import redis_server
 from runtime.settings import Settings
 
 BESIDE_THREADS = 3
-"""The number of connections that a shop process needs in addition to one per thread: one for its
-controller, and one to cancel queries.
+"""The connections of a shop process in addition to those of its threads: one for its controller,
+and one to cancel queries.
 """
 FOR_OTHERS = 30
-"""The number of connections that must stay free for the ad server, the console, seeding and people
-who query the database.
-"""
+"""The connections that stay free for the ad server, the console, seeding and people."""
 LEAST_THREADS = 2
 
 
 def threads_of_a_shop(lab: Settings, shop_processes: int, wanted: int | None) -> int:
-    """Return the number of threads for each shop process of a platform that runs next to the
-    appliance's shop.
+    """Return the number of threads for each shop process of a platform next to the appliance's
+    shop.
 
-    The number is `wanted`. Without `wanted`, it is the largest number for which PostgreSQL has
-    connections, at most MOST_THREADS. Raises HostingError if PostgreSQL has too few connections or
-    does not answer.
+    The number is `wanted` or, without it, the largest number for which PostgreSQL has connections,
+    at most MOST_THREADS. Raises HostingError if PostgreSQL has too few connections or does not
+    answer.
     """
     room = _connections(lab) - lab.shop_workers - FOR_OTHERS
     fitting = room // shop_processes - BESIDE_THREADS
@@ -36,8 +34,9 @@ def threads_of_a_shop(lab: Settings, shop_processes: int, wanted: int | None) ->
     if fitting < least:
         needed = shop_processes * (least + BESIDE_THREADS) + lab.shop_workers + FOR_OTHERS
         raise HostingError(
-            f"{shop_processes} shop processes of {least} threads need PostgreSQL to take {needed} "
-            f"connections in addition to its reserved ones, but it takes {_connections(lab)}; fix: "
+            f"{shop_processes} shop processes of {least} threads need PostgreSQL to accept "
+            f"{needed} connections in addition to its reserved ones, but it accepts "
+            f"{_connections(lab)}; fix: "
             "fewer applications or CPUs, or fewer threads for each shop"
         )
     return wanted or min(fitting, MOST_THREADS)
@@ -74,5 +73,5 @@ def _connections(lab: Settings) -> int:
 def _not_up(who: str, where: str, why: str) -> HostingError:
     return HostingError(
         f"{who} does not answer on {where} ({log_tail.last_line(why)}); the platform uses the "
-        "appliance's: start it with `make up`"
+        f"appliance's {who}; fix: `make up`"
     )

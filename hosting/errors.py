@@ -1,5 +1,7 @@
-"""The error that a hosting platform raises; its text explains the fix."""
+"""The error of a hosting platform."""
 
 
 class HostingError(RuntimeError):
-    """The error raised when a platform cannot start or has ended; its message is the reason."""
+    """The error for a platform that cannot start or has ended; the message is the reason and the
+    fix.
+    """

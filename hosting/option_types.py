@@ -1,4 +1,4 @@
-"""The types of command-line options that click does not provide."""
+"""Types of command-line options that click lacks."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from common import cpus
 
 
 class Finite(click.FloatRange):
-    """The type of a number in a range. Unlike click's type, it rejects `nan`."""
+    """A number in a range; unlike click's type, it rejects `nan`."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -21,7 +21,7 @@ class Finite(click.FloatRange):
 
 
 class CpuList(click.ParamType[tuple[int, ...]]):
-    """The type of a tuple of CPUs on which the process may run."""
+    """A tuple of CPUs on which the process may run."""
 
     name = "cpus"
 

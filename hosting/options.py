@@ -15,13 +15,13 @@ Admission = Literal["eac", "none"]
 Profile = Literal["paper", "cpu", "real"]
 
 K_ECM_S = K_APL_S = 2.0
-"""The time, in paper seconds, between two decisions of the CPU manager, and between two decisions
-of an admission policy (section 3.2).
+"""The time, in paper seconds, between two decisions of the CPU manager or of an admission policy
+(section 3.2).
 """
 PERSISTENCE_S = 10.0
-"""The time, in paper seconds, after which a connection without a request is closed (section 4)."""
+"""The time, in paper seconds, after which an idle connection is closed (section 4)."""
 MOST_THREADS = 30
-"""The maximum number of threads in a shop process, if PostgreSQL has enough connections."""
+"""The maximum number of threads in a shop process."""
 KEY = "rsa-7680"
 MOST_APPLICATIONS = 16
 
@@ -61,8 +61,8 @@ class PlatformOptions:
     port: int | None = None
 
     def __post_init__(self) -> None:
-        """Check the options; raise HostingError, which names the option and the allowed values, if
-        one is invalid.
+        """Check the options; if one is invalid, raise HostingError, which names it and the allowed
+        values.
         """
         if not 1 <= self.applications <= MOST_APPLICATIONS:
             raise HostingError(
@@ -120,7 +120,7 @@ class PlatformOptions:
             how = "provisioning static" if is_static else f"sharing {self.sharing}"
             raise HostingError(
                 f"applications: {self.applications} on {len(self.processors)} processors; with "
-                f"{how} they need {needed}, at least half a processor for each"
+                f"{how} they need {needed}, because each needs at least half a processor"
             )
 
     @property
@@ -130,16 +130,16 @@ class PlatformOptions:
 
     @property
     def manager_interval_s(self) -> float:
-        """Real seconds between two decisions of the CPU manager: K_ECM_S at the time scale."""
+        """The real seconds between two decisions of the CPU manager."""
         return K_ECM_S / self.time_scale
 
 
 def most_halves(priorities: Sequence[float], sharing: Sharing) -> int:
-    """Return the number of processors that applications of these priorities can share in halves."""
+    """Return how many processors applications of these priorities can share in halves."""
     if sharing == "none":
         return 0
     pairs = len(priorities) // 2
-    if sharing == "to-high":  # two of one priority share nothing
+    if sharing == "to-high":  # two applications of equal priority share nothing
         pairs = min(pairs, len(priorities) - max(Counter(priorities).values()))
     return pairs
 
@@ -147,8 +147,8 @@ def most_halves(priorities: Sequence[float], sharing: Sharing) -> int:
 def even_shares(
     applications: int, processors: tuple[int, ...]
 ) -> list[tuple[float, tuple[int, ...]]]:
-    """Return (number of processors, CPUs) for each application; the number is a multiple of 0.5. A
-    remainder stays unused.
+    """Return (number of processors, CPUs) for each application; the number is a multiple of 0.5,
+    and a remainder stays unused.
     """
     halves = 2 * len(processors) // applications
     shares = []

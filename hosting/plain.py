@@ -1,11 +1,11 @@
-"""Complete shops next to the appliance's own: each has a gateway, a shop and a schema.
+"""Complete shops next to the appliance's, each with a gateway, a shop and a schema.
 
     with PlainShops(lab, "race", shop_cpus=[(2,), (3,)], other_cpus=(0, 1), books=4309) as shops:
         shops.settings[0]  # the first shop's gateway and controller
 
-As in the appliance, each shop runs on separate CPUs, and all gateways share the other CPUs. The
-shops use PostgreSQL and Redis of the running appliance. The thread that enters the block must not
-end before the block does, because the kernel ends all processes when that thread ends.
+Each shop runs on separate CPUs, and all gateways share the other CPUs. The shops use the running
+appliance's PostgreSQL and Redis. The thread that enters the block must not end before the block,
+because its end also ends all processes.
 """
 
 import subprocess
@@ -54,11 +54,11 @@ def settings_of(
 
 
 def environment(settings: Settings, name: str) -> dict[str, str]:
-    """Return the environment of the shop `name` (small letters, digits and hyphens)."""
+    """Return the environment of the shop `name` (lower-case letters, digits and hyphens)."""
     schema = name.replace("-", "_")
     own = {
         APPLIANCE_VARIABLE: settings.state_dir,  # so that `make down` also ends it
-        "DJANGO_SETTINGS_MODULE": "shop.settings",  # another site may start it
+        "DJANGO_SETTINGS_MODULE": "shop.settings",  # a process of another site may start it
         "DOORBUSTER_SHOP_SCHEMA": schema,
         "DOORBUSTER_ADS_PORT": "",
         "DOORBUSTER_TELEMETRY_ENDPOINT": "",  # traces would cost the measurement CPU time
@@ -82,8 +82,7 @@ class _Part:
 
 class PlainShops(Started):
     """Create the context manager. Entering it raises HostingError if a part cannot be started. The
-    names of the shops begin with `name`: `race-1`, `race-2`, … `say` receives the progress
-    messages.
+    shops are called `name`-1, `name`-2, … `say` receives the progress messages.
     """
 
     def __init__(
@@ -100,7 +99,7 @@ class PlainShops(Started):
         self.lab = lab
         self.names = tuple(f"{name}-{number}" for number in range(1, len(shop_cpus) + 1))
         self.settings = tuple(settings_of(lab, on, other_cpus, books) for on in shop_cpus)
-        """The settings of each shop, including its ports and CPUs."""
+        """The settings of each shop, with its ports and CPUs."""
         self.folder = lab.state_dir / name
         self._shop_cpus = tuple(shop_cpus)
         self._other_cpus = other_cpus
@@ -120,7 +119,7 @@ class PlainShops(Started):
             affinity.check(sorted({*self._other_cpus, *chain(*self._shop_cpus)}))
         except affinity.AffinityError as error:
             raise HostingError(str(error)) from None
-        # One shop process each; raises if PostgreSQL has no room for their connections.
+        # One shop process each; raises an error if PostgreSQL has too few connections.
         database.threads_of_a_shop(self.lab, len(self.names), self.lab.shop_workers)
         database.check_redis(self.lab)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -179,7 +178,7 @@ class PlainShops(Started):
     # ---- the end -------------------------------------------------------------------------------
 
     def _end(self) -> None:
-        """End the gateways before the shops, because they need the shops while they drain."""
+        """End the gateways before the shops, which they need while they drain."""
         deadline_s = time.monotonic() + END_PATIENCE_S
         for program in ("gateway", "shop"):
             ended = [part.process for part in self._parts if part.name.endswith(program)]

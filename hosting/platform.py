@@ -3,9 +3,8 @@
     with Platform(lab, PlatformOptions(cto_s=…, ctn_s=…)) as platform:
         platform.applications[0].https_url
 
-PostgreSQL and Redis belong to the running appliance, not to the platform. The thread that enters
-the block must not end before the block does, because the kernel ends all processes when that thread
-ends.
+The platform uses the running appliance's PostgreSQL and Redis. The thread that enters the block
+must not end before the block, because its end also ends all processes.
 """
 
 import subprocess
@@ -34,7 +33,7 @@ _PAUSE_S = 0.1
 
 class Platform(Started):
     """Create the context manager. Entering it raises HostingError if a part cannot be started.
-    `say` receives the progress messages. `applications` exist once the context has been entered.
+    `say` receives the progress messages. `applications` exist after the start.
     """
 
     def __init__(
@@ -46,16 +45,13 @@ class Platform(Started):
         self.applications: tuple[RunningApplication, ...] = ()
         self.folder = lab.state_dir / "platform"
         self.accounts = self.folder / "accounts.jsonl"
-        """The file of the CPU manager's accounts, with a line for each interval; each platform has
-        a new file.
-        """
+        """The file of the CPU manager's accounts, a new one for each platform."""
         self._say = say
         self._cpu_manager: ManagerProcess | None = None
 
     def check(self) -> None:
-        """Raise HostingError, with the reason, if an application has ended.
-
-        If the CPU manager has ended, start it again.
+        """Raise HostingError, with the reason, if an application has ended; if the CPU manager has
+        ended, start it again.
         """
         for application in self.applications:
             if application.process.poll() is not None:
@@ -125,8 +121,8 @@ class Platform(Started):
         return found
 
     def _certificates(self) -> CertificateFiles:
-        """Return the applications' certificates. Later platforms use them again, because it takes
-        half a minute to create a large key.
+        """Return the applications' certificates. Later platforms use them again, because creating a
+        large key takes half a minute.
         """
         key = self.options.key
         try:
@@ -142,7 +138,7 @@ class Platform(Started):
             shares = even_shares(count, on)
         elif options.provisioning == "linux":
             shares = [(float(len(on)), on)] * count
-        # No more processes than it can ever use at once.
+        # No more processes than the application can use at the same time.
         counts = [len(share) for _, share in shares]
         threads = database.threads_of_a_shop(self.lab, sum(counts), options.shop_threads)
         tls_ports = self._tls_ports()

@@ -1,7 +1,7 @@
-"""The processes that /proc shows at one moment: their parents, start times, CPU time and threads.
+"""The processes in /proc at one moment: their parents, start times, CPU time and threads.
 
-A single read gives the parent, the identity and the CPU time of a process, so that process trees
-and accounts agree.
+A single read gives the parent, the identity and the CPU time of a process, so that trees and
+accounts agree.
 """
 
 import os
@@ -13,18 +13,18 @@ from typing import Self
 
 TICKS_PER_S: int = os.sysconf("SC_CLK_TCK")
 _GONE = (FileNotFoundError, ProcessLookupError)
-"""The errors that occur when /proc is read for a process that has just ended."""
+"""The errors of reading /proc for a process that has just ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """The state of a process. `started_ticks` distinguishes it from a later process with the same
+    """The state of a process; `started_ticks` distinguishes it from a later process with the same
     `pid`.
 
-    `own_ticks` is the CPU time of its threads. `ended_children_ticks` is the CPU time of the
-    children for which it has waited, and of their children. Both include user and system time since
-    the start of the process. A process for which `has_ended` is true is a zombie: its parent has
-    not waited for it yet.
+    `own_ticks` is the CPU time of its threads, and `ended_children_ticks` that of its ended
+    descendants for which it or its children have waited. Both include user and system time since
+    its start. If `has_ended` is true, the process is a zombie: its parent has not waited for it
+    yet.
     """
 
     pid: int
@@ -45,7 +45,7 @@ class Process:
 def read(pid: int) -> Process | None:
     """Return the present state of the process; None if it has ended."""
     try:
-        # open() takes twice as long, and every process is read in every interval.
+        # open() takes twice as long, which matters because every process is read in every interval.
         descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
         try:
             content = os.read(descriptor, 4096)
@@ -53,7 +53,7 @@ def read(pid: int) -> Process | None:
             os.close(descriptor)
     except _GONE:
         return None
-    # The name, in parentheses, may have any character; the rest begins with the third field.
+    # The name, in parentheses, may contain any character; the rest begins with the third field.
     fields = content[content.rindex(b")") + 2 :].split()
     user, system, children_user, children_system = map(int, fields[11:15])
     return Process(
@@ -76,7 +76,7 @@ def owner(pid: int) -> int | None:
 
 
 def threads(pid: int) -> list[int]:
-    """Return the ids of the process's threads; the result is empty if the process has ended."""
+    """Return the ids of the process's threads; none if it has ended."""
     with suppress(*_GONE):
         return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
     return []
@@ -107,8 +107,8 @@ class Listing(Mapping[int, Process]):
 
     @classmethod
     def now(cls) -> Self:
-        """Return the processes that run at this moment. A process that starts or ends during the
-        call may be missing.
+        """Return the present processes. A process that starts or ends during the call may be
+        missing.
         """
         pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
         return cls({pid: process for pid in pids if (process := read(pid)) is not None})
@@ -123,7 +123,7 @@ class Listing(Mapping[int, Process]):
         return len(self._processes)
 
     def with_descendants(self, roots: Mapping[int, Process]) -> dict[int, Process]:
-        """Return the present state of the `roots` that still exist, and of their descendants."""
+        """Return the present state of the existing `roots` and their descendants."""
         found: dict[int, Process] = {}
         waiting = [self[pid] for pid, root in roots.items() if root.is_same(self.get(pid))]
         while waiting:

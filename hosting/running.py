@@ -17,14 +17,12 @@ from hosting.processes import tree_cpu_s
 from hosting.template import Application
 
 _CALL_TIMEOUT_S = 60.0
-"""The time limit of a call in real seconds. It is long, because a shop whose threads are all busy
-answers late.
-"""
+"""The time limit of a call in real seconds, which is long because a busy shop answers late."""
 
 
 class RunningApplication:
-    """A running application. `process` is the parent process of its gateway and shops. `token` is
-    sent with every call of its gateway's admin API and its shops' controllers.
+    """A running application. `process` is the parent of its gateway and shops. `token` is sent with
+    every call of its gateway's admin API and its shops' controllers.
     """
 
     def __init__(
@@ -38,7 +36,7 @@ class RunningApplication:
         self.plan = plan
         self.process = process
         self.authority = authority
-        """The certificate file of the authority that signed the application's certificate."""
+        """The certificate of the authority that signed the application's certificate."""
         self._log = log
         self._token = token
 
@@ -61,9 +59,7 @@ class RunningApplication:
         return self.plan.controller_ports
 
     def refusal(self) -> str | None:
-        """Return the reason why the application does not serve a page over HTTPS yet; None once it
-        does.
-        """
+        """Return why the application does not serve a page over HTTPS yet, or None if it does."""
         connection = http.client.HTTPSConnection(
             "127.0.0.1", self.plan.tls_port, timeout=PAGE_TIMEOUT_S, context=self._context
         )
@@ -80,7 +76,7 @@ class RunningApplication:
         return None if response.status == 200 else f"it answered {response.status}"
 
     def prepare(self, options: PlatformOptions) -> None:
-        """Reset the shop: seed its stock again, and set the page work that the options give."""
+        """Reset the shop: seed its stock again, and set the page work of the options."""
         self.ask(self.controller_ports[0], "POST", "/reset")
         for number, port in enumerate(self.controller_ports):
             wanted = {
@@ -100,8 +96,8 @@ class RunningApplication:
         return int(self.ask(self.controller_ports[0], "GET", "/orders")["orders"])
 
     def cpu_s(self) -> float:
-        """Return the CPU time, in real seconds, that the application's whole process tree has used
-        since its start.
+        """Return the CPU time, in real seconds, of the application's process tree since
+        its start.
         """
         return tree_cpu_s(self.process.pid) or 0.0
 

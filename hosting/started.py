@@ -5,9 +5,7 @@ from typing import Self
 
 
 class Started:
-    """A context manager: `_start` must start all parts and register in `_running` how to end each
-    part.
-    """
+    """A context manager: `_start` starts all parts and adds to `_running` how each ends."""
 
     def __init__(self) -> None:
         self._running = ExitStack()

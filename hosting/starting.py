@@ -1,6 +1,4 @@
-"""The start of the processes of hosted shops. The kernel ends them when the process that started
-them ends.
-"""
+"""The start of hosted shops' processes, which the kernel ends when the starting process ends."""
 
 import os
 import signal
@@ -27,8 +25,8 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start `python -m MODULE …` on these CPUs.
 
-    The process runs in a separate session, so Ctrl-C does not reach it. Ctrl-C reaches only the
-    process that started them all, which then ends the other processes in order.
+    The process runs in a separate session, so that only the starting process gets Ctrl-C and ends
+    the others in order.
     """
     command = pinned.command(
         on,
@@ -51,7 +49,7 @@ def start(
 def seed(
     name: str, *, books: int, on: tuple[int, ...], environment: Mapping[str, str], log: Path
 ) -> None:
-    """Create tables, `books` and accounts of the shop that `environment` describes.
+    """Create the tables, `books` books and the accounts of the shop in this `environment`.
 
     Raises HostingError with the shop's `name`.
     """

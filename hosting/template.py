@@ -10,13 +10,13 @@ from runtime.native.services import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 
 CATALOGUE_BOOKS = 1_000
-"""The size of the shop's catalogue; it is the smallest one, because the load in eDragon is
-handshakes, not searches.
+"""The size of the shop's catalogue: the smallest, because eDragon's load is handshakes, not
+searches.
 """
 DRAIN_S = 5.0
 _HOSTS = tuple(f"DOORBUSTER_{name}HOST" for name in ("", "INNER_", "GATEWAY_", "SHOP_"))
-"""The environment variables that name hosts; all parts of an application use this machine's
-loopback address.
+"""The environment variables of hosts; all parts of an application use this machine's loopback
+address.
 """
 
 
@@ -24,10 +24,9 @@ loopback address.
 class Application:
     """An application, with its ports and processors.
 
-    `port` is the plain HTTP port of its gateway. The shops' ports and the controllers' ports are in
-    the same order. `cpus` are the CPUs on which its processes start. `processors` is the number of
-    processors that its admission policy assumes; with 0, the policy uses the CPU manager's
-    assignment.
+    `port` is the plain HTTP port of its gateway. The ports of shops and controllers are in the same
+    order. `cpus` are the CPUs on which its processes start. `processors` is the number of
+    processors that its admission policy assumes; with 0, the CPU manager's assignment.
     """
 
     name: str
@@ -43,14 +42,14 @@ class Application:
 
     @property
     def schema(self) -> str:
-        """The name of the application's schema in the database; its cache keys and cookies have
-        names made from it.
+        """The name of the application's schema, from which the names of its cache keys and cookies
+        are derived.
         """
         return self.name.replace("-", "_")
 
 
 def name_of(number: int) -> str:
-    """Return the name of application `number`; numbers start at 1."""
+    """Return the name of application `number`, which starts at 1."""
     return f"application-{number}"
 
 
@@ -63,8 +62,7 @@ def environment(
     key: Path,
     cpu_manager: Path | None,
 ) -> dict[str, str]:
-    """Return the environment of an application's parent process, which all processes of the
-    application inherit.
+    """Return the environment of an application's parent process, which all its processes inherit.
 
     `hosting.application` adds the ports to each shop process's environment.
     """
@@ -105,7 +103,7 @@ def environment(
         "DOORBUSTER_SHOP_CPUS": ",".join(map(str, application.cpus)),
         "DOORBUSTER_SHOP_WORKERS": application.shop_threads,
         "DOORBUSTER_CATALOGUE_BOOKS": CATALOGUE_BOOKS,
-        "DOORBUSTER_ADS_PORT": "",  # no banners: the platform hosts no ad server
+        "DOORBUSTER_ADS_PORT": "",  # no banners, because the platform has no ad server
         "DOORBUSTER_TELEMETRY_ENDPOINT": "",  # traces would cost the measurement CPU time
         **{f"DOORBUSTER_GATEWAY_{name}": value for name, value in gateway.items()},
     }

@@ -321,7 +321,7 @@ def _inner_host(settings: Settings) -> Finding:
         return Finding(Verdict.GOOD, subject, f"{where} need a token ({why})")
     if people:
         fix = "DOORBUSTER_INNER_TOKEN_REQUIRED=1 (environment or .env), then make up"
-        found = f"other people with accounts here can control the {where}: {named}"
+        found = f"{where} accept calls of other people with accounts here: {named}"
         return Finding(Verdict.BEWARE, subject, found, fix)
     found = f"{where} need no token, because no other person has an account here"
     if not hosts.is_loopback(settings.inner_host):

@@ -1,4 +1,4 @@
-"""The next action of a customer after an answer, a refusal or the end of patience."""
+"""The next action of a customer after an answer, a refusal or the end of the patience."""
 
 import math
 from heapq import heappush
@@ -12,11 +12,11 @@ from simulator.sessions import Session
 
 
 class Conduct:
-    """The customers whose sessions are under way, and their actions."""
+    """The customers with sessions in progress, and their actions."""
 
     def __init__(self, scenario: Scenario, record: Record) -> None:
         self.due: list[tuple[float, int, Session]] = []
-        """A heap with the next request of each session: (time, index of the session, session)."""
+        """A heap with the next request of each session: (time, number of the session, session)."""
         self.sessions_ended = 0
         self._customers = scenario.customers
         self._record = record
@@ -25,9 +25,7 @@ class Conduct:
         self._asks_until_s = until_s if is_closed and until_s is not None else math.inf
 
     def answered(self, now_s: float, session: Session, place: int) -> None:
-        """Record an answer that arrived in time, and plan the customer's next request or the
-        session's end.
-        """
+        """Record an answer in time, and plan the customer's next request or the session's end."""
         record = self._record
         record.completed[session.index] += 1
         if record.is_logged:
@@ -39,7 +37,7 @@ class Conduct:
         if step == session.length:
             self._session_ended(now_s, session, SessionFate.COMPLETED)
             return
-        if place != FILE_PLACE:  # an answer to a file request sets no cookie
+        if place != FILE_PLACE:  # the answer to a file request sets no cookie
             session.is_new = False
         self.ask_at(now_s + self._customers.think_time_s(index, step), session)
 
@@ -55,7 +53,7 @@ class Conduct:
             self._session_ended(now_s, session, fate)
 
     def left(self, now_s: float, session: Session) -> None:
-        """Let the customer, whose connection is now closed, try again or leave permanently."""
+        """Let the customer, whose connection is now closed, try again or leave for good."""
         customers = self._customers
         if isinstance(customers, Clients):
             self._take_turn(now_s, customers, session, left=True)
@@ -68,15 +66,13 @@ class Conduct:
             self._session_ended(now_s, session, SessionFate.TIMED_OUT)
 
     def ask_at(self, send_s: float, session: Session) -> None:
-        """Plan the next request for time `send_s`, unless that is after the time at which clients
-        end.
-        """
+        """Plan the next request for time `send_s`, unless clients end before it."""
         if send_s < self._asks_until_s:
             heappush(self.due, (send_s, session.index, session))
 
     def _take_turn(self, now_s: float, clients: Clients, session: Session, *, left: bool) -> None:
-        """Let a client that got no answer repeat the request, or pause and send its next
-        request.
+        """Let a client that got no answer repeat the request, or pause and send its
+        next request.
         """
         step, attempt, pause_s = clients.after(session.index, session.step, session.attempt, left)
         session.step, session.attempt = step, attempt

@@ -1,6 +1,5 @@
-"""The cost of a connection (eDragon's CTN and CTO), measured by static profiling in virtual time.
-
-Source: edragon.txt, section 3.2.1.
+"""The cost of a connection (eDragon's CTN and CTO), measured by static profiling in virtual time
+(edragon.txt, section 3.2.1).
 """
 
 from typing import NamedTuple
@@ -12,15 +11,13 @@ from simulator.hosting_scenario import AppScenario, Costs, PlatformScenario
 from simulator.scenario import ScenarioError
 
 LOAD_RATIO = 0.3
-"""The load during the measurement, as a share of one processor's capacity. It is so low that no
-session waits long enough to leave.
-"""
+"""The load during the measurement, as a share of one processor: so low that no customer leaves."""
 
 SESSIONS = 2000
 
 
 class ConnectionProfile(NamedTuple):
-    """The CPU seconds per new connection (CTN) and per resumed connection (CTO), including their
+    """The CPU seconds per new connection (CTN) and per resumed connection (CTO), with their
     requests.
     """
 
@@ -38,7 +35,7 @@ def static_profile(
 ) -> ConnectionProfile:
     """Measure about `sessions` sessions on an application without admission control.
 
-    Raises `ScenarioError` if no connection is ever resumed, because CTO then cannot be measured.
+    Raises `ScenarioError` if no connection is resumed, because CTO then cannot be measured.
     """
     costs = costs or Costs()
     rate_ps = LOAD_RATIO / costs.session_s

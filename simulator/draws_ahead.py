@@ -1,8 +1,7 @@
 """Draws of many numbers at once: the work of requests, and whole random streams.
 
-The function `uniforms` does the same for arrays as `loadgen.workload.draws.uniform`, with results
-that are equal bit by bit. Without numpy, as in a browser, the same draws are calculated one at a
-time.
+`uniforms` does for arrays what `loadgen.workload.draws.uniform` does for one number, with equal
+bits. Without numpy, as in a browser, the same draws are calculated one at a time.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,10 +26,9 @@ DRAWN_AT_ONCE = 256
 class WorkDraws:
     """The work of each attempt, as a place in [0, 1) in the distribution for its page.
 
-    The work has a separate random stream, addressed by session, step and attempt. An attempt needs
-    the same work under every policy. For the first attempts of many sessions, numpy makes all draws
-    together, which costs a tenth. If a session is lost, some of its draws remain unused. Retries
-    and requests of clients are drawn one by one. `addressed` maps a session, step and attempt to a
+    The work has a separate random stream, addressed by session, step and attempt, so that an
+    attempt needs the same work under every policy. With numpy, the first attempts of many sessions
+    are drawn together, at a tenth of the cost. `addressed` maps a session, step and attempt to a
     position in the stream.
     """
 
@@ -61,9 +59,7 @@ class WorkDraws:
 
 
 def stream_ahead(key: int) -> Iterator[float]:
-    """Return all numbers of the stream `key` from position 0 on; they are the same as `loadgen`'s,
-    but faster.
-    """
+    """Return all numbers of the stream `key` from position 0, faster than `loadgen` does."""
     if not HAS_NUMPY:
         return stream(key)
     blocks = count(0, DRAWN_AT_ONCE)
@@ -74,7 +70,7 @@ def stream_ahead(key: int) -> Iterator[float]:
 
 
 def uniforms(key: int, positions: "npt.NDArray[np.uint64]") -> "npt.NDArray[np.float64]":
-    """Return the numbers at `positions` of the stream `key`, calculated by SplitMix64, as in
+    """Return the numbers at `positions` of the stream `key`, calculated by SplitMix64 as in
     `uniform`.
     """
     z = np.uint64(key) + positions * np.uint64(0x9E3779B97F4A7C15)

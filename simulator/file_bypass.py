@@ -12,11 +12,11 @@ PLACES = 256
 
 
 class FileBypass:
-    """A queue that serves files in the order of arrival and turns requests away when it is full."""
+    """A queue that serves files in the order of arrival and refuses requests when it is full."""
 
     def __init__(self, server: Server, record: Record) -> None:
         self.waiting: dict[int, Asked] = {}
-        """Waiting requests by id, in the order of arrival."""
+        """The waiting requests by id, in the order of arrival."""
         self.in_service: dict[int, Asked] = {}
         self._server = server
         self._record = record

@@ -12,18 +12,18 @@ from simulator.hosting_result import HostedFate, Ledger
 from simulator.hosting_scenario import AppScenario, PlatformScenario
 
 SYN_AGAIN_AFTER_S = (3.0, 6.0)
-"""The seconds after which a SYN is sent again. If the backlog is full, a SYN is not answered; Linux
-2.6 sends it again after 3 s, and after a further 6 s (RFC 1122's initial timeout, doubled).
+"""The seconds after which a SYN is repeated. A full backlog does not answer a SYN; Linux 2.6
+repeats it after 3 s, and after a further 6 s (RFC 1122's initial timeout, doubled).
 """
 
 
 class HostedSession:
-    """A session under way.
+    """A session in progress.
 
-    `awaits` is the number of the attempt for which it waits, or 0. Work for any other attempt is an
-    orphan. At `open_until_s`, the server closes its idle connection. `has_ticket` is True if it has
-    completed a full handshake and can therefore resume. `is_resumed` is True if its connection is
-    resumed. `knocks` counts its unanswered SYNs.
+    `awaits` is the number of the attempt for which it waits, or 0; work for any other attempt is
+    orphaned. At `open_until_s`, the server closes its idle connection. `has_ticket` is True after a
+    full handshake, so that it can resume. `is_resumed` is True if its connection is resumed.
+    `knocks` counts unanswered SYNs.
     """
 
     __slots__ = (
@@ -53,11 +53,10 @@ class HostedSession:
 
 
 class Work(NamedTuple):
-    """The work of a thread: an attempt of a session. The attempt opens a connection (`opens`), or
-    uses an open one. The connection is resumed (`is_resumed`) or new. `is_handshake` is True during
-    a full handshake. The page and its images are `replies` answers, which take `page_s` CPU
-    seconds. `busy_s` is the length of the thread's present step, or of the next step if none is in
-    progress.
+    """The work of a thread: an attempt of a session, which opens a connection (`opens`) or uses an
+    open one. The connection is resumed (`is_resumed`) or new. `is_handshake` is True during a full
+    handshake. The page and its images are `replies` answers, which take `page_s` CPU seconds.
+    `busy_s` is the length of the present step, or of the next one.
     """
 
     session: HostedSession
@@ -71,10 +70,10 @@ class Work(NamedTuple):
 
 
 class HostedApplication:
-    """The simulation of one `AppScenario`. The callback `start_work(now_s, work)` gives a job to
-    the processors; `work_done` must be called when the job is done. `call_back(time_s, session,
-    attempt)` requests a call of `called_back` at that time. `patience_ended` must be called at the
-    time of the first entry in `patience_ends`.
+    """The simulation of one `AppScenario`. `start_work(now_s, work)` gives a job to the processors;
+    call `work_done` when it is done. `call_back(time_s, session, attempt)` requests a call of
+    `called_back` at that time. Call `patience_ended` at the time of the first entry in
+    `patience_ends`.
     """
 
     def __init__(
@@ -119,7 +118,7 @@ class HostedApplication:
     def called_back(self, now_s: float, session: HostedSession, attempt: int) -> None:
         """Resume a session whose pause is over.
 
-        It tries to connect again for `attempt`, or, with attempt 0, requests its next page.
+        It tries to connect again for `attempt` or, with attempt 0, requests its next page.
         """
         if not attempt:
             session.attempt = 1
@@ -129,8 +128,8 @@ class HostedApplication:
             self._connect(now_s, session)
 
     def patience_ended(self, now_s: float) -> None:
-        """Handle the first entry of `patience_ends`, the end of a patience; a session that still
-        waits discards its connection.
+        """Handle the first entry of `patience_ends`; a session that still waits closes its
+        connection.
         """
         _, attempt, session = self.patience_ends.popleft()
         if session.awaits != attempt:
@@ -188,7 +187,7 @@ class HostedApplication:
     # ---- threads -------------------------------------------------------------------------------
 
     def work_done(self, now_s: float, work: Work) -> None:
-        """Take a job that the processors have finished, and give the thread its next job."""
+        """Take a finished job from the processors, and give the thread its next job."""
         session = work.session
         is_awaited = session.awaits == work.attempt
         if not is_awaited:
@@ -196,7 +195,7 @@ class HostedApplication:
         elif work.is_handshake:
             session.has_ticket = True
             self._begin(now_s, work._replace(is_handshake=False, busy_s=work.page_s))
-            return  # the thread goes on with the page
+            return  # the thread continues with the page
         else:
             self._answered(now_s, work)
         while self._waiting:
@@ -218,10 +217,10 @@ class HostedApplication:
             self._waiting.append(work)
 
     def _serve(self, now_s: float, work: Work) -> bool:
-        """Give work to a thread; return False if there is nothing to do.
+        """Give work to a thread; return False if there is none.
 
-        A customer who left before the connection was accepted costs nothing, because no handshake
-        is possible. A request that came over an open connection is read and answered in full.
+        A customer who left before the connection was accepted costs nothing. A request over an open
+        connection is read and answered in full.
         """
         session = work.session
         if not work.opens:
@@ -241,6 +240,6 @@ class HostedApplication:
         self._start_work(now_s, work)
 
     def _page_s(self, session: HostedSession) -> float:
-        """Return the CPU seconds of the page, which are the same for each attempt."""
+        """Return the CPU seconds of the page, which are equal for all attempts."""
         place = uniform(self._work_key, address(session.index, session.step, 0))
         return self._page_least_s + self._page_range_s * place

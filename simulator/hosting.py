@@ -1,6 +1,5 @@
-"""The simulation of a hosting platform: eDragon's applications, processors and CPU manager.
-
-Source: edragon.txt, sections 3 and 4.
+"""The simulation of a hosting platform: eDragon's applications, processors and CPU manager
+(edragon.txt, sections 3 and 4).
 """
 
 import math
@@ -29,7 +28,7 @@ def simulate_platform(
 ) -> PlatformResult:
     """Simulate the scenario; the same scenario gives exactly the same result.
 
-    `on_progress` is called with the time, at every interval of the CPU manager.
+    `on_progress` is called with the time at every interval of the CPU manager.
     """
     with no_garbage_collection():
         return _Platform(scenario, on_progress).run()
@@ -87,7 +86,7 @@ class _Platform:
             patience_s = INF
             for number, ends in enumerate(patience_ends):
                 while ends and ends[0][2].awaits != ends[0][1]:
-                    ends.popleft()  # answered meanwhile
+                    ends.popleft()  # answered in the meantime
                 if ends and ends[0][0] < patience_s:
                     patience_s = ends[0][0]
                     impatient = number
@@ -159,7 +158,7 @@ class _Platform:
                 application.admission.timer_due(now_s)
 
     def _begin(self) -> None:
-        """Assign processors before the applications' first request: by demand, or in even parts."""
+        """Assign processors before the first request: by demand, or in equal parts."""
         if self._scenario.provisioning == "linux":
             self._processors.grant(0.0, None)
             for application in self._applications:
@@ -170,8 +169,7 @@ class _Platform:
             self._assign(0.0, [None] * len(self._applications))
 
     def _manage(self, now_s: float) -> None:
-        """Record the applications' use and let the CPU manager, if there is one, assign
-        processors."""
+        """Record the applications' use, and let the CPU manager, if any, assign processors."""
         for number, application in enumerate(self._applications):
             busy_s = self._processors.busy_s(now_s, number)
             application.ledger.busy_marks.append((now_s, busy_s))
@@ -183,7 +181,7 @@ class _Platform:
     def _assign(self, now_s: float, requests: list[int | None]) -> None:
         """Assign processors.
 
-        An application that has sent no request so far counts as needing all processors.
+        An application without a request so far counts as needing all processors.
         """
         scenario = self._scenario
         is_static = scenario.provisioning == "static"
@@ -215,8 +213,8 @@ class _Platform:
 
 
 def _admission(scenario: PlatformScenario, number: int) -> ConnectionAdmission:
-    """Return a new admission. With `static`, it assumes its even part of the processors, which is
-    set once at the start; with `linux`, it assumes all processors.
+    """Return a new admission policy. With `static`, it assumes its equal part of the processors;
+    with `linux`, all processors.
     """
     if scenario.admission == "none":
         return create_connection_admission("none", {})

@@ -1,4 +1,4 @@
-"""The result of the simulation of a hosting platform, and the ledger that collects it."""
+"""The result of the simulation of a hosting platform, and the object that collects it."""
 
 from array import array
 from collections.abc import Mapping
@@ -19,37 +19,36 @@ class HostedFate(StrEnum):
     """A new connection of the session was refused."""
     TIMED_OUT = "timed_out"
     UNDER_WAY = "under_way"
-    """The session had not ended when the simulation was cut."""
+    """The session had not ended when the simulation was cut off."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppResult:
-    """The result of one application, with times in seconds from the start."""
+    """The result of one application, with times in seconds since the start."""
 
     series: Mapping[str, Series]
-    """The values of each second, by column. Counts in each second: `new_sessions`, `replies`,
-    `new_connections`, `resumed_connections`, `refused` (connections). Means over the manager's
-    interval: `busy` (processors in use). Values at the beginning of the interval: `processors`
-    (processors assigned; all processors without a manager), `requested` (R_i; nan without a
-    request).
+    """The values of each second, by column. Counts: `new_sessions`, `replies`, `new_connections`,
+    `resumed_connections`, `refused` (connections). Mean over the manager's interval: `busy`
+    (processors in use). Values at the beginning of the interval: `processors` (assigned, or all
+    without a manager), `requested` (R_i; nan without a request).
     """
     sessions: Mapping[HostedFate, int]
     replies: int
     """The number of pages and images that arrived in time."""
     response_s: Series
-    """The response time of each page answered in time, from its request or, if a connection was
-    opened for it, from that moment, to the page's last image. Earlier attempts are included.
+    """The response time of each page answered in time: from its request, or from the start of its
+    connection, to its last image. Earlier attempts are included.
     """
     response_ended_s: Series
     """The time at which each response in `response_s` ended."""
     busy_s: float
     """The CPU seconds that the application used."""
     wasted_busy_s: float
-    """The CPU seconds of work that was finished only after its customer had left."""
+    """The CPU seconds of work that was finished after its customer had left."""
     new_connections_served: int
     resumed_connections_served: int
     new_connections_busy_s: float
-    """The CPU seconds of new connections in the whole simulation: full handshakes, and the requests
+    """The CPU seconds of new connections in the whole simulation: full handshakes and the requests
     after them.
     """
     resumed_connections_busy_s: float
@@ -57,7 +56,7 @@ class AppResult:
 
 @dataclass(frozen=True, slots=True)
 class PlatformResult:
-    """The outcome of the simulation, with the applications in the order of the scenario."""
+    """The outcome of the simulation, with the applications in the scenario's order."""
 
     applications: tuple[AppResult, ...]
     end_s: float
@@ -78,13 +77,11 @@ class Ledger:
         self.response_ended_s = array("d")
         self.wasted_busy_s = 0.0
         self.connections_served = [0, 0]
-        """The number of new connections served, and the number of resumed connections served."""
+        """The number of new and the number of resumed connections served."""
         self.connections_busy_s = [0.0, 0.0]
         self.busy_marks: list[tuple[float, float]] = [(0.0, 0.0)]
         self.assignments: list[tuple[float, float, float]] = []
-        """The assignments, as tuples of start time, assigned processors, and requested processors
-        or nan.
-        """
+        """The assignments: (start time, assigned processors, requested processors or nan)."""
 
     def connection(self, now_s: float, *, resumed: bool, is_accepted: bool) -> None:
         """Count a connection that has arrived."""
@@ -94,14 +91,14 @@ class Ledger:
             self.refused[int(now_s)] += 1
 
     def answered(self, now_s: float, replies: int, response_s: float) -> None:
-        """Count a page that has arrived in time with its images."""
+        """Count a page that arrived in time with its images."""
         self.replies[int(now_s)] += replies
         self.response_s.append(response_s)
         self.response_ended_s.append(now_s)
 
     def result(self, end_s: float, busy_s: float) -> AppResult:
-        """Return the application's result at time `end_s`, with `busy_s` as the CPU seconds used so
-        far.
+        """Return the application's result at time `end_s`; `busy_s` is the CPU seconds
+        used so far.
         """
         under_way = sum(self.new_sessions) - sum(self.sessions.values())
         counted = {

@@ -1,6 +1,5 @@
-"""The description of one simulation of a hosting platform, with the checks of its values.
-
-Source: edragon.txt, sections 3.2 and 4.
+"""The description of a simulation of a hosting platform, with the checks of its values
+(edragon.txt, sections 3.2 and 4).
 """
 
 import math
@@ -14,20 +13,20 @@ from simulator.scenario import ScenarioError, require_one_of
 
 Provisioning = Literal["ecm", "static", "linux"]
 """The assignment of processors to applications. `ecm`: the CPU manager assigns them at every
-interval. `static`: each application has an even part for the whole run. `linux`: all applications
-share all processors, by demand."""
+interval. `static`: each application has an equal part for the whole run. `linux`: all applications
+share all processors by demand.
+"""
 
 Admission = Literal["eac", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The costs in CPU seconds on one processor like those of the paper, at 1.4 GHz.
+    """The costs in CPU seconds on a processor like the paper's, at 1.4 GHz.
 
     A mean session costs `session_s`: one full handshake, a resumed handshake after every think time
-    that is longer than the server keeps a connection, and its replies. The cost of a page is
-    uniform within ± `page_spread_ratio` of its mean; an image always costs `image_ratio` of a
-    page's mean.
+    longer than the server keeps a connection, and its replies. The cost of a page is uniform within
+    ± `page_spread_ratio` of its mean; an image costs `image_ratio` of a page's mean.
     """
 
     handshake_full_s: float = 0.175
@@ -35,13 +34,11 @@ class Costs:
     handshake_resumed_s: float = 0.002
     """Section 3.2."""
     session_s: float = 1.33
-    """The mean cost of a session, because four processors serve 3 new sessions/s (section 5.2)."""
+    """The mean cost of a session: four processors serve 3 new sessions/s (section 5.2)."""
     image_ratio: float = 0.1
-    """The value is this project's choice, because an image is a small file, while a page is
-    generated.
-    """
+    """This project's choice: an image is a small file, but a page is generated."""
     page_spread_ratio: float = 0.5
-    """The value is this project's choice, and the same as in the shop's page work."""
+    """This project's choice, as in the shop's page work."""
 
     def __post_init__(self) -> None:
         for name in ("handshake_full_s", "handshake_resumed_s", "image_ratio"):
@@ -54,7 +51,7 @@ class Costs:
             raise ScenarioError("page_spread_ratio", f"{self.page_spread_ratio}: give 0 to 1")
 
     def page_s(self, model: PartlyOpenModel, persistence_s: float) -> float:
-        """Return the mean cost of a page at which a mean session of `model` costs `session_s`.
+        """Return the mean cost of a page, so that a mean session of `model` costs `session_s`.
 
         Raises `ScenarioError` if the handshakes alone cost more.
         """
@@ -63,8 +60,7 @@ class Costs:
         if left_s <= 0:
             raise ScenarioError(
                 "session_s",
-                f"{self.session_s}: the handshakes of a session alone cost more; "
-                "give a larger number",
+                f"{self.session_s}: the handshakes alone cost more; give a larger number",
             )
         return left_s / (model.interactions_mean * (1 + model.images_mean * self.image_ratio))
 
@@ -76,11 +72,11 @@ def resumption_ratio(model: PartlyOpenModel, persistence_s: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class AppScenario:
-    """One application (one of the paper's Tomcats) and its customers.
+    """An application (one of the paper's Tomcats) and its customers.
 
-    `schedule` gives the rate of new sessions per second (`Schedule.of_rates`). `ctn_s` and `cto_s`
-    are the CPU seconds of a new and of a resumed connection, including its requests, as
-    `connection_profile` measures them; admission `eac` needs both.
+    `schedule` is the rate of new sessions per second (`Schedule.of_rates`). `ctn_s` and `cto_s` are
+    the CPU seconds of a new and of a resumed connection with its requests, measured by
+    `connection_profile`; admission `eac` needs both.
     """
 
     model: PartlyOpenModel
@@ -100,11 +96,11 @@ class AppScenario:
 
 @dataclass(frozen=True, slots=True)
 class PlatformScenario:
-    """The description of one run of a hosting platform, which starts empty and is cut off at
-    `duration_s`. With `admission` eac, each application has eDragon's load monitor and admission.
-    Its capacity is the processors that the CPU manager assigns (ecm), its even part (static), or
+    """The description of a run of a hosting platform, which starts empty and is cut off at
+    `duration_s`. With `admission` eac, each application has eDragon's load monitor and admission,
+    whose capacity is the processors that the CPU manager assigns (ecm), an equal part (static), or
     all processors (linux). Up to `backlog` connections wait for one of `threads` HttpProcessors;
-    None stands for any number.
+    None means no limit.
     """
 
     applications: tuple[AppScenario, ...]
@@ -118,7 +114,7 @@ class PlatformScenario:
     backlog: int | None = 100
     persistence_s: float = 10.0
     interval_s: float = 2.0
-    """The intervals k_ECM and k_APL of the paper, in seconds."""
+    """The paper's intervals k_ECM and k_APL, in seconds."""
     ewma_alpha: float = 0.7
     duration_s: float = 5400.0
 
@@ -142,5 +138,5 @@ class PlatformScenario:
             if self.admission == "eac" and (app.ctn_s is None or app.cto_s is None):
                 raise ScenarioError(
                     f"applications.{i}",
-                    "give ctn_s and cto_s (connection_profile), or no admission",
+                    "give ctn_s and cto_s (connection_profile measures them), or no admission",
                 )

@@ -1,4 +1,4 @@
-"""The times at which customers' patience ends, sorted with the earliest first."""
+"""The times at which customers' patience ends, the earliest first."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from loadgen.workload.sessions import Customers
 from simulator.sessions import Session
 
 PatienceEnd = tuple[float, int, Session]
-"""The end of a patience, as (time, id, session); it takes effect if the session still waits for
+"""The end of a patience, (time, id, session), which counts only if the session still waits for
 attempt `id`.
 """
 
@@ -20,8 +20,8 @@ def ends_of_patience(
 ) -> tuple[Sequence[PatienceEnd], Callable[[PatienceEnd], None], Callable[[], PatienceEnd]]:
     """Return the pending ends, and the functions that add an end and remove the earliest.
 
-    If all patiences are equal, they end in the order in which the attempts were sent, so a queue
-    holds the ends. Otherwise, a heap holds the ends.
+    Equal patiences end in the order of the attempts, so a queue is sufficient; otherwise, a heap
+    holds the ends.
     """
     if isinstance(customers, Customers) and customers.model.think_timeout_mean_s == 0:
         in_order = deque[PatienceEnd]()

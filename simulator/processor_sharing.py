@@ -12,8 +12,8 @@ INF = math.inf
 class _Execution:
     """A request in service, with its remaining work and its state.
 
-    `finish` is the virtual end of its slice while it runs on a CPU or waits for one, and None while
-    it waits for its back end. `is_cancelled` means that its entry in a heap no longer counts.
+    `finish` is the virtual end of its slice while it needs a CPU, and None while it waits for its
+    back end. `is_cancelled` means that its entry in a heap no longer counts.
     """
 
     __slots__ = (
@@ -44,9 +44,9 @@ class ProcessorSharing:
     """The simulation of a `SharedCpus`; the interface is `servers.Server`.
 
     With n requests on c CPUs, each request progresses at rate min(1, c/n). *Virtual time* is the
-    progress of a request that has run since the start, and grows at that rate. A busy slice of b
-    seconds that begins at virtual time v ends at v + b, regardless of which other requests come and
-    go. A heap ordered by these ends lets each event cost O(log n) instead of O(n).
+    progress of a request that has run since the start. A busy slice of b seconds that begins at
+    virtual time v ends at v + b, whatever other requests do, so that with a heap, each event costs
+    O(log n).
     """
 
     def __init__(self, described: SharedCpus) -> None:
@@ -61,13 +61,15 @@ class ProcessorSharing:
         self._spread_ratio = described.spread_ratio
         self._busy_ratio = described.busy_ratio
         self._mean_s = [described.mean_execution_s.get(page, math.nan) for page in SERVED_PAGES]
-        # Without waits the slices of a request follow each other: they are one.
+        # Without waits, all slices of a request form one slice.
         self._slices = 1 if described.busy_ratio == 1 else described.slices
         self._executions: dict[int, _Execution] = {}
         self._cancelled: list[_Execution] = []  # ended at the next `advance`
         self._has_void_entries = False
-        self._running: list[tuple[float, int, _Execution]] = []  # by virtual end of the slice
-        self._asleep: list[tuple[float, int, _Execution]] = []  # by end of the wait
+        self._running: list[
+            tuple[float, int, _Execution]
+        ] = []  # ordered by the slice's virtual end
+        self._asleep: list[tuple[float, int, _Execution]] = []  # ordered by the wait's end
         self._on_cpu = 0
         self._virtual_s = 0.0
         self._busy_s = 0.0
@@ -97,9 +99,8 @@ class ProcessorSharing:
     def advance(self, until_s: float) -> int:
         if self._cancelled:
             return self._end_cancelled()
-        # A request has eight slices and waits: most of a simulation's events are in this loop. So
-        # the state is in local variables, and the steps of `_pass_time`, `start` and `_plan` are
-        # written out.
+        # Most of a simulation's events are in this loop. For speed, the state is in local
+        # variables, and the steps of `_pass_time`, `start` and `_plan` are repeated here.
         running, asleep, cpus = self._running, self._asleep, self.cpus
         on_cpu, virtual_s, busy_s = self._on_cpu, self._virtual_s, self._busy_s
         has_void_entries = self._has_void_entries
@@ -120,7 +121,8 @@ class ProcessorSharing:
                 is_over = not execution.slices_left
                 if not is_over:
                     if not on_cpu:
-                        virtual_s = 0.0  # no slice is measured by it: a new start loses no digits
+                        # no slice is in progress, so a restart of virtual time loses no digits
+                        virtual_s = 0.0
                         running.clear()  # only void entries
                     on_cpu += 1
                     execution.finish = finish = virtual_s + execution.busy_slice_s
@@ -140,7 +142,7 @@ class ProcessorSharing:
             if running:
                 end_s = now_s
                 slice_s = running[0][0] - virtual_s
-                if slice_s > 0:  # otherwise it is over, except for rounding
+                if slice_s > 0:  # otherwise, only a rounding error remains
                     end_s += slice_s * on_cpu / cpus if on_cpu > cpus else slice_s
                 if end_s < next_s:
                     next_s = end_s
@@ -186,16 +188,14 @@ class ProcessorSharing:
         self._plan()
 
     def reject(self, now_s: float) -> None:
-        """Rejections cost this server nothing, because the gateway in front of it answers."""
+        """Do nothing: the gateway in front of this server answers rejected requests."""
 
     def busy_until(self, now_s: float) -> float:
         self._pass_time(now_s)
         return self._busy_s
 
     def _pass_time(self, now_s: float) -> None:
-        """Update the progress for the time since the last event, in which no request began or
-        ended.
-        """
+        """Update the progress for the time since the last event."""
         n = self._on_cpu
         if n:
             elapsed_s = now_s - self.now_s
@@ -208,7 +208,6 @@ class ProcessorSharing:
         self.now_s = now_s
 
     def _plan(self) -> None:
-        """Set `next_s`."""
         if self._cancelled:
             self.next_s = self.now_s
             return
@@ -219,7 +218,7 @@ class ProcessorSharing:
         if running:
             end_s = self.now_s
             slice_s = running[0][0] - self._virtual_s
-            if slice_s > 0:  # otherwise it is over, except for rounding
+            if slice_s > 0:  # otherwise, only a rounding error remains
                 n = self._on_cpu
                 end_s += slice_s * n / self.cpus if n > self.cpus else slice_s
             if end_s < next_s:

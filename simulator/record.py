@@ -1,5 +1,5 @@
-"""The record of a simulation in progress: counts, fates of sessions, samples and rows of the
-log.
+"""The record of a simulation in progress: counts, fates of sessions, samples and rows
+of the log.
 """
 
 import math
@@ -28,7 +28,7 @@ SAMPLED_FATES = (
     "withdrawn",
     "cancelled",
 )
-"""The fates whose totals are in every sample, as in a live run's samples.parquet."""
+"""The fates whose totals are in every sample, as in samples.parquet of a live run."""
 
 UNANSWERED = (
     AttemptOutcome.TIMED_OUT,
@@ -36,9 +36,7 @@ UNANSWERED = (
     AttemptOutcome.REJECTED,
     AttemptOutcome.FAILED,
 )
-"""The possible outcomes of simulated attempts that get no answer; a simulated connection is never
-refused.
-"""
+"""The outcomes of simulated attempts without an answer; a simulated connection is never refused."""
 
 SAMPLED = (
     "time_s",
@@ -52,14 +50,14 @@ SAMPLED = (
     *(f"{fate}_total" for fate in SAMPLED_FATES),
     "confirms_total",
 )
-"""The columns of the samples. `admission` is added if a policy has an admission."""
+"""The columns of the samples; `admission` is added with an admission policy."""
 
 _CONFIRM = [str(page) for page in PAGES].index(CONFIRM_PAGE)
 
 
 class Record:
-    """The record. Its lists of counts per fate are indexed by a page's place in SERVED_PAGES, and
-    its lists of sessions' values by session.
+    """The record. Lists of counts per fate are indexed by a page's place in SERVED_PAGES, and lists
+    of sessions' values by session.
     """
 
     def __init__(self, scenario: Scenario, server: Server, log: AttemptKeeper | None) -> None:
@@ -76,11 +74,10 @@ class Record:
         self.withdrawn = [0] * len(SERVED_PAGES)
         self.answered = [0] * len(SERVED_PAGES)
         self.orphaned = [0] * len(SERVED_PAGES)
-        self.failed = [0] * len(SERVED_PAGES)  # no server of the simulator fails
+        self.failed = [0] * len(SERVED_PAGES)  # simulated servers never fail
         self.cancelled = [0] * len(SERVED_PAGES)
         self.unanswered: Counter[AttemptOutcome] = Counter()
-        """The number of attempts that were not answered in time, by the outcome that customers see.
-        """
+        """The number of attempts that were not answered in time, by outcome."""
         self.spent_s = array("d")
         """The server time spent on the requests of each session."""
         self.completed = array("i")
@@ -103,7 +100,7 @@ class Record:
     def expect(
         self, arrivals_s: Sequence[float], lengths: Sequence[int], kinds: Iterable[int]
     ) -> None:
-        """Add entries for the next sessions, whose indexes continue the numbering."""
+        """Add entries for the next sessions in order."""
         new = len(arrivals_s)
         self._arrived_s.extend(arrivals_s)
         self._ended_s.extend(repeat(math.nan, new))
@@ -127,12 +124,12 @@ class Record:
         self.unanswered_busy_s += spent_s
 
     def left_alone(self, id: int, spent_s: float) -> None:
-        """Record the end of an orphan request, after `spent_s` seconds of server time."""
+        """Record the end of an orphan request after `spent_s` seconds of server time."""
         self.disconnects += 1
         self.wasted_busy_s += spent_s - self._spent_before.pop(id, 0.0)
 
     def session_ended(self, now_s: float, session: Session, fate: SessionFate) -> None:
-        """Record the end of a session. Its orphan requests may still be under way."""
+        """Record the end of a session, whose orphan requests may still be in progress."""
         index = session.index
         self._ended_s[index] = now_s
         self._fate[index] = fate
@@ -141,7 +138,7 @@ class Record:
                 self._log.append(not_generated(index, step, session.walk[step]))
 
     def write(self, now_s: float, session: Session, outcome: AttemptOutcome, status: int) -> None:
-        """Write the attempt's row; a simulated customer always sends at the intended time."""
+        """Write the attempt's row; a simulated customer always sends at the planned time."""
         assert self._log is not None
         index, step, attempt = session.index, session.step, session.attempt
         patience_s = self._customers.patience_s(index, step, attempt)
@@ -190,8 +187,8 @@ class Record:
         self._rows.append(row)
 
     def _waiting(self) -> list[int]:
-        """Return the number of waiting requests for each of the eight pages: the requests that have
-        no fate yet.
+        """Return the number of waiting requests, those without a fate, for each of the
+        eight pages.
         """
         arrived, dispatched, dropped = self.arrived, self.dispatched, self.dropped
         rejected, withdrawn = self.rejected, self.withdrawn

@@ -15,27 +15,25 @@ class SessionFate(IntEnum):
     TIMED_OUT = 2  # the customer ran out of patience and retries
     DROPPED = 3  # a queue was full
     FAILED = 4  # a request was cancelled by the policy
-    UNFINISHED = 5  # it had not ended when the simulation was cut; every client
+    UNFINISHED = 5  # it had not ended when the simulation was cut off; every client
 
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """The columns of sessions, with one entry per session that arrived; the index is the session's
-    number. `numpy.asarray` can use each column without a copy.
+    """The columns of sessions, one entry per arrived session in order. `numpy.asarray` can use each
+    column without a copy.
     """
 
     arrived_s: "array[float]"
     ended_s: "array[float]"
     """The time at which each session ended, or nan for an unfinished session."""
     length: "array[int]"
-    """The number of requests that each session planned; it is 0 for a client, because a client has
-    no last request.
-    """
+    """The number of planned requests of each session; 0 for a client."""
     completed: "array[int]"
     """The number of requests of each session that were answered in time."""
     kind: "array[int]"
-    """The index of each session's class in the mixture of lengths; for clients, 0 stands for the
-    control set and 1 for the test set.
+    """The index of each session's class in the mixture of lengths; for clients, 0 is the control
+    set and 1 the test set.
     """
     fate: "array[int]"
     """The fate of each session, as a code of `SessionFate`."""
@@ -50,54 +48,45 @@ class Sessions:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """The result of one simulation, with times in paper seconds from its start."""
+    """The result of one simulation, with times in paper seconds since its start."""
 
     sessions: Sessions
     attempts: Mapping[str, int]
-    """The number of attempts by outcome, as the customer sees it
-    (`loadgen.records.attempts.AttemptOutcome`).
-    """
+    """The number of attempts by outcome (`loadgen.records.attempts.AttemptOutcome`)."""
     counts: Mapping[str, Mapping[str, int]]
     """The number of requests by page type and fate (`gateway.policies.interface.FATES`), as the
-    driver counts them; `other` stands for files, as in the gateway's snapshot.
+    driver counts them; `other` means files.
     """
     served: Mapping[str, int]
-    """The number of requests that were executed in full, by page type and including orphan
-    requests.
-    """
+    """The number of completely executed requests by page type, including orphan requests."""
     busy_s: float
-    """The server time used, including rejections; for `SharedCpus`, the sum over all CPUs."""
+    """The server time used, including rejections; with `SharedCpus`, the sum over all CPUs."""
     useful_busy_s: float
-    """The server time spent on requests of completed sessions, including orphans (SBAC's useful
-    utilisation).
+    """The server time spent on requests of completed sessions, including orphan requests (SBAC's
+    useful utilisation).
     """
     rejection_busy_s: float
     """The server time spent on rejections."""
     wasted_busy_s: float
-    """The server time spent on requests after their customers had left, including requests
-    dispatched later. This is the time that `cancel` can save.
-    """
+    """The server time spent on requests after their customers had left, which `cancel` can save."""
     unanswered_busy_s: float
     """The server time spent on requests in service before their customers left."""
     disconnects: int
-    """The number of customers who left while their request was in service, or before it was
-    dispatched.
+    """The number of customers who left while their requests were in service or waiting for
+    dispatch.
     """
     cancelled: int
     """The number of requests that were stopped in service."""
     end_s: float
-    """The time of the last event, or the time at which the simulation was cut."""
+    """The time of the last event, or of the cut."""
     requests: int
-    """The number of attempts that were sent.
-
-    The sum of `attempts` is smaller only if the simulation was cut.
+    """The number of sent attempts; the sum of `attempts` is smaller only if the simulation was cut
+    off.
     """
     events: int
-    """The number of events in virtual time; the end of a patience counts only if the session still
-    waits.
-    """
+    """The number of events; the end of a patience counts only if the session still waits."""
     samples: Mapping[str, list[Any]]
-    """The samples by column, with one value per utilisation interval; the last interval ends at
-    `end_s`. The columns are the same as in samples.parquet, and `admission` (the admission policy's
-    snapshot) if the policy has an admission.
+    """The samples by column, one value per utilisation interval; the last interval ends at `end_s`.
+    The columns are those of samples.parquet and, with an admission policy, its snapshot
+    `admission`.
     """

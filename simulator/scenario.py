@@ -1,4 +1,4 @@
-"""The description of one simulation: customers, a policy, a server."""
+"""The description of a simulation: customers, a policy, a server."""
 
 import math
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from loadgen.workload.sessions import MEAN_EXECUTION_S, PAGES, Customers, Sessio
 
 FILE = KIND_PAGE["file"]
 SERVED_PAGES = (*PAGES, FILE)
-"""The kinds of pages that a server serves: the entries of PAGES in the same order, then files."""
+"""The kinds of pages that a server serves: the entries of PAGES in their order, then files."""
 
 FILE_PLACE = len(PAGES)
 
@@ -42,12 +42,11 @@ class SharedCpus:
     """LIFO-Pri's server, in which up to `workers` requests share `cpus` CPUs and wait for their
     back end in parallel.
 
-    An execution time is uniform within ± `spread_ratio` × the mean around the mean of its page
-    type, or exponential with that mean. The share `busy_ratio` of an execution time is CPU time
-    (processor sharing, each request on at most one CPU). The rest is waiting time. Both times are
-    split into `slices` pairs of a busy and a waiting period, as in the shop's page work.
-    `mean_execution_s` has the eight pages and, for clients that request files, `file`. A file uses
-    its share of the CPUs, but no worker.
+    An execution time is uniform within ± `spread_ratio` of the mean of its page type, or
+    exponential. The share `busy_ratio` of it is CPU time (processor sharing, each request on at
+    most one CPU), the rest a wait, in `slices` pairs of a busy and a waiting period, as in the
+    shop's page work. `mean_execution_s` has the eight pages and, for clients that request files,
+    `file`. A file uses its share of the CPUs, but no worker.
     """
 
     workers: int = defaults.LIFO_PRI_WORKERS
@@ -98,10 +97,10 @@ class FifoServer:
     """SBAC's server, which serves one request at a time; the service time is proportional to the
     file's size.
 
-    With `service_times` exponential, it is the server of the M/M/1 queue instead. It serves
-    `capacity_rps` requests of mean size per second. The queueing policy acts as the listen queue. A
-    rejection costs `rejection_cost` mean service times. With `ahead`, it is served before the
-    queue. With `free`, it costs nothing, because a gateway in front of the server answers.
+    With exponential `service_times`, it is the server of the M/M/1 queue. It serves `capacity_rps`
+    requests of mean size per second, and the queueing policy acts as the listen queue. A rejection
+    costs `rejection_cost` mean service times: with `ahead`, it is served before the queue; with
+    `free`, it costs nothing, because a gateway answers.
     """
 
     capacity_rps: float = defaults.SBAC_CAPACITY_RPS
@@ -124,9 +123,9 @@ class FifoServer:
 
 
 def server_capacity_rps(customers: SessionModel, server: SharedCpus | FifoServer) -> float:
-    """Return the capacity of a simulated server for the customers' mix of pages. With shared CPUs,
-    the capacity is cpus / (busy_ratio × mean execution time). It is at most the capacity that the
-    workers would have with unlimited CPUs. A FIFO server has the given capacity.
+    """Return the capacity of a simulated server for the customers' mix of pages: cpus / (busy_ratio
+    × mean execution time), at most what the workers could serve with unlimited CPUs. A FIFO server
+    has its given capacity.
     """
     if isinstance(server, FifoServer):
         return server.capacity_rps
@@ -136,18 +135,17 @@ def server_capacity_rps(customers: SessionModel, server: SharedCpus | FifoServer
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """The description of one simulation, which starts with an empty system.
+    """The description of a simulation, which starts with an empty system.
 
-    Arrivals end after `sessions` sessions, at `arrivals_until_s`, or at the end of the customers'
-    schedule. The simulation runs until the last request has ended, or is cut off at `stop_s`.
-    Requests under way at the cut count as neither completed nor lost. At least one of these four
-    ends is required.
+    Arrivals end after `sessions` sessions, at `arrivals_until_s`, or with the customers' schedule;
+    at least one of these or `stop_s` is required. The simulation ends with the last request, or is
+    cut off at `stop_s`; requests in progress then count as neither completed nor lost.
 
-    With `Clients` as `customers`, the simulation is a closed loop instead (Connection Sentry). All
-    clients are there from the start, and no client begins a request at or after `arrivals_until_s`.
-    Requests under way continue as long as their clients' patience lasts. A client is a session
-    whose number is the client's, whose `kind` is 0 in the control set and 1 in the test set, and
-    which stays `UNFINISHED`:
+    With `Clients` as `customers`, the simulation is a closed loop (Connection Sentry). All clients
+    are present from the start, and none begins a request at or after `arrivals_until_s`; requests
+    in progress continue as long as their clients' patience lasts. A client is a session with the
+    client's number, which stays `UNFINISHED`; its `kind` is 0 in the control set and 1 in the test
+    set:
 
         Scenario(
             Clients(ClientModel(per_set=9, patience_max_s=7.5), seed),
@@ -199,7 +197,7 @@ class Scenario:
     def _check_clients(self, clients: Clients) -> None:
         if self.sessions is not None:
             raise ScenarioError(
-                "sessions", "clients in a closed loop do not arrive; leave this value out"
+                "sessions", "clients in a closed loop do not arrive; omit this value"
             )
         ends_s = [end_s for end_s in (self.arrivals_until_s, self.stop_s) if end_s is not None]
         if not ends_s:
@@ -210,6 +208,8 @@ class Scenario:
         clients.model.require_duration(min(ends_s))
         if clients.model.mix.get(FILE, 0) > 0:
             if not isinstance(self.server, SharedCpus):
-                raise ScenarioError("server", "only SharedCpus serves files; give a mix without")
+                raise ScenarioError(
+                    "server", "only SharedCpus serves files; give a mix without file"
+                )
             if FILE not in self.server.mean_execution_s:
                 raise ScenarioError("mean_execution_s", f"give {FILE} a number above 0")

@@ -1,4 +1,4 @@
-"""The interface through which the simulation calls any model of a server."""
+"""The interface of the simulation to every model of a server."""
 
 from typing import Protocol
 
@@ -8,35 +8,34 @@ class Server(Protocol):
 
     It keeps the time of its next event, so that the simulation reads only one number.
 
-    Ids are above 0. Times never go backwards.
+    Ids are above 0, and times never go backwards.
     """
 
     cpus: int
     free: int
-    """The number of free workers, which could start a request now."""
+    """The number of free workers."""
     next_s: float
-    """The time at which `advance` must be called next; inf stands for never."""
+    """The time of the next call of `advance`; inf means never."""
     now_s: float
     """The time up to which `advance` has carried out the server's work."""
     slices: int
-    """The number of slices and waits that have ended so far without ending their request."""
+    """The number of slices and waits that have ended without ending their request."""
     spent_s: float
     """The server time used by the request that `advance` returned last."""
     rejection_busy_s: float
     """The server time spent on all rejections so far."""
 
     def start(self, now_s: float, id: int, page: int, work: float) -> None:
-        """Begin a request. `page` is the place of its page in SERVED_PAGES. `work` is the place in
-        [0, 1) of its service time in the page's distribution. A file needs no worker.
+        """Begin a request. `page` is its page's place in SERVED_PAGES, and `work` the place in [0,
+        1) of its service time in the page's distribution. A file needs no worker.
         """
         ...
 
     def advance(self, until_s: float) -> int:
-        """Carry out the work that is due from `next_s` to `until_s`; return the id of a request
-        that ended, or 0.
+        """Carry out the work that is due until `until_s`; return the id of an ended request, or 0.
 
-        The method stops early when a request has ended or a worker has become free; `now_s` is then
-        the time of that event.
+        The method stops when a request has ended or a worker has become free; `now_s` is then the
+        time of that event.
         """
         ...
 
@@ -45,9 +44,7 @@ class Server(Protocol):
         ...
 
     def cancel(self, now_s: float, id: int) -> None:
-        """Stop a request in service; the next call of `advance`, which is due at once, returns its
-        id.
-        """
+        """Stop a request in service; the next call of `advance` returns its id."""
         ...
 
     def reject(self, now_s: float) -> None:

@@ -1,4 +1,4 @@
-"""The sessions of a simulation: sessions under way and sessions still to come."""
+"""The sessions of a simulation, in progress and still to come."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,7 +13,7 @@ from simulator.draws_ahead import WorkDraws, stream_ahead
 from simulator.scenario import Scenario
 
 SESSIONS_AT_ONCE = 256
-"""The number of sessions that are made together, so that numpy can draw their work at a tenth of
+"""The number of sessions that are created together, so that numpy can draw their work at a tenth of
 the cost.
 """
 
@@ -22,20 +22,19 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class ByStep(Protocol[T_co]):
-    """A table with one value of a session for each step."""
+    """A table of a session's values by step."""
 
     def __getitem__(self, step: int, /) -> T_co: ...
 
 
 class Session:
-    """One customer's session, or a client of a closed loop.
+    """A customer's session, or a client of a closed loop.
 
-    `awaits` is the id of the attempt that the customer waits for, or 0. If the session does not
-    wait for one of its requests in the system, that request is an orphan. `name` is the session's
-    name for a policy. In the gateway, this is the id in its cookie or, until the customer has a
-    cookie, a name for the attempt alone (docs/decisions/0006). `work` has the first attempt's draw
-    of each step. `length` is the number of steps, or 0 if the steps never end. `arrival_s` is the
-    time of the first request, and `sent_s` the time of the latest request.
+    `awaits` is the id of the attempt for which the customer waits, or 0; another request in the
+    system is an orphan. `name` is the session's name for a policy, as in the gateway
+    (docs/decisions/0006). `work` has the first attempt's draw of each step. `length` is the number
+    of steps, or 0 for endless steps. `arrival_s` is the time of the first request, and `sent_s` of
+    the latest one.
     """
 
     __slots__ = (
@@ -75,12 +74,10 @@ class Session:
 
 
 Asked = tuple[Session, int, float]
-"""A request in the system, with its session, the place of its page in SERVED_PAGES, and its
-work.
-"""
+"""A request in the system, with its session, its page's place in SERVED_PAGES, and its work."""
 
 NOBODY = Session(-1, math.inf, (), (), 0)
-"""A placeholder for the session after the last session; it never arrives."""
+"""The placeholder after the last session, which never arrives."""
 
 
 class _Endless(Generic[T_co]):
@@ -94,9 +91,7 @@ class _Endless(Generic[T_co]):
 
 
 Expecting = Callable[[Sequence[float], Sequence[int], Iterable[int]], None]
-"""A callback that receives the arrival times, lengths and kinds of sessions that have been
-drawn.
-"""
+"""A callback for the arrival times, lengths and kinds of newly drawn sessions."""
 
 
 class SessionsToCome:
@@ -125,9 +120,7 @@ class SessionsToCome:
             first += len(block_s)
 
     def clients(self) -> Iterator[Session]:
-        """Yield the clients of a closed loop, which are there from the start, in the order of their
-        numbers.
-        """
+        """Yield the clients of a closed loop in the order of their numbers."""
         clients = self._scenario.customers
         if not isinstance(clients, Clients):
             return

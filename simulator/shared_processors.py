@@ -1,4 +1,4 @@
-"""The processors of a hosting platform, which applications and their jobs share."""
+"""The processors of a hosting platform, shared by applications and their jobs."""
 
 import math
 from collections.abc import Sequence
@@ -9,8 +9,8 @@ Job = TypeVar("Job")
 
 
 class Grant(NamedTuple):
-    """The processors of an application: `whole` whole processors, and a processor that it shares
-    with `partner`. `partner` is an application's number, or None if it shares no processor.
+    """The processors of an application: `whole` exclusive processors, and one shared with
+    application number `partner`, or None.
     """
 
     whole: int
@@ -18,7 +18,7 @@ class Grant(NamedTuple):
 
 
 class _Application(Generic[Job]):
-    """The jobs of one application; `running` is ordered by the virtual time at which they end."""
+    """The jobs of one application; `running` is ordered by the virtual time of their end."""
 
     __slots__ = ("busy_s", "grant", "rate", "running", "virtual_s")
 
@@ -31,16 +31,15 @@ class _Application(Generic[Job]):
 
 
 class SharedProcessors(Generic[Job]):
-    """Processor sharing within each application, with each job on one processor at most.
+    """Processor sharing within each application, with each job on at most one processor.
 
     With n jobs on c processors, each job progresses at rate min(1, c/n), where c is the
-    application's grant. The application has half of a shared processor while its partner has more
-    jobs than whole processors, and otherwise all of it. With `granted` None, the jobs of all
-    applications share all `processors`.
+    application's grant. Half of a shared processor belongs to each partner with more jobs than
+    whole processors; otherwise, the other partner may use all of it. With `granted` None, the jobs
+    of all applications share all `processors`.
 
-    A job of b seconds that begins at its application's virtual time v ends at v + b, regardless of
-    how rates change meanwhile (see `processor_sharing`). `next_s` is the time at which `advance`
-    must be called next.
+    A job of b seconds that begins at its application's virtual time v ends at v + b (see
+    `processor_sharing`). `next_s` is the time of the next call of `advance`.
     """
 
     def __init__(self, applications: int, processors: int) -> None:
@@ -53,9 +52,8 @@ class SharedProcessors(Generic[Job]):
         self._started = 0
 
     def grant(self, now_s: float, grants: Sequence[Grant] | None) -> None:
-        """Set every application's grant from now on.
-
-        None means that all applications share all processors.
+        """Set every application's grant from now on; None means that all applications share all
+        processors.
         """
         self._pass_time(now_s)
         self._are_pooled = grants is None
@@ -68,7 +66,9 @@ class SharedProcessors(Generic[Job]):
         self._pass_time(now_s)
         one = self._applications[application]
         if not one.running:
-            one.virtual_s = 0.0  # no job is measured by it: a new start loses no digits
+            one.virtual_s = (
+                0.0  # no job is in progress, so a restart of virtual time loses no digits
+            )
         self._started += 1
         heappush(one.running, (one.virtual_s + work_s, self._started, job))
         self._plan()
@@ -91,7 +91,7 @@ class SharedProcessors(Generic[Job]):
         return self._applications[application].busy_s
 
     def _pass_time(self, now_s: float) -> None:
-        """Update the progress of all jobs for the time since the last change."""
+        """Update the progress of all jobs since the last change."""
         elapsed_s = now_s - self._since_s
         if elapsed_s > 0:
             for one in self._applications:

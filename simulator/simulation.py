@@ -1,8 +1,7 @@
 """The simulation of customers, a policy and a server in virtual time.
 
-The module decides the order of events. `gateway.policies.driver` drives the policy,
-`simulator.conduct` decides the customers' next actions, and the server's model decides how the
-server's time is shared.
+The module orders the events. `gateway.policies.driver` drives the policy, `simulator.conduct`
+decides the customers' next actions, and the server's model divides the server's time.
 """
 
 import gc
@@ -43,14 +42,14 @@ PROGRESS_EVERY = 20_000
 """The number of requests between two calls of `on_progress`."""
 
 IDLE_SAMPLES = 1000
-"""A policy counts as broken if requests wait during this many load samples in a row, while no
-other events except its timers are due.
+"""A policy is broken if requests wait during this many load samples in a row without other events,
+except its timers.
 """
 
 TIMERS_ON_END = 1000
-"""A policy counts as broken after this many timers in a row at the same time."""
+"""A policy is broken after this many timers in a row at the same time."""
 
-_new_request = tuple.__new__  # what Request(...) calls, in half the time
+_new_request = tuple.__new__  # the function behind Request(...), which takes half the time
 _PLACE = {str(page): place for place, page in enumerate(SERVED_PAGES)}
 
 
@@ -59,20 +58,19 @@ def simulate(
 ) -> Simulated:
     """Simulate the scenario; the same scenario gives exactly the same result.
 
-    A policy can be used only once, so create a new policy for each simulation. `log` gets a row per
-    attempt, in the form that the load generator writes. `on_progress` is called with the time and
-    the number of sessions that have ended, about every 20,000 requests. Raises `BrokenPolicyError`.
+    A policy can be used only once. `log` gets a row per attempt, as from the load generator.
+    `on_progress` is called with the time and the number of ended sessions, about every 20,000
+    requests. Raises `BrokenPolicyError`.
     """
     with no_garbage_collection():
         return _Simulation(scenario, log, on_progress).run()
 
 
 class _Simulation:
-    """One simulation of a scenario. There are six kinds of events: the server's next event, the end
-    of a patience, the policy's timer, a load sample, a request of a customer under way (after
-    thinking, or again), a new session. Events that are due at the same time happen in this order.
-    An answer at the last moment is therefore in time, and a free worker takes a waiting request
-    before the next customer comes.
+    """The simulation of a scenario. Events at the same time happen in this order: the server's next
+    event, the end of a patience, the policy's timer, a load sample, a request of a session in
+    progress, a new session. So an answer at the last moment is in time, and a free worker takes a
+    waiting request before the next customer arrives.
     """
 
     def __init__(
@@ -137,18 +135,18 @@ class _Simulation:
                     idle_samples = 0
                     now_s = server.now_s
                     self._request_ended(now_s, id)
-                elif server.free > free:  # the last rejection is served
+                elif server.free > free:  # the last rejection has been served
                     now_s = server.now_s
                     driver.offer(now_s)
                 else:
-                    continue  # slices of requests: a policy sees nothing of them
+                    continue  # slices of requests, which a policy does not see
             elif now_s > stop_s:
                 end_s = stop_s
                 break
             elif now_s == patience_s:
                 _, id, session = self._forget_patience()
                 if session.awaits != id:
-                    continue  # answered meanwhile
+                    continue  # answered in the meantime
                 self._patience_ended(now_s, id, session)
             elif now_s == timer_s:
                 timers_on_end = timers_on_end + 1 if now_s == end_s else 0
@@ -160,13 +158,13 @@ class _Simulation:
                 driver.timer_due(now_s)
             elif now_s == sample_s:
                 if server_s == send_s == arrival_s == INF:
-                    if not driver.waiting:  # whatever a policy's timer still wants: all is over
+                    if not driver.waiting:  # everything is over, whatever timer the policy has set
                         break
                     if patience_s == INF:
                         idle_samples += 1
                     if idle_samples > IDLE_SAMPLES:
                         raise BrokenPolicyError(
-                            f"{policy.name}: {len(driver.waiting)} requests wait for ever"
+                            f"{policy.name}: {len(driver.waiting)} requests would wait for ever"
                         )
                 samples += 1
                 sample_s = (samples + 1) * interval_s
@@ -180,7 +178,7 @@ class _Simulation:
             end_s = now_s
             wanted_s = next_timer_s()
             timer_s = INF if wanted_s is None else max(wanted_s, now_s)
-        if end_s > samples * interval_s:  # the last interval, which was not over yet
+        if end_s > samples * interval_s:  # the last interval, which is incomplete
             load = record.load_sample(end_s, self._in_service)
             record.sample(end_s, load, len(driver.in_service))
         for id, (session, _, _) in chain(driver.in_service.items(), self._files.in_service.items()):
@@ -204,7 +202,7 @@ class _Simulation:
         return len(self._driver.in_service) + len(self._files.in_service)
 
     def _send(self, now_s: float, session: Session) -> None:
-        """Send the request for the page of the session's step."""
+        """Send the request for the session's next page."""
         id = self._requests = self._requests + 1
         index, step, attempt = session.index, session.step, session.attempt
         place = _PLACE[session.walk[step]]
@@ -241,7 +239,7 @@ class _Simulation:
         spent_s = self._server.spent_s
         record.spent_s[session.index] += spent_s
         is_awaited = session.awaits == id
-        if is_awaited and not is_file and not self._cancelled:  # nearly every time
+        if is_awaited and not is_file and not self._cancelled:  # the usual case
             record.answered[place] += 1
             driver.completion(now_s, id, Outcome.ANSWERED)
             self._conduct.answered(now_s, session, place)
@@ -268,7 +266,9 @@ class _Simulation:
             self._conduct.failed(now_s, session, AttemptOutcome.FAILED, SessionFate.FAILED)
 
     def _patience_ended(self, now_s: float, id: int, session: Session) -> None:
-        """Close the connection of a customer, who tries again or leaves."""
+        """Close the connection of a customer whose patience has ended, and who tries again or
+        leaves.
+        """
         mode = self._scenario.abandonment
         record, driver, files = self._record, self._driver, self._files
         is_file = session.walk[session.step] == FILE
@@ -315,13 +315,13 @@ class _Simulation:
             self._server.reject(now_s)
 
     def cancel(self, now_s: float, id: int) -> None:
-        """Let the server stop the request, if it has not been stopped before."""
+        """Let the server stop the request, unless it has already been stopped."""
         if id not in self._cancelled:
             self._cancelled.add(id)
             self._server.cancel(now_s, id)
 
     def withdraw(self, now_s: float, id: int, asked: Asked) -> None:
-        """Count a request that left the queue because its customer has left."""
+        """Count a request that left the queue because its customer had left."""
         self._record.withdrawn[asked[1]] += 1
 
 
@@ -333,8 +333,8 @@ def _server_at_work(scenario: Scenario) -> Server:
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Switch garbage collection off. A simulation creates no reference cycles, and the search for
-    cycles would take a sixth of its time.
+    """Switch garbage collection off: a simulation creates no reference cycles, and the search for
+    them takes a sixth of its time.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""A server that serves one request at a time, such as SBAC's server or that of an M/M/1 queue."""
+"""A server that serves one request at a time, such as SBAC's server or an M/M/1 queue's."""
 
 import math
 from bisect import bisect_right
@@ -12,8 +12,7 @@ SIZES_PER_CLASS = 9
 class SingleServer:
     """The simulation of a `FifoServer`; the interface is `servers.Server`.
 
-    A rejection never interrupts a request. It waits until the request in service has ended, and is
-    then served before all requests in the queue.
+    A rejection is served after the request in service, but before all requests in the queue.
     """
 
     cpus = 1
@@ -33,7 +32,7 @@ class SingleServer:
         self._id = 0
         self._was_cancelled = False
         self._began_s = 0.0
-        self._backlog_s = 0.0  # rejections that wait for the end of the request in service
+        self._backlog_s = 0.0  # rejections that wait for the request in service to end
         self._busy_s = 0.0
 
     def start(self, now_s: float, id: int, page: int, work: float) -> None:
@@ -90,7 +89,7 @@ def file_service_times(described: FifoServer) -> tuple[list[float], list[float]]
     """Return two lists: the upper ends of the files' shares of [0, 1), except the last, and the
     files' service times.
 
-    All files of a class are equally likely. A file of mean size takes 1 / `capacity_rps`.
+    All files of a class are equally likely; a file of mean size takes 1 / `capacity_rps`.
     """
     shares, sizes = [], []
     for share, smallest, largest in described.file_classes:

@@ -1,1 +1,1 @@
-"""Thirty students at once on one console, and the attacks of hostile students."""
+"""Thirty students on one console at the same time, and the attacks of hostile students."""

@@ -1,7 +1,7 @@
-"""The attacks of hostile students in a class, which repeat the findings of a security review.
+"""The attacks of hostile students, which repeat the findings of a security review.
 
-Each attack sends a request that once used up a console's memory or time, or blocked its pages. It
-expects a refusal or a limit. SECURITY.md explains the limits.
+Each attack once used up a console's memory or time, or blocked its pages. It expects a refusal or a
+limit (SECURITY.md).
 """
 
 import io
@@ -28,9 +28,7 @@ from lab.files.run_folder import PlannedRun
 from loadgen.records.attempt_log import SCHEMA
 
 ROWS = 20_000_000
-"""The number of rows in a Parquet file that is small when sent, but takes gigabytes of memory when
-read.
-"""
+"""The number of rows in a Parquet file that is small as a file, but takes gigabytes of memory."""
 PAUSE_S = 3.0
 CLASS_HAS_LOGGED_IN_S = 45.0
 INNER_HOST = "inner host without a token"
@@ -68,7 +66,7 @@ ATTACKS = (
 
 
 class Attacker:
-    """One hostile student, who repeats every attack until the lesson is over."""
+    """A hostile student, who repeats all attacks until the lesson is over."""
 
     def __init__(self, person: Person, seed: int) -> None:
         self._person = person
@@ -77,9 +75,8 @@ class Attacker:
     def attend(self, over: threading.Event) -> None:
         """Log in, wait until the class has logged in, and attack.
 
-        All people of this bench come from one address, so their wrong passwords count together. If
-        an attacker began with wrong passwords, the others could not log in for five minutes
-        (SECURITY.md).
+        All people of this bench have one address, so their wrong passwords count together, and
+        would keep the others from logging in for five minutes (SECURITY.md).
         """
         self._person.log_in()
         over.wait(CLASS_HAS_LOGGED_IN_S)
@@ -92,7 +89,7 @@ class Attacker:
                     return
 
     def attack(self, name: str) -> None:
-        """Try one of ATTACKS one time."""
+        """Carry out one of ATTACKS once."""
         getattr(self, f"_{name}")()
 
     # ---- bundles ---------------------------------------------------------------------------------
@@ -201,7 +198,7 @@ class Attacker:
                 self._person.post("20 notes of 9 kB", path, {"text": "x" * 9000})
 
     def _streams(self) -> None:
-        """Open streams of the watch page and read none of them."""
+        """Open streams of the watch page, and read none of them."""
         with ExitStack() as stack:
             for _ in range(60):
                 began_s = time.perf_counter()
@@ -235,7 +232,7 @@ class Attacker:
 
 
 def broken(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the answers that show harm: an error of the server, or the success of a call without a
+    """Return the answers that show harm: an error of the server, or a successful call without a
     token.
     """
     return [
@@ -271,8 +268,8 @@ def _spec(
 
 @cache
 def many_rows() -> bytes:
-    """Return a file with ROWS equal rows, which has some hundred kilobytes as a file and gigabytes
-    as a table.
+    """Return a file with ROWS equal rows: some hundred kilobytes as a file, but gigabytes as a
+    table.
     """
     part = 1_000_000
     columns = {
@@ -291,7 +288,7 @@ def many_rows() -> bytes:
 
 
 def table(answers: Sequence[Answer]) -> Table:
-    """Return the results of each attack: the number of tries, the answers, the longest time."""
+    """Return the results of each attack: number of tries, answers, longest time."""
     found = Table(title="Attacks")
     for number, name in enumerate(("", "n", "answers", "longest, s")):
         found.add_column(name, justify="right" if number in (1, 3) else "left", no_wrap=True)

@@ -1,7 +1,7 @@
-"""A person who uses a console with accounts through a browser, and a record of every answer.
+"""A person who uses a console with accounts through a browser, and a record of all answers.
 
 A browser keeps one connection and its cookies, trusts the lab's authority, and sends the CSRF token
-with its forms.
+with forms.
 """
 
 import threading
@@ -15,12 +15,12 @@ from runtime import certificate_files
 from runtime.settings import Settings
 
 PATIENCE_S = 60.0
-"""The real seconds after which a missing page counts as an error."""
+"""The real seconds after which a missing page is an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer of the console, or the record that no answer came."""
+    """An answer of the console, or the record of a missing answer."""
 
     page: str
     seconds: float
@@ -32,14 +32,14 @@ class Answer:
 
 @dataclass
 class Records:
-    """The answers that students got; several threads write to it."""
+    """The answers that students got, from several threads."""
 
     answers: list[Answer] = field(default_factory=list)
     checks: list[tuple[float, int]] = field(default_factory=list)
-    """The duration in seconds and the exit status of each check of a policy in a terminal."""
+    """The duration in seconds and the exit status of each check of a policy."""
 
     def errors(self) -> list[Answer]:
-        """Return the answers that no student should get: late or missing answers, errors of the
+        """Return the answers that no student should get: late or missing ones, errors of the
         server, refusals.
         """
         return [one for one in self.answers if one.status == 0 or one.status >= 400]
@@ -59,8 +59,8 @@ class Person:
         self.session.verify = str(certificate_files.of(lab.state_dir).authority)
 
     def stranger(self) -> "Person":
-        """Return another browser for the same address, which is not logged in and has the same
-        records.
+        """Return another browser for the same address and with the same records, which is not
+        logged in.
         """
         return Person(self.lab, self.name, "", self._records)
 
@@ -77,8 +77,7 @@ class Person:
         return self._ask(page, "POST", path, data=data, headers=headers, **more)
 
     def log_in(self) -> None:
-        """Log in; raise RuntimeError if that fails, because the bench would then
-        measure nothing."""
+        """Log in; raise RuntimeError if that fails, because the bench would measure nothing."""
         self.get("log in", "/people/login")
         answer = self.post(
             "log in", "/people/login", {"username": self.name, "password": self._password}

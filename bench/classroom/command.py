@@ -1,4 +1,4 @@
-"""Thirty students at once on one console, while a teacher's live runs go on.
+"""Thirty students on one console, while a teacher's live runs continue.
 
     make bench-class                                # two lessons of ten minutes: 35 minutes
     make bench-class ARGS="--lesson 'a class'"      # without the lesson in which three more attack
@@ -59,9 +59,8 @@ LESSONS = (PLAIN, HOSTILE)
 STUDENTS = 30
 ATTACKERS = 3
 SEEDS = 22
-"""The number of live runs in each lesson, and without a class.
-
-A run takes about 27 real seconds.
+"""The number of live runs in each lesson, and without a class; a run takes about 27
+real seconds.
 """
 RHO, SESSIONS = 1.4, 500
 THINK_S = 6.0
@@ -84,7 +83,7 @@ class Student(Person):
 
     def attend(self, over: threading.Event) -> None:
         """Carry out the student's actions until the lesson is over."""
-        over.wait(self._random.uniform(0, 20))  # a class does not log in within one second
+        over.wait(self._random.uniform(0, 20))  # students do not all log in within one second
         self.log_in()
         self._launch()
         doings: Sequence[tuple[Callable[[threading.Event], None], int]] = (
@@ -131,14 +130,14 @@ class Student(Person):
         }
         self.post("predict", "/launch/lifo-pri-simulated/predict", form)
         answer = self.post("launch", "/launch/lifo-pri-simulated/", form)
-        # A launch that is refused leads to the queue instead of a separate page.
+        # A refused launch leads to the queue.
         if answer is not None and (page := re.search(r"/launches/[0-9a-f]+/$", answer.url)):
             self.get("launch, state", f"{page[0]}state")
 
     def _newest(self) -> str | None:
         answer = self.get("results", "/results/")
-        # A student's results only: those that attackers imported are shown as damaged, with status
-        # 422.
+        # Only students' results, because attackers' imported results are shown as damaged, with
+        # status 422.
         ours = r'href="/results/([^/"?]*student[^/"?]*)/"'
         names = [] if answer is None else re.findall(ours, answer.text)
         return self._random.choice(names) if names else None
@@ -197,7 +196,7 @@ def class_server(folder: Path) -> Iterator[Settings]:
         "INNER_TOKEN_REQUIRED": "1",
     }
     if os.geteuid() == 0:
-        folder.chmod(0o711)  # PostgreSQL runs under another account and passes through
+        folder.chmod(0o711)  # PostgreSQL runs under another account, which must enter the folder
     os.environ.update({f"DOORBUSTER_{name}": text for name, text in chosen.items()})
     os.environ["RUNTIME"] = "native"
     try:
@@ -215,7 +214,7 @@ def _runtime(command: str) -> None:
         capture_output=True,
         text=True,
         check=False,
-        start_new_session=True,  # Ctrl-C is for this command, which then stops the appliance
+        start_new_session=True,  # only this command gets Ctrl-C, and then stops the appliance
     )
     if done.returncode:
         raise click.ClickException(f"make {command} failed:\n{done.stdout}{done.stderr}")
@@ -237,8 +236,8 @@ def enrol(names: Sequence[str]) -> dict[str, str]:
 class MemoryMeter:
     """The maximum memory use of every part of an appliance, sampled every few seconds.
 
-    It uses the proportional set size, so that memory that several processes share counts only once.
-    A command that the console launched counts with its parent, `lab-worker`.
+    It is the proportional set size, so that shared memory counts once. A command of a launch counts
+    with its parent, `lab-worker`.
     """
 
     def __init__(self, lab: Settings) -> None:
@@ -278,8 +277,8 @@ def _pss_bytes(process: int) -> int:
 def in_class(
     people: Sequence[Callable[[threading.Event], None]],
 ) -> Iterator[list[BaseException]]:
-    """Run each function in a thread until the block ends; yield the exceptions that have ended
-    threads.
+    """Run each function in a thread until the block ends; yield the exceptions that
+    ended threads.
     """
     over, faults = threading.Event(), list[BaseException]()
 
@@ -305,9 +304,8 @@ class Waits:
     """The counts and waits of the class's launches."""
 
     longest_s: dict[str, float]
-    """The longest time that a launch of each student waited, in real seconds.
-
-    Launches that still wait are included.
+    """Return the longest wait of a launch of each student in real seconds, including launches that
+    still wait.
     """
     ended: dict[str, int]
     """The number of launches in each state."""
@@ -336,11 +334,11 @@ def _console_database(lab: Settings) -> contextlib.closing[sqlite3.Connection]:
 
 
 def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text).replace(tzinfo=UTC)  # in Django's form
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)  # as Django stores it
 
 
 class LiveRuns:
-    """The teacher's live runs: one seed after the other, all at one measured capacity."""
+    """The teacher's live runs: one seed after another, all at one measured capacity."""
 
     def __init__(self, lab: Settings, folder: Path) -> None:
         self._appliance = Appliance(lab)
@@ -354,7 +352,7 @@ class LiveRuns:
         ).median_rps
 
     def make(self, kind: str, seeds: Sequence[int]) -> list[tuple[int, watched_runs.Row]]:
-        """Run the seeds; return the seed and the metrics of each run, in the order of the seeds."""
+        """Run the seeds; return the seed and the metrics of each run, in their order."""
         rows = []
         for seed in seeds:
             out.print(f"  live run, seed {seed}, {kind}")
@@ -374,7 +372,7 @@ class LiveRuns:
     default=SEEDS,
     type=click.IntRange(2, 60),
     show_default=True,
-    help="The number of live runs without a class, at most the number of seeds.",
+    help="How many live runs are without a class, at most the number of seeds.",
 )
 @click.option(
     "--lesson",
@@ -384,13 +382,13 @@ class LiveRuns:
     help="The lesson to hold; by default, both.",
 )
 def main(students: int, seeds: int, alone: int, lessons: tuple[str, ...]) -> None:
-    """A class of students who watch and launch during the teacher's live runs."""
+    """Let a class of students watch and launch during the teacher's live runs."""
     began_s = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="doorbuster-class-") as name:
         folder = Path(name)
         out.print("Starting a separate class server …")
         with class_server(folder) as lab, live_run_lock():
-            os.sched_setaffinity(0, lab.other_cpus)  # the shop's processor is for the shop
+            os.sched_setaffinity(0, lab.other_cpus)  # only the shop uses its processor
             kinds = lessons or LESSONS
             found = _lessons(lab, folder, students, seeds, min(alone, seeds), kinds)
     out.print(f"Took {(time.monotonic() - began_s) / 60:.0f} min.")
@@ -405,8 +403,8 @@ def _lessons(
     passwords = enrol([*names, *rogues])
     out.print(f"Machine before: {machine()}. Measuring the shop's capacity …")
     live = LiveRuns(lab, folder / "live")
-    # Runs without a class come before, between and after the lessons, so that a machine which slows
-    # down in the course of an hour does not look like an effect of the class.
+    # Runs without a class come before, between and after the lessons, so that a slower machine does
+    # not look like an effect of the class.
     seeds_alone = range(1, alone + 1)
     parts = len(kinds) + 1
     rows = live.make("without a class", seeds_alone[::parts])
@@ -423,7 +421,7 @@ def _lessons(
 
 
 class Lesson:
-    """The results of some minutes of a class."""
+    """The results of one lesson."""
 
     def __init__(
         self,
@@ -503,8 +501,8 @@ def _verdict(lesson: Lesson, compared: Sequence[watched_runs.Compared]) -> bool:
         f"no error among {len(records.answers):,} answers": not errors and not lesson.faults,
         "no launch of a student failed": not failed,
         f"no check of a policy failed (of {len(records.checks)})": not checks,
-        "memory of all parts at most 2.5 GiB": meter.most_total_bytes <= MEMORY_AIM_BYTES,
-        "live runs within the interval of a result": all(
+        "memory of all parts is at most 2.5 GiB": meter.most_total_bytes <= MEMORY_AIM_BYTES,
+        "live runs differ by less than the interval of a result": all(
             one.verdict != "beyond" for one in compared
         ),
         "no attack made the console fail or was accepted": not broken,
@@ -548,7 +546,7 @@ def _memory(meter: MemoryMeter) -> Table:
     table = _table("Highest memory, MiB", "", "")
     for name, held in sorted(meter.most_bytes.items(), key=lambda one: -one[1]):
         table.add_row(name, f"{held / 2**20:.0f}")
-    table.add_row("all at once", f"{meter.most_total_bytes / 2**20:.0f}")
+    table.add_row("all parts together", f"{meter.most_total_bytes / 2**20:.0f}")
     return table
 
 

@@ -30,7 +30,7 @@ from runtime.settings import Settings, load
 
 AIM_P95_MS = 300.0
 CLASS = 60
-"""The number of simultaneous viewers of one run for which the console is designed."""
+"""The number of viewers of one run for which the console is designed."""
 
 out = Console(width=100) if not sys.stdout.isatty() else Console()
 
@@ -47,7 +47,7 @@ def _in_one_line() -> Iterator[None]:
 @click.group(cls=OneLineGroup, invoke_without_command=True)
 @click.pass_context
 def main(context: click.Context) -> None:
-    """Measure the console of the running appliance, with nothing else under way."""
+    """Measure the console of the running appliance, which must have nothing else to do."""
     if context.invoked_subcommand is None:
         context.invoke(looks)
         context.invoke(pages)
@@ -96,8 +96,8 @@ def pages(rounds: int, viewers: int) -> None:
 @click.option("--rho", default=1.4, type=click.FloatRange(0.1, 5), show_default=True)
 @click.option("--sessions", default=500, type=click.IntRange(50, 100_000), show_default=True)
 def watched(pairs: int, viewers: int, rho: float, sessions: int) -> None:
-    """Compare runs with and without viewers; exit with status 1 unless the difference of every
-    metric is within the interval of a result.
+    """Compare runs with and without viewers; exit with status 1 unless every metric differs by less
+    than the interval of a result.
     """
     lab, appliance = _running()
     before = _machine()
@@ -148,7 +148,7 @@ def _console(lab: Settings) -> tuple[str, int]:
 
 
 def _machine() -> str:
-    """Return a text about the machine's load before the bench begins, sampled for two seconds."""
+    """Return a description of the machine's load over two seconds."""
     busy = psutil.cpu_percent(2.0, percpu=True)
     return f"load average {os.getloadavg()[0]:.1f}, CPUs busy {_percents(busy)}"
 

@@ -1,4 +1,4 @@
-"""The cost of a watched run for the gateway: its CPU time per sample, with a queue of requests.
+"""The gateway's CPU time per sample of a watched run, with a queue of requests.
 
     make up && make bench-console ARGS=looks
 
@@ -17,11 +17,11 @@ from runtime.settings import load
 CALLS, ROUNDS = 1_000, 5
 CUSTOMERS = 120
 SLOW = 0.1
-"""Paper seconds per real second, chosen so that the queue hardly moves during the samples."""
+"""Paper seconds per real second, so few that the queue hardly moves during the samples."""
 
 
 def main() -> None:
-    """Print the CPU time per call in µs, as the smallest value of several rounds."""
+    """Print the CPU time per call in µs, the minimum of several rounds."""
     lab = load()
     appliance = Appliance(lab)
     scale = appliance.shop.call("GET", "/status")["settings"]["time_scale"]
@@ -37,7 +37,7 @@ def main() -> None:
             )
             assert waiting, "no request waits"
             gateway = _listening(lab.gateway_admin_port)
-            print(f"{waiting} requests wait; µs of the gateway's CPU a call:")
+            print(f"{waiting} requests wait; µs of the gateway's CPU per call:")
             for path in ("/health", "/snapshot", "/waiting?limit=300"):
                 print(f"{path:20} {_cost_us(appliance, gateway, path):6.0f}")
     finally:

@@ -1,7 +1,6 @@
 """The times of the console's pages while the shop is overloaded and a class watches.
 
-The console launches a live run at twice the capacity. During the run, the bench requests the
-console's pages.
+The bench requests the pages during a live run at twice the capacity, which the console launches.
 """
 
 import re
@@ -32,12 +31,12 @@ sessions = 100000
 """
 PATIENCE_S = 300.0
 SETTLE_S = 10.0
-"""The real seconds of the run before the first page is requested, so that the queue is full."""
+"""The real seconds of the run before the first page, in which the queue fills."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drowning:
-    """The state of the shop during the measurement, as means over one sample per round."""
+    """The state of the shop during the measurement, as means of one sample per round."""
 
     cpu_utilisation_ratio: float
     in_service: float
@@ -58,7 +57,7 @@ class Browser:
         return answer.text
 
     def post(self, path: str, files: Mapping[str, tuple[str, str]] | None = None) -> str:
-        """Send a form; return the address to which the answer led."""
+        """Send a form; return the address of the answer."""
         token = self._session.cookies["lab_csrf"]
         assert token is not None
         answer = self._session.post(
@@ -70,8 +69,8 @@ class Browser:
 
 @contextmanager
 def drowning_shop(browser: Browser, appliance: Appliance) -> Iterator[str]:
-    """Let the console launch a run at load RHO, and yield the id of the launch. Raises RuntimeError
-    if the run does not begin. The launch is cancelled when the block ends.
+    """Let the console launch a run at load RHO, and yield the launch's id; cancel it at the end of
+    the block. Raises RuntimeError if the run does not begin.
     """
     browser.get("/")
     address = browser.post("/upload/", {"spec": ("bench.toml", SPEC)})
@@ -94,9 +93,8 @@ def drowning_shop(browser: Browser, appliance: Appliance) -> Iterator[str]:
 
 
 def pages_of(lab: Settings, launch: str) -> dict[str, str]:
-    """Return every page of the console by name.
-
-    The pages about results show the newest complete result.
+    """Return every page of the console by name; pages about results show the newest complete
+    result.
     """
     found = {
         "gallery": "/",
@@ -126,13 +124,9 @@ def pages_of(lab: Settings, launch: str) -> dict[str, str]:
 def times_ms(
     browser: Browser, appliance: Appliance, pages: Mapping[str, str], rounds: int
 ) -> tuple[dict[str, list[float]], Drowning]:
-    """Return, for each page, the times from request to last byte in ms; also return the shop's
-    state.
-
-    The pages are requested one after another.
-    """
+    """Return, for each page, the times from request to last byte in ms, and the shop's state."""
     for path in pages.values():
-        browser.get(path)  # curves are computed once
+        browser.get(path)  # curves are computed only once
     found: dict[str, list[float]] = {name: [] for name in pages}
     looks = []
     for _ in range(rounds):

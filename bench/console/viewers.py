@@ -1,4 +1,4 @@
-"""A class that watches, simulated by one thread that reads streams of the console's watch page."""
+"""A watching class, simulated by one thread that reads streams of the console's watch page."""
 
 import selectors
 import socket
@@ -12,10 +12,10 @@ _LOOK_UP_EVERY_S = 0.2
 
 @contextmanager
 def watching(host: str, port: int, viewers: int) -> Iterator[None]:
-    """Let `viewers` viewers read the watch page; the block begins once each has got its first byte.
+    """Let `viewers` viewers read the watch page; the block begins once each has received its first
+    byte.
 
-    Raises RuntimeError if a stream ended before the block did, because the run then had fewer
-    viewers.
+    Raises RuntimeError if a stream ended before the block, because the run then had fewer viewers.
     """
     over = threading.Event()
     cut_off: list[str] = []
@@ -24,7 +24,7 @@ def watching(host: str, port: int, viewers: int) -> Iterator[None]:
             viewer = stack.enter_context(socket.create_connection((host, port), 60))
             viewer.sendall(f"GET /watch/stream HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
             if not viewer.recv(_CHUNK_BYTES):
-                raise RuntimeError("the console ended a stream at once")
+                raise RuntimeError("the console ended a stream immediately")
             ready.register(viewer, selectors.EVENT_READ)
 
         def read() -> None:

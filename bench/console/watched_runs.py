@@ -1,7 +1,7 @@
-"""The effect of viewers on a run: the same customers with a watching class and without one.
+"""The effect of viewers on a run: the same customers with and without a watching class.
 
-Both runs of a pair have the same seed and the same capacity, which is measured once. They differ
-only in their viewers. The order within a pair alternates.
+Both runs of a pair have the same seed and the same capacity, which is measured once. Their order
+alternates.
 """
 
 import statistics
@@ -43,28 +43,26 @@ Row = tuple[float, ...]
 
 
 REPETITIONS = 3
-"""The number of repetitions in a usual result, whose interval the verdict uses."""
+"""The number of repetitions in a usual result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The values of a metric without and with viewers, and the mean difference of its pairs."""
+    """The values of a metric with and without viewers, and the mean difference of the pairs."""
 
     name: str
     unwatched: Estimate
     watched: Estimate
     difference: Estimate
     interval: float
-    """The half-width of the interval for REPETITIONS runs without viewers; more pairs do not make
-    it narrower.
-    """
+    """The half-width of the interval for REPETITIONS runs without viewers."""
 
     @property
     def verdict(self) -> str:
         """Whether watching changes the metric by less than a result's interval.
 
-        It is `within` if the interval of the difference is completely within that interval,
-        `beyond` if it is completely outside, and `undecided` otherwise.
+        `within`: the interval of the difference is inside that interval; `beyond`: outside;
+        `undecided`: neither.
         """
         most = abs(self.difference.mean) + (self.difference.half_width or 0.0)
         least = abs(self.difference.mean) - (self.difference.half_width or 0.0)
@@ -74,7 +72,7 @@ class Compared:
 
 
 def compared(unwatched: Sequence[Row], watched: Sequence[Row]) -> list[Compared]:
-    """Compare rows, which are in the order of their seeds."""
+    """Compare rows, which are sorted by seed."""
     found = []
     for place, name in enumerate(FIGURES):
         without, with_viewers = ([row[place] for row in rows] for rows in (unwatched, watched))
@@ -98,11 +96,11 @@ def pairs(
     sessions: int,
     say: Callable[[str], None],
 ) -> tuple[list[Row], list[Row]]:
-    """Return the rows without viewers and with viewers, by seed.
+    """Return the rows without and with viewers, by seed.
 
     `console` is the console's host and port.
 
-    Raises ExperimentError, and RuntimeError if the console cut a viewer off.
+    Raises ExperimentError, and RuntimeError if the console disconnected a viewer.
     """
     spec = read_spec(SPEC.format(policy=POLICY, rho=rho, sessions=sessions), "bench")
     rows: dict[bool, list[Row]] = {False: [], True: []}
@@ -113,7 +111,7 @@ def pairs(
             for is_watched in (False, True) if number % 2 else (True, False):
                 say(f"seed {seed}, {viewers if is_watched else 'no'} viewers")
                 planned = PlannedRun(number, POLICY, rho, seed)
-                # As in a result: the folder of the experiment, of its runs, of this run.
+                # As in a result: the folders of the experiment, of its runs, and of this run.
                 experiment = "watched" if is_watched else "unwatched"
                 files = RunFolder(Path(folder) / experiment / "runs" / planned.folder)
                 run = ShopRun.of_spec(spec, POLICY, rho, rps)
@@ -130,8 +128,8 @@ def metrics_of(spec: Spec, planned: PlannedRun, run: RunFolder) -> Row:
     times_s = response_times_s(attempts)
     samples = run.samples()
     busy = samples.column("cpu_utilisation_ratio").to_numpy(zero_copy_only=False)
-    # Samples begin when the run is prepared. The start of the load generator is not the shop's
-    # load, so the first sample that counts is the first with a request in service.
+    # Samples begin before the load generator has started, so the first sample with a request in
+    # service is the first that counts.
     time_s = samples.column("time_s").to_numpy()
     begun = samples.column("in_service").to_numpy() > 0
     began_s = time_s[begun][0] if begun.any() else 0.0

@@ -8,12 +8,12 @@ from dashboards.grafana.frame import Board
 
 
 def as_text(board: Board) -> str:
-    """Return the dashboard in its committed form."""
+    """Return the dashboard as it is committed."""
     return json.dumps(board.as_plain(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def main() -> None:
-    """Write every dashboard, and remove the files of dashboards that no longer exist."""
+    """Write every dashboard, and remove files of dashboards that no longer exist."""
     made = {f"{board.name}.json": as_text(board) for board in boards()}
     for name, text in made.items():
         (FOLDER / name).write_text(text, encoding="utf-8")

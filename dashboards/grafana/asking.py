@@ -1,6 +1,6 @@
-"""`python -m dashboards.grafana.asking`, which sends every query of the dashboards to Prometheus.
+"""`python -m dashboards.grafana.asking`: send every query of the dashboards to Prometheus.
 
-It shows, without Grafana, whether the dashboards have data.
+It shows without Grafana whether the dashboards have data.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ _TIMEOUT_S = 30.0
 
 
 class PrometheusError(click.ClickException):
-    """The error raised if Prometheus does not answer, or has no such data; its message is one
+    """The error for a Prometheus that does not answer, or has no such data; the message is one
     line.
     """
 
@@ -37,10 +37,10 @@ def known(name: str) -> Json:
 
 
 def series_of(prometheus: str, asked: Asked, from_s: float, to_s: float) -> list[Json]:
-    """Return the series that have at least one value in that time (Unix seconds) in Prometheus.
-    Raises PrometheusError, in one line, if Prometheus does not answer or refuses the query.
+    """Return Prometheus' series with a value in that time (Unix seconds). Raises PrometheusError if
+    Prometheus does not answer or refuses the query.
     """
-    # Prometheus gives no more points than this.
+    # Prometheus' maximum number of points.
     step_s = max(asked.step_s, (to_s - from_s) / 10_000)
     form = {"query": asked.expr, "start": from_s, "end": to_s, "step": step_s}
     request = urllib.request.Request(
@@ -73,8 +73,7 @@ def empty(
 ) -> tuple[list[Asked], int]:
     """Return the queries without data in that time, and the number of queries sent.
 
-    Without `names`, the function sends the queries of all dashboards. Raises the same errors as
-    `series_of`.
+    Without `names`, it sends the queries of all dashboards. Raises the same errors as `series_of`.
     """
     queries = [
         asked

@@ -1,6 +1,6 @@
 """The console's colours on a dark page, which is Grafana's default.
 
-Every line also has its name in a legend. Lines that must differ without colour are dashed.
+Every line also has its name in a legend, and lines that must differ without colour are dashed.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _PAGES = (
     *("#f2cc4a", "#ffab63", "#ff8763", "#e57fb5"),
 )
 PAGES: Mapping[str, str] = {
-    **dict(zip(NAMES, _PAGES, strict=False)),  # Grafana has a colour for any further page type
+    **dict(zip(NAMES, _PAGES, strict=False)),  # Grafana chooses the colours of further page types
     "ads": "#e39cf0",
     "other": SOFT,
 }

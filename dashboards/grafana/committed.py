@@ -11,12 +11,12 @@ FOLDER = Path(__file__).with_name("dashboards")
 Json = dict[str, Any]
 
 _SCRAPES_IN_A_RATE = 4
-"""The minimum number of scrapes that Grafana's $__rate_interval covers."""
+"""The minimum number of scrapes in Grafana's $__rate_interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query as Grafana sends it to Prometheus for `application`, at the largest zoom."""
+    """A query as Grafana sends it to Prometheus for `application`, at the highest zoom."""
 
     dashboard: str
     panel: str
@@ -51,9 +51,7 @@ def promql(name: str, dashboard: Json, application: str = "shop") -> Iterator[As
 
 
 def sql(dashboard: Json) -> Iterator[tuple[str, str]]:
-    """Yield every query to PostgreSQL from panels, variables and annotations, with the place where
-    it is used.
-    """
+    """Yield every query to PostgreSQL, from panels, variables and annotations, with its place."""
     for panel in panels(dashboard):
         for target in panel["targets"]:
             if "rawSql" in target:

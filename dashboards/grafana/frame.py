@@ -1,4 +1,4 @@
-"""The frame that all dashboards share: variables, annotations, links and the grid."""
+"""The frame of all dashboards: variables, annotations, links and the grid."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ ZOOM = "?from=${run_from}&to=${run_to}&var-run=${run}&var-application=shop"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A group of panels under a heading, in rows of 24 columns."""
+    """A group of panels with a heading, in rows of 24 columns."""
 
     title: str
     panels: Sequence[Panel]
@@ -59,14 +59,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A dashboard: `name` is the name of its file and, after `doorbuster-`, its uid."""
+    """A dashboard; `name` is its file's name and, after `doorbuster-`, its uid."""
 
     name: str
     title: str
     says: str
     parts: Sequence[Part]
     variables: Sequence[dashboard.QueryVariable] = ()
-    """The variables that this dashboard has instead of the variables for application and run.
+    """The variables of this dashboard in place of those for application and run.
 
     The variable for the console is always present.
     """
@@ -75,11 +75,11 @@ class Board:
 
     @property
     def uid(self) -> str:
-        """The id by which links find the dashboard."""
+        """The id for links to the dashboard."""
         return uid(self.name)
 
     def as_plain(self) -> Json:
-        """Return the JSON that Grafana reads."""
+        """Return the JSON for Grafana."""
         register()
         made = (
             dashboard.Dashboard(self.title)
@@ -163,8 +163,8 @@ def question(name: str, label: str, sql: str) -> dashboard.QueryVariable:
 
 
 def _sources() -> Sequence[dashboard.DatasourceVariable]:
-    """Return the variables that choose the data sources, for a Grafana with other data sources than
-    the appliance's.
+    """Return the variables for the data sources, for a Grafana with other sources than the
+    appliance's.
     """
     return [
         dashboard.DatasourceVariable(name)

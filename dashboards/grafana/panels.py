@@ -1,6 +1,6 @@
 """The kinds of panels: lines over time, single numbers, bars, tables and heat maps.
 
-Every panel has a unit, and its description explains its behaviour in a rush.
+Every panel has a unit, and a description of its behaviour in a rush.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,9 +26,7 @@ from dashboards.grafana.colours import ACCENT, BAD, GOOD, WARNING
 from dashboards.grafana.queries import Ask, Query
 
 Steps = Sequence[tuple[float | None, str]]
-"""The colour steps, as pairs of a value and the colour from that value on; the first value is
-None.
-"""
+"""The colour steps: (lowest value, colour); the first value is None."""
 
 NEUTRAL: Steps = ((None, ACCENT),)
 BAD_FROM_1: Steps = ((None, GOOD), (1, BAD))
@@ -40,7 +38,7 @@ Panel = Any
 _REF_IDS = "ABCDEFGHIJ"
 
 _HALF = 12
-"""The smallest width, in columns, at which a legend fits next to the lines."""
+"""The minimum width, in columns, for a legend next to the lines."""
 
 
 def lines(
@@ -58,8 +56,8 @@ def lines(
     dashed: Iterable[str] = (),
     limits: Steps | None = None,
 ) -> Panel:
-    """Return a panel with lines over time; `stacked` fills and stacks the lines, and `limits` adds
-    a line at each limit.
+    """Return a panel with lines over time; `stacked` fills and stacks them, and `limits` adds a
+    line at each limit.
     """
     is_wide = wide >= _HALF
     panel = (
@@ -232,8 +230,8 @@ def rows(
     wide: int = 24,
     tall: int = 9,
 ) -> Panel:
-    """Return a panel with a table; `units` has the units by column, and `links` maps columns to
-    titles and addresses.
+    """Return a panel with a table; `units` has the units of columns, and `links` their titles and
+    addresses.
     """
     panel = table.Panel().show_header(True).cell_height(shapes.TableCellHeight.SM)
     for name, unit in units.items():
@@ -250,7 +248,7 @@ def rows(
 
 
 def heat(title: str, says: str, unit: str, *queries: Query, wide: int = 12, tall: int = 9) -> Panel:
-    """Return a panel with a histogram over time, in which larger counts are brighter."""
+    """Return a panel with a histogram over time; larger counts are brighter."""
     panel = (
         heatmap.Panel()
         .calculate(False)
@@ -274,7 +272,6 @@ def _now(queries: Sequence[Query]) -> tuple[Query, ...]:
 
 
 def _newest() -> common.ReduceDataOptions:
-    """Return the reduction of a series to its last value."""
     return common.ReduceDataOptions().calcs(["lastNotNull"]).fields("").values(False)
 
 

@@ -12,29 +12,26 @@ from dashboards.grafana.sdk import POSTGRESQL, SqlQuery, SqlQueryBuilder
 
 PROMETHEUS = DataSourceRef(type_val="prometheus", uid="${prometheus}")
 RESULTS = DataSourceRef(type_val=POSTGRESQL, uid="${results}")
-"""The data sources, named by variables of the dashboard, so that any Grafana can import it."""
+"""The data sources, as variables of the dashboard, so that any Grafana can import it."""
 
 PROVISIONED = {"prometheus": "doorbuster-prometheus", "results": "doorbuster-results"}
-"""The uid of each data source in the appliance's Grafana, by the variable that chooses
-the source.
-"""
+"""The uid of each data source in the appliance's Grafana, by the variable for the source."""
 
 OF_APPLICATION = 'application="$application"'
-"""The selector for metrics of gateway and shop, which chooses the application."""
+"""The selector of an application's metrics of gateway and shop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A query in PromQL. `every_s` is the scrape interval of its job; a rate is taken over four
-    such intervals.
+    """A query in PromQL. `every_s` is its job's scrape interval; a rate is taken over four
+    intervals.
     """
 
     expr: str
     legend: str = ""
     every_s: int = 1
     now: bool = False
-    """True if the panel needs only the values at the end of the shown time.
-    """
+    """True if the panel needs only the values at the end of the time range."""
     buckets: bool = False
     """True if the panel is a heat map."""
 
@@ -62,7 +59,7 @@ class Select:
 
     sql: str
     over_time: bool = False
-    """True for lines over the column `time`, with one line for each value of the text column."""
+    """True for lines over the column `time`, one for each value of the text column."""
 
     source = RESULTS
 

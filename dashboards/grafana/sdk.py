@@ -1,8 +1,8 @@
-"""The Grafana Foundation SDK, used for the classic dashboard model.
+"""The Grafana Foundation SDK for the classic dashboard model.
 
 The module adds the PostgreSQL query that the SDK lacks. The SDK prefers the second form of
-dashboards and warns when it is imported; Grafana 12 does not provision that form from files by
-default.
+dashboards, which Grafana 12 does not provision from files by default, and warns when it is
+imported.
 """
 
 import json
@@ -20,13 +20,11 @@ POSTGRESQL = "grafana-postgresql-datasource"
 """The data source's type since Grafana 11."""
 
 _IN_A_MENU = ("placement", "inControlsMenu")
-"""The SDK's default for links and the switches of annotations, which keeps them visible on the
-dashboards.
-"""
+"""The SDK's default for links and switches of annotations, which keeps them visible."""
 
 
 class SqlQuery(cogvariants.Dataquery):
-    """A query of the PostgreSQL data source, written as SQL.
+    """A query of the PostgreSQL data source in SQL.
 
     The answer is a table or, with format `time_series`, a line for each value of the text column.
     """
@@ -37,7 +35,7 @@ class SqlQuery(cogvariants.Dataquery):
         self.raw_sql, self.ref_id, self.datasource, self.form = raw_sql, ref_id, datasource, form
 
     def to_json(self) -> dict[str, object]:
-        """Return the query as Grafana keeps it."""
+        """Return the query as Grafana stores it."""
         return {
             "datasource": self.datasource,
             "editorMode": "code",
@@ -49,8 +47,8 @@ class SqlQuery(cogvariants.Dataquery):
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """Return the query from the data that `to_json` returned. Raises ValueError for data that
-        this class would lose.
+        """Return the query in the data of `to_json`. Raises ValueError for data that this class
+        would lose.
         """
         source = DataSourceRef.from_json(data["datasource"])
         found = cls(data["rawSql"], data["refId"], source, data["format"])
@@ -60,7 +58,7 @@ class SqlQuery(cogvariants.Dataquery):
 
 
 class SqlQueryBuilder(cogbuilder.Builder[SqlQuery]):
-    """The builder of a PostgreSQL query, in the form that the SDK needs."""
+    """The builder of a PostgreSQL query for the SDK."""
 
     def __init__(self, query: SqlQuery) -> None:
         self._query = query
@@ -71,8 +69,8 @@ class SqlQueryBuilder(cogbuilder.Builder[SqlQuery]):
 
 
 def register() -> None:
-    """Register every panel and query that the dashboards use with the SDK; calling it again has no
-    effect.
+    """Register every panel and query of the dashboards with the SDK; repeated calls
+    have no effect.
     """
     register_default_plugins()
     cogruntime.register_dataquery_variant(
@@ -81,7 +79,7 @@ def register() -> None:
 
 
 def as_plain(model: object) -> Any:
-    """Return a model as plain JSON values, without values that Grafana must not receive."""
+    """Return a model as plain JSON values, without those that Grafana must not receive."""
     return _without(json.loads(JSONEncoder().encode(model)))
 
 

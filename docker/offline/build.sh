@@ -1,8 +1,5 @@
 #!/usr/bin/env bash
-# Stand-ins for the base images, for labs that reach no registry but a mirror of Debian: made from the
-# distribution's own packages, under the names and tags of docker/images.env, without digests. What they are not:
-# the versions are the distribution's. Each is labelled, so that a second call makes it anew and an image
-# that was really fetched is left alone.
+# Substitutes for the base images, for labs that reach a mirror of Debian but no registry. They are made from the distribution's packages, in its versions, with the names and tags of docker/images.env and without digests. Each has a label, so that a second call replaces it, but not an image from a registry.
 #
 #   SUITE=trixie MIRROR=http://deb.debian.org/debian    where the packages come from
 #   docker/offline/build.sh POSTGRES_IMAGE …              only these
@@ -24,9 +21,9 @@ main() {
   [ ${#wanted[@]} -gt 0 ] || wanted=("${IMAGES[@]}")
   for name in "${wanted[@]}"; do
     if is_the_real_one "${!name}"; then
-      say "${!name}: was fetched from its registry, left alone"
+      say "${!name}: was fetched from its registry and is kept"
     else
-      printf -v "$name" %s "${!name%%@*}" # an image that is imported has no digest of a registry
+      printf -v "$name" %s "${!name%%@*}" # an imported image has no registry's digest
       "make_$name"
     fi
   done
@@ -50,7 +47,7 @@ check_names() {
 }
 
 check_tools() {
-  [ "$(id -u)" = 0 ] || fail "a root file system can be made by root alone; fix: sudo make images-offline"
+  [ "$(id -u)" = 0 ] || fail "only root can create a root file system; fix: sudo make images-offline"
   command -v debootstrap >/dev/null || fail "debootstrap is missing; fix: apt-get install debootstrap"
   docker version >/dev/null 2>&1 || fail "the Docker engine does not answer; fix: systemctl start docker"
 }
@@ -74,7 +71,7 @@ make_PYTHON_IMAGE() {
 }
 
 make_POSTGRES_IMAGE() {
-  # The package would make a cluster at once; the container makes its own.
+  # The package would create a cluster, but the container creates one itself.
   before_packages() {
     mkdir -p "$root/etc/postgresql-common"
     echo 'create_main_cluster = false' >"$root/etc/postgresql-common/createcluster.conf"
@@ -86,7 +83,7 @@ make_POSTGRES_IMAGE() {
   bin=$(cd "$root" && echo usr/lib/postgresql/*/bin)
   install -m 755 "$here/postgres-entrypoint.sh" "$root/usr/local/bin/docker-entrypoint.sh"
   install -d -o 999 -g 999 -m 1777 "$root/var/lib/postgresql/data"
-  install -d -o 999 -g 999 -m 3777 "$root/run/postgresql" # a tmpfs over it takes its mode
+  install -d -o 999 -g 999 -m 3777 "$root/run/postgresql" # a tmpfs in its place gets its mode
   import "$POSTGRES_IMAGE" "ENV PATH=/$bin:/usr/local/bin:/usr/bin:/bin" \
     'ENV PGDATA=/var/lib/postgresql/data' 'ENTRYPOINT ["docker-entrypoint.sh"]' 'CMD ["postgres"]' \
     'VOLUME /var/lib/postgresql/data'
@@ -125,7 +122,7 @@ make_REDIS_EXPORTER_IMAGE() {
 }
 
 make_GRAFANA_IMAGE() {
-  say "$GRAFANA_IMAGE: left out, no package of the distribution offers Grafana; make up leaves it out too"
+  say "$GRAFANA_IMAGE: skipped, because the distribution has no package of Grafana; make up skips it, too"
 }
 
 exporter() { # package program image
@@ -134,7 +131,7 @@ exporter() { # package program image
   import "$3" "ENTRYPOINT [\"/bin/$2\"]" 'USER nobody'
 }
 
-# ---- how one is made ----------------------------------------------------------------------------
+# ---- how an image is made ----------------------------------------------------------------------------
 
 # A root file system in $root with these packages.
 root_with() {
@@ -151,7 +148,7 @@ root_with() {
   DEBIAN_FRONTEND=noninteractive LC_ALL=C chroot "$root" apt-get install --quiet=2 --yes \
     --no-install-recommends -o Dpkg::Options::=--force-confold \
     -o Dpkg::Options::=--force-unsafe-io "$@" >"$work/apt.log" 2>&1 ||
-    fail "the packages cannot be had: $(tail -3 "$work/apt.log")"
+    fail "the packages cannot be installed: $(tail -3 "$work/apt.log")"
 }
 
 make_base() {

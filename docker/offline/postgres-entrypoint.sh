@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Of the stand-in for the PostgreSQL image: the official one's variables, as far as the lab uses them.
+# The entry point of the substitute for the PostgreSQL image, with the official image's variables that the lab uses:
 # POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB, POSTGRES_INITDB_ARGS, POSTGRES_HOST_AUTH_METHOD, PGDATA.
 set -euo pipefail
 

@@ -1,6 +1,7 @@
-"""Accounts: the processors that each application requested, got and used in each interval.
+"""Accounts: the processors that each application requested, got and used in each interval
+(edragon.txt, section 3.1.1).
 
-Source: edragon.txt, section 3.1.1 (complete accounting).
+In the paper, this is called complete accounting.
 """
 
 import json
@@ -16,26 +17,25 @@ log = logging.getLogger(__name__)
 
 
 class CpuMeter:
-    """A meter of the CPU time that a process tree uses after the meter has been created.
+    """A meter of the CPU time that a process tree uses from now on.
 
-    The CPU time of a child that has ended is counted with the parent that waited for it. If a
-    parent does not wait for a child that has ended, or if the whole tree ends, the CPU time since
-    the latest measurement is lost.
+    The CPU time of an ended child counts for the parent that waited for it; if none does, the time
+    since the latest measurement is lost.
     """
 
     def __init__(self, members: Mapping[int, Process]) -> None:
         self._before = dict(members)
 
     def used_s(self, members: Mapping[int, Process]) -> float:
-        """Return the CPU time, in seconds, that all processes have used since the last call,
-        including processes that have ended.
+        """Return the CPU seconds that all processes, ended ones included, have used since the last
+        call.
         """
         before, self._before = self._before, dict(members)
         ended = {
             pid: process for pid, process in before.items() if not process.is_same(members.get(pid))
         }
-        # The counted CPU of an ended child occurs again in the numbers of its parent, or of the
-        # next ancestor that still exists.
+        # The counted CPU time of an ended child occurs again in the numbers of its parent or next
+        # living ancestor.
         known: Counter[int] = Counter()
         for process in ended.values():
             heir, seen = process.parent, {process.pid}
@@ -55,10 +55,9 @@ class CpuMeter:
 
 
 class AccountFile:
-    """A file of JSON lines, with one line per interval. Each line is appended with a single write.
-    If the writing process dies, the lines that it has written are complete. A crash of the machine
-    or a full disk may leave an incomplete line. The next write first ends such a line, so that no
-    other line is damaged. `read` skips incomplete lines.
+    """A file of JSON lines, one per interval, each appended with a single write, so that lines stay
+    complete if the writing process dies. After a crash of the machine or a full disk, a line may be
+    incomplete; `read` skips it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -72,9 +71,7 @@ class AccountFile:
             self._is_torn = os.pread(self._descriptor, 1, length - 1) != b"\n"
 
     def add(self, entry: Mapping[str, object]) -> None:
-        """Append one line. If writing fails, the error is logged only once; the next call tries
-        again.
-        """
+        """Append a line. The first failure is logged; the next call tries again."""
         line = json.dumps(entry, allow_nan=False).encode() + b"\n"
         if self._is_torn:
             line = b"\n" + line
@@ -93,9 +90,7 @@ class AccountFile:
 
 
 def read(path: Path) -> Iterator[dict[str, object]]:
-    """Iterate over the entries of a file of accounts; incomplete lines are skipped. Raises
-    OSError.
-    """
+    """Iterate over the entries of a file of accounts, without incomplete lines. Raises OSError."""
     with path.open("rb") as file:
         for line in file:
             try:

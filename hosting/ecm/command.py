@@ -41,7 +41,7 @@ socket_option = click.option(
 
 @click.command()
 @socket_option
-@click.option("--cpus", required=True, help="the platform's processors, e.g. 0-1 or 0,2-3")
+@click.option("--cpus", required=True, help="processors of the platform, e.g. 0-1 or 0,2-3")
 @click.option(
     "--interval-s",
     default=0.2,
@@ -54,8 +54,8 @@ socket_option = click.option(
     default="both",
     show_default=True,
     type=click.Choice(get_args(Sharing)),
-    help="applications that may share a processor: any two (both), only an application of "
-    "lower priority with one of higher priority (to-high), or no applications (none)",
+    help="which applications may share a processor: any two (both), only one of lower priority "
+    "with one of higher priority (to-high), or none (none)",
 )
 @click.option(
     "--accounts", type=click.Path(path_type=Path), help="file to which the accounts are appended"
@@ -115,7 +115,7 @@ def ecm(
 
 
 def _serve_metrics(manager: CpuManager, port: int) -> None:
-    """Serve metrics from a separate thread; if the port is in use, log this and continue."""
+    """Serve metrics in a separate thread; if the port is in use, log this and continue."""
     try:
         start_http_server(port, "127.0.0.1", CpuManagerMetrics(manager.status).registry)
     except OSError as error:
@@ -137,7 +137,7 @@ def ecm_status(path: Path) -> None:
         console.width = 120
     console.print(_table(status))
     own = status["manager_cpu_s"] / max(status["last_interval_s"], 1e-9)
-    console.print(f"The manager itself uses {own:.1%} of one CPU.")
+    console.print(f"The manager uses {own:.1%} of one CPU.")
 
 
 def ask_status(path: Path, patience_s: float = _PATIENCE_S) -> Mapping[str, Any]:
@@ -149,7 +149,7 @@ def ask_status(path: Path, patience_s: float = _PATIENCE_S) -> Mapping[str, Any]
         with connection.makefile("rb") as lines:
             answer = from_manager(lines.readline())
     if not isinstance(answer, Status):
-        raise ProtocolError("no status came", "", "")
+        raise ProtocolError("no status arrived", "", "")
     return answer.status
 
 

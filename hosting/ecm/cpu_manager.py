@@ -1,6 +1,5 @@
-"""The eDragon CPU manager (ECM), which divides the platform's processors among the applications.
-
-Source: edragon.txt, section 3.1.
+"""The eDragon CPU manager (ECM), which divides the platform's processors among the applications
+(edragon.txt, section 3.1).
 """
 
 import logging
@@ -25,10 +24,10 @@ NOTHING: tuple[Share, frozenset[int]] = (Share(0), frozenset())
 
 @dataclass(eq=False, slots=True)
 class Application:
-    """An application, from its registration until the last of its processes has ended.
+    """An application, from its registration until its last process has ended.
 
-    `requested` is the number of processors in its latest request. `considered` is the number in the
-    request on which `share` is based.
+    `requested` is the number of processors in its latest request, and `considered` the number on
+    which `share` is based.
     """
 
     name: str
@@ -48,11 +47,10 @@ class Application:
 class CpuManager:
     """The manager of the processors `cpus`; the caller must call `turn` every `interval_s`.
 
-    An application that has left or has not requested processors gets no processor. An application
-    without a processor is parked on the last CPU of the platform. `is_successor` means that an
-    earlier manager of this platform has died, as does a registration that reports an earlier
-    assignment. In this case, the new manager does not change assignments until `settle_s` after its
-    start, so that all earlier applications can register first.
+    An application that has left or has not requested processors gets none, and is parked on the
+    platform's last CPU. `is_successor` means that an earlier manager has died; so does a
+    registration with an earlier assignment. The new manager then changes nothing until `settle_s`
+    after its start, so that all earlier applications can register first.
     """
 
     def __init__(
@@ -87,7 +85,7 @@ class CpuManager:
         """Register an application for the process `peer`; raises ProtocolError."""
         if any(one.name == message.application and not one.has_left for one in self.applications):
             raise ProtocolError(
-                f"{message.application!r} is registered already", "application", "another name"
+                f"{message.application!r} is already registered", "application", "another name"
             )
         listing = Listing.now()
         root = listing.get(message.process)
@@ -95,7 +93,7 @@ class CpuManager:
         assert root is not None
         had = frozenset(message.processors or ()) & frozenset(self.cpus)
         self._is_successor |= message.processors is not None
-        # An application that comes back to its own processes, or to the rest of them.
+        # An application that registers its remaining processes again.
         returning = [
             one for one in self.applications if one.has_left and _overlap(one.tree, root, listing)
         ]
@@ -118,9 +116,7 @@ class CpuManager:
         return application
 
     def leave(self, application: Application) -> None:
-        """Handle the loss of an application's connection: it has ended or no longer needs
-        processors.
-        """
+        """Handle the end of an application's connection: it has ended or needs no processors."""
         application.has_left = True
         application.requested = 0
         log.info("%s left", application.name)
@@ -139,7 +135,7 @@ class CpuManager:
             and peer not in listing.ancestors(pid)
         ):
             raise ProtocolError(
-                f"{pid} is not related to process {peer}, which registers it",
+                f"{pid} is not related to the registering process {peer}",
                 "process",
                 "the registering process, one of its ancestors, or one of its descendants",
             )
@@ -148,7 +144,7 @@ class CpuManager:
             raise ProtocolError(
                 f"the process tree of {pid} contains the CPU manager itself",
                 "process",
-                "an application's own",
+                "a process tree of the application only",
             )
         for one in self.applications:
             if one.has_left:
@@ -166,21 +162,18 @@ class CpuManager:
         application.requested = processors
 
     def assigned(self, application: Application) -> Assigned:
-        """Return `cpus_assigned`: A_i, the processors assigned by the latest decision."""
+        """Return `cpus_assigned`: A_i of the latest decision."""
         return Assigned(application.share.processors, tuple(sorted(application.processors)))
 
     # ---- once per interval -----------------------------------------------------------------------
 
     @property
     def is_settling(self) -> bool:
-        """Whether the manager still waits for the applications of an earlier manager to
-        register.
-        """
+        """Whether the manager still waits for the applications of an earlier manager."""
         return self._is_successor and self._clock() < self._settled_s
 
     def turn(self) -> bool:
-        """Write the accounts of the interval that ends, and carry out the decision for the next
-        interval.
+        """Write the accounts of the ended interval, and carry out the decision for the next one.
 
         Returns False if there is no decision yet.
         """
@@ -195,8 +188,8 @@ class CpuManager:
         self.applications = [one for one in self.applications if one.tree.is_alive]
         if self.is_settling:
             return False
-        # By name: the decision of a successor of this manager must not depend on the order of
-        # arrival.
+        # Sorted by name, so that the decision of a succeeding manager does not depend on the order
+        # of arrival.
         present = sorted(
             (one for one in self.applications if not one.has_left), key=lambda one: one.name
         )
@@ -217,7 +210,9 @@ class CpuManager:
             one.share, one.processors = decided.get(one, NOTHING)
             one.considered = one.requested
             one.is_new = False
-            one.tree.confine(one.processors or self._parking)  # also threads that began meanwhile
+            one.tree.confine(
+                one.processors or self._parking
+            )  # also threads that have started in the meantime
 
     def _account(self) -> None:
         now_s = self._clock()

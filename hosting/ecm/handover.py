@@ -1,6 +1,7 @@
-"""The order of the steps in which processors move between applications without overlap.
+"""The steps in which processors move between applications without overlap (edragon.txt, section
+3.1.2).
 
-Source: edragon.txt, section 3.1.2 (assignments overlap only in a shared processor).
+Assignments may overlap only in a shared processor.
 """
 
 from collections.abc import Hashable, Mapping
@@ -12,11 +13,13 @@ Application = TypeVar("Application", bound=Hashable)
 def steps(
     before: Mapping[Application, frozenset[int]], after: Mapping[Application, frozenset[int]]
 ) -> list[tuple[Application, frozenset[int]]]:
-    """Return the steps that lead from `before` to `after`, in order.
+    """Return the steps from `before` to `after`, in order: first those that take processors away.
 
-    The first steps take processors away, and later steps give them to other applications.
+    Each step sets the processors of one application; an application without processors is parked.
 
-    Each step sets the processors of one application. An application without processors is parked.
+    Two applications never have a processor in common that they do not share in `before` or `after`.
+    An application may be without processors for a moment. An application that `before` does not
+    name has no processors yet; `after` names all applications.
 
     Two applications never have a processor in common that they do not share in `before` or `after`.
     An application may have to give up all its processors before it gets others; it then has no
@@ -47,6 +50,6 @@ def steps(
         if free:
             change(free[0], after[free[0]])
             waiting.remove(free[0])
-        else:  # all wait for others: one releases all its processors
+        else:  # each waits for another, so one application releases all its processors
             change(next(name for name in waiting if now[name]), frozenset())
     return done

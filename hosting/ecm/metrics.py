@@ -28,7 +28,7 @@ _Values = Mapping[tuple[str, ...], float]
 
 
 class CpuManagerMetrics(Collector):
-    """A collector of the manager's metrics with a separate registry: `registry`."""
+    """A collector of the manager's metrics, with a separate registry."""
 
     def __init__(self, status: Callable[[], Mapping[str, Any]]) -> None:
         """Keep `status`, the function that returns the state (`CpuManager.status`)."""
@@ -41,11 +41,11 @@ class CpuManagerMetrics(Collector):
         """Iterate over the metrics; the registry calls this method."""
         values: _Values
         status = self._status()
-        # An application that has left may come back by the same name.
+        # An application that has left may return with the same name.
         present = [one for one in status["applications"] if not one["has_left"]]
         yield _family(
             "info",
-            "1 for the rule in force, which defines the applications that may share a processor",
+            "1 for the rule in force about which applications may share a processor",
             {(status["sharing"],): 1},
             "sharing",
         )

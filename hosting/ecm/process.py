@@ -17,7 +17,7 @@ from runtime.settings import Settings
 
 START_PATIENCE_S = 240.0
 END_PATIENCE_S = 60.0
-LEFT_OVER_PATIENCE_S = 10.0  # within this time a killed platform is gone
+LEFT_OVER_PATIENCE_S = 10.0  # a killed platform has ended within this time
 
 
 class ManagerProcess:
@@ -36,8 +36,8 @@ class ManagerProcess:
     ) -> None:
         """Create the object without starting the process.
 
-        `folder` is the folder of its log, and of its socket if the path is short enough. `accounts`
-        is the file for the accounts; each platform needs a new file.
+        `folder` is for its log, and for its socket if the path is short enough. `accounts` is the
+        file for the accounts, a new one for each platform.
         """
         self._wanted_socket = folder / "ecm.sock"
         self._lab = lab
@@ -101,7 +101,7 @@ class ManagerProcess:
     def _wait_until_free(self) -> None:
         """Raise HostingError if another platform's manager uses the socket.
 
-        Without this check, the platform could mistake the other manager for its own and end it.
+        Otherwise, the platform might end the other manager.
         """
         if wait_while(self._accepts, LEFT_OVER_PATIENCE_S):
             raise HostingError(

@@ -33,17 +33,17 @@ log = logging.getLogger(__name__)
 _LONGEST_PATH_BYTES = 107
 _MOST_CONNECTIONS = 1000
 _READ_BYTES = 4096
-"""The maximum number of bytes that are read at once from one connection, so that a long message
-does not delay the next assignment.
+"""The maximum number of bytes read at once from a connection, so that a long message does not delay
+the next assignment.
 """
 
 
 class SocketError(RuntimeError):
-    """The error raised when the socket cannot be used; its message is the reason."""
+    """The error for an unusable socket; the message is the reason."""
 
 
 class EcmServer:
-    """A server of one CPU manager on one socket; `serve` runs until `stop` is called."""
+    """A server of one CPU manager on a socket; `serve` runs until `stop` is called."""
 
     def __init__(self, manager: CpuManager, listener: socket.socket) -> None:
         self.manager = manager
@@ -56,7 +56,7 @@ class EcmServer:
         self._stop.set()
 
     async def serve(self) -> None:
-        """Assign processors in every interval until `stop` is called. Then restore the original
+        """Assign processors in every interval until `stop` is called; then restore the original
         CPUs of all processes.
         """
         loop = asyncio.get_running_loop()
@@ -64,7 +64,7 @@ class EcmServer:
         due_s = loop.time()
         try:
             while not self._stop.is_set():
-                # Turns that a busy machine missed are left out.
+                # A busy machine skips missed intervals.
                 interval_s = self.manager.interval_s
                 due_s = max(due_s + interval_s, loop.time() + interval_s / 2)
                 with contextlib.suppress(TimeoutError):
@@ -81,7 +81,7 @@ class EcmServer:
     def _turn(self) -> None:
         try:
             is_decided = self.manager.turn()
-        except Exception:  # after any fault the next interval is a new chance
+        except Exception:  # after any fault, the next interval tries again
             log.exception("this decision failed; all applications keep their processors")
             return
         for connection in list(self._connections):
@@ -102,8 +102,8 @@ class EcmServer:
 
 class Connection(asyncio.BufferedProtocol):
     """A connection from an application, or from a tool that only requests the status. If a client
-    does not read, the server does not wait for it and stores no messages for it. When the client
-    reads again, it gets only the latest assignment.
+    does not read, the server keeps no messages for it; when the client reads again, it gets only
+    the latest assignment.
     """
 
     def __init__(self, server: EcmServer) -> None:
@@ -172,11 +172,11 @@ class Connection(asyncio.BufferedProtocol):
             case CpusRequest(processors):
                 self._manager.request(self._application, processors)
             case CpusAssigned():
-                if not self._application.is_new:  # otherwise the first decision will be the answer
+                if not self._application.is_new:  # otherwise, the first decision will be the answer
                     self._send(self._assignment())
 
     def tell(self, is_decided: bool) -> None:
-        """Send the result of the manager's decision to the applications."""
+        """Send the manager's decision to the application."""
         application = self._application
         if application is None:
             return
@@ -225,8 +225,8 @@ class Connection(asyncio.BufferedProtocol):
 
 
 class EcmSocket:
-    """The listening socket, and a lock that shows whether the owner of the socket file is alive.
-    The kernel releases the lock when the owner dies.
+    """The listening socket, with a lock that shows whether the socket file's owner is alive,
+    because the kernel releases it when the owner dies.
     """
 
     def __init__(self, path: Path) -> None:
@@ -235,7 +235,7 @@ class EcmSocket:
         length = len(os.fsencode(path))
         if length > _LONGEST_PATH_BYTES:
             raise SocketError(
-                f"{path}: {length} bytes; a socket's path has at most {_LONGEST_PATH_BYTES}"
+                f"{path}: {length} bytes; a socket's path may have at most {_LONGEST_PATH_BYTES}"
             )
         try:
             with contextlib.ExitStack() as held:
@@ -249,13 +249,13 @@ class EcmSocket:
             raise SocketError(f"cannot listen on {path}: {error.strerror or error}") from None
 
     def _remove_left_over(self) -> bool:
-        """Remove the socket of a dead manager, and return whether there was such a socket."""
+        """Remove the socket of a dead manager; return whether there was one."""
         try:
             mode = os.lstat(self.path).st_mode
         except FileNotFoundError:
             return False
         if not stat.S_ISSOCK(mode):
-            raise SocketError(f"{self.path} is there and is not a socket")
+            raise SocketError(f"{self.path} exists and is not a socket")
         self.path.unlink()
         return True
 
@@ -274,7 +274,7 @@ class EcmSocket:
         return listener
 
     def close(self) -> None:
-        """Remove the socket; the lock's file stays."""
+        """Remove the socket; the lock file stays."""
         self.listener.close()
         with contextlib.suppress(OSError):
             self.path.unlink()
@@ -289,8 +289,8 @@ def serve(manager: CpuManager, ecm_socket: EcmSocket, stop_on: Sequence[signal.S
         for number in stop_on:
             asyncio.get_running_loop().add_signal_handler(number, server.stop)
         await server.serve()
-        # From here on the process only ends. The loop no longer handles signals; a second one must
-        # not end the process before the socket is removed.
+        # From here on, the process ends. The loop no longer handles signals, but a second signal
+        # must not end the process before the socket is removed.
         signal.pthread_sigmask(signal.SIG_BLOCK, stop_on)
 
     asyncio.run(run())

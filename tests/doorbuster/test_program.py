@@ -50,7 +50,7 @@ def test_a_former_name_leads_to_the_present_one(older: str) -> None:
     """The error names a command that exists."""
     done = CliRunner().invoke(main, [older, "x"])
     assert done.exit_code == 2
-    assert done.stderr == f"Error: {older} has another name now: doorbuster {OLDER[older]}\n"
+    assert done.stderr == f"Error: {older} is now called: doorbuster {OLDER[older]}\n"
     assert OLDER[older] in dict(entries())
 
 

@@ -27,8 +27,7 @@ COSTS = {"cto_s": 0.1, "ctn_s": 0.3}
         ({"port": 65535}, "port: 65535; allowed: 1 to 65534"),
         (
             {"key": "rsa-1024"},
-            "key rsa-1024: too short: at OpenSSL's security level 2, which "
-            "gateway and customers use",
+            "key rsa-1024: too short: OpenSSL's security level 2, which gateway and customers use",
         ),
         ({"key": "rsa-7681"}, "key rsa-7681: unknown kind of key; allowed: ec-p256, or rsa-N"),
         ({"shop_threads": 0}, "shop_threads: 0; allowed: 1 to 100"),

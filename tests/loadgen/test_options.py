@@ -246,7 +246,7 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
             {"load_schedule": "50:1,-1:2"},
             "--load-schedule: schedule.1.duration_s: -1.0: give a number above 0",
         ),
-        ({"load_schedule": "50:1", "rho": "2"}, "--rho: --load-schedule sets the loads; leave"),
+        ({"load_schedule": "50:1", "rho": "2"}, "--rho: --load-schedule sets the loads; omit"),
         (
             {"load_schedule": "50:1", "sessions": "9"},
             "--sessions: give either --load-schedule or --sessions; each ends the arrivals",
@@ -260,10 +260,10 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
             "--sessions: give either --arrivals-until-s or --sessions; each ends the arrivals",
         ),
         ({"arrivals_until_s": "0"}, "--arrivals-until-s: 0 is out of range"),
-        ({"arrivals_until_s": "1e-9"}, "--arrivals-until-s: no session arrives in so short a time"),
+        ({"arrivals_until_s": "1e-9"}, "--arrivals-until-s: no session arrives in this time"),
         (
             {"arrivals_until_s": "1e12"},
-            "--arrivals-until-s: about 1.99e+12 sessions; at most 10000000 are planned",
+            "--arrivals-until-s: would plan about 1.99e+12 sessions; at most 10000000 are planned",
         ),
         (
             {"arrivals_until_s": "9", "closed_loop_customers": "3"},
@@ -330,7 +330,7 @@ def test_clients_that_cannot_be_meant(given: dict[str, str], line: str) -> None:
     [
         ({"sessions_schedule": "3.5"}, "--sessions-schedule: '3.5' is not a step; give sec"),
         ({"sessions_schedule": "0:1,5:0,"}, "--sessions-schedule: '' is not a step; give"),
-        ({"sessions_schedule": "5:1,9:0"}, "--sessions-schedule: the first step begins"),
+        ({"sessions_schedule": "5:1,9:0"}, "--sessions-schedule: the first step must begin"),
         ({"sessions_schedule": "0:1,0:0"}, "--arrivals-until-s: 0 is not after 0 s"),
         ({"sessions_schedule": "0:1,9:2,8:1,20:0"}, "--sessions-schedule: 8 is not after 9 s"),
         ({"sessions_schedule": "0:-1,9:0"}, "--sessions-schedule: -1.0: give 0 or more"),
@@ -348,7 +348,7 @@ def test_clients_that_cannot_be_meant(given: dict[str, str], line: str) -> None:
         ),
         (
             {"sessions_schedule": "0:1e9,1:0"},
-            "--sessions-schedule: about 1e+09 sessions; at most 10000000 are planned",
+            "--sessions-schedule: would plan about 1e+09 sessions; at most 10000000 are planned",
         ),
         ({"stop_s": "1199"}, "--stop-s: 1199 is before the end of arrivals; give 1200 or more"),
         ({"stop_s": "soon"}, "--stop-s: 'soon' is not a number"),

@@ -109,7 +109,7 @@ def test_an_invalid_plan_is_refused_by_field(plain: Any, field: str, words: str)
     ("content", "more", "line"),
     [
         (None, {}, "--plan: {file}: No such file or directory"),
-        ("{", {}, "--plan: {file} is no JSON: "),
+        ("{", {}, "--plan: {file} is not JSON: "),
         ('{"seed": -1}', {}, "--plan: load: Field required"),
         ("{}", {"rho": "2"}, "--rho: --plan sets all values; omit this option or --plan"),
         (

@@ -76,7 +76,7 @@ def test_a_certificate_that_ends_is_named_with_its_mend(
     said = " ".join(printed.split())
     assert code == 0, printed
     assert f"! Certificate {made.server}, your own certificate: {words}" in said
-    assert "fix: put a new certificate and its key there" in said
+    assert "fix: replace the certificate and its key" in said
 
 
 def test_the_doctor_says_whether_other_people_reach_the_inner_host(appliance: Appliance) -> None:
@@ -88,7 +88,7 @@ def test_the_doctor_says_whether_other_people_reach_the_inner_host(appliance: Ap
     assert code == 0
     if people := accounts.others():
         assert (
-            "! Inner host         admin API and controller on 127.0.0.1 obey other people"
+            "! Inner host         admin API and controller on 127.0.0.1 accept calls of other people"
             in printed
         )
         assert people[0] in printed

@@ -607,7 +607,7 @@ def test_a_policy_that_serves_nobody_is_found_out(like):
         def workers_free(self, time_s: float, free: int) -> Verdicts:
             return NOTHING
 
-    with pytest.raises(BrokenPolicyError, match="diary: 2 requests wait for ever"):
+    with pytest.raises(BrokenPolicyError, match="diary: 2 requests would wait for ever"):
         run(Idle(), ArrivingAt(0.0, 0.1, **PATIENT))
 
 

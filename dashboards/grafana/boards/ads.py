@@ -1,4 +1,4 @@
-"""Ad server: the times of selections, the filled slots, and the deliveries not yet reported."""
+"""Ad server: the times of selections, the filled slots, and the unreported deliveries."""
 
 from dashboards.grafana.colours import ACCENT, BAD, GOOD, WARNING
 from dashboards.grafana.frame import Board, Part
@@ -23,7 +23,7 @@ def board() -> Board:
             Part("Now", _now()),
             Part("Selections", _selections()),
             Part("Deliveries", _deliveries()),
-            Part("Requests that bypass the queues of the gateway", _bypass()),
+            Part("Requests that bypass the gateway's queues", _bypass()),
         ],
     )
 
@@ -32,24 +32,22 @@ def _now() -> list[object]:
     return [
         number(
             "Banners",
-            "Banners in the inventory that are under contract. With more banners, a selection "
-            "takes longer.",
+            "Contracted banners in the inventory. With more banners, a selection takes longer.",
             "short",
             Ask(f"{ADS}_banners", "", 5),
             wide=6,
         ),
         number(
             "Threads",
-            "The number of requests that can be answered at the same time, by all processes "
-            "together.",
+            "The number of requests that all processes together can answer at the same time.",
             "short",
             Ask(f"sum({ADS}_threads)", "", 5),
             wide=6,
         ),
         number(
             "Not yet reported",
-            "Impressions that were delivered and are not yet in the database. The number falls "
-            "to 0 with every report; if it only grows, the database is not available.",
+            "Delivered impressions that are not yet in the database. The number falls to 0 with "
+            "every report; if it only grows, the database is unavailable.",
             "short",
             Ask(f"sum({ADS}_unreported_impressions)", "", 5),
             wide=6,
@@ -57,7 +55,7 @@ def _now() -> list[object]:
         ),
         number(
             "Reports that failed",
-            "Exchanges with the database that have failed since the ad server started.",
+            "Failed exchanges with the database since the ad server started.",
             "short",
             Ask(f'sum({ADS}_reports_total{{outcome="failed"}}) or vector(0)', "", 5),
             wide=6,
@@ -71,8 +69,8 @@ def _selections() -> list[object]:
     return [
         lines(
             "Selections",
-            "Each page with banners causes one selection, so in a rush, the rate of selections "
-            "equals the rate at which the shop serves pages.",
+            "Each page with banners causes one selection, so in a rush, selections per second "
+            "equal the pages per second of the shop.",
             "reqps",
             Ask(rate(f"{seconds}_count", by="priority"), OF_PRIORITY, 5),
             stacked=True,
@@ -80,8 +78,8 @@ def _selections() -> list[object]:
         ),
         lines(
             "Time to choose",
-            "Times are real seconds. A page waits for its banners, so this time should stay at a "
-            "few milliseconds, even in a rush.",
+            "Real seconds. A page waits for its banners, so this time should stay at a few "
+            "milliseconds, even in a rush.",
             "s",
             Ask(quantile(0.5, seconds, by="priority"), f"half, {OF_PRIORITY}", 5),
             Ask(quantile(0.99, seconds, by="priority"), f"99 in 100, {OF_PRIORITY}", 5),
@@ -98,8 +96,7 @@ def _deliveries() -> list[object]:
     return [
         lines(
             "Slots filled",
-            "Banners that were placed, divided by the slots that pages requested. It is 100 % "
-            "unless contracts run out.",
+            "Placed banners, divided by requested slots. It is 100 % unless contracts run out.",
             "percentunit",
             Ask(f"{placed} / {slots}", OF_PRIORITY, 5),
             wide=8,
@@ -108,7 +105,7 @@ def _deliveries() -> list[object]:
         ),
         lines(
             "Impressions",
-            "Banners placed per second: the slots of a page times the pages served per second.",
+            "Placed banners per second: slots per page × pages served per second.",
             "cps",
             Ask(placed, OF_PRIORITY, 5),
             wide=8,
@@ -140,8 +137,8 @@ def _bypass() -> list[object]:
         ),
         lines(
             "CPU of the ad server",
-            "CPU of all processes of the ad server, as a share of one processor. It is not the "
-            "shop's processor.",
+            "CPU of all processes of the ad server, as a share of one processor, which is not "
+            "the shop's.",
             "percentunit",
             Ask(rate(f"{ADS}_cpu_seconds_total"), "CPU", 5),
         ),

@@ -15,8 +15,8 @@ def board() -> Board:
         "cpu-manager",
         "CPU manager",
         "eDragon's CPU manager (ECM): in every interval, each application requests processors, "
-        "and the manager divides the available processors among them. The dashboard is empty "
-        "until a hosting platform runs (`doorbuster platform`, `make reproduce-edragon`).",
+        "and the manager divides the available processors among the applications. The dashboard "
+        "is empty until a hosting platform runs (`doorbuster platform`, `make reproduce-edragon`).",
         [
             Part("Processors", _processors()),
             Part("Applications", _applications()),
@@ -31,7 +31,7 @@ def _processors() -> list[object]:
         lines(
             "Requested (R)",
             "Processors that each application requests. In a rush, an application requests all "
-            "processors; the request of the other application remains small.",
+            "processors; the other application's request remains small.",
             "none",
             Ask(f"{ECM}_requested_processors", "{{application}}", 2),
             steps=True,
@@ -48,16 +48,14 @@ def _processors() -> list[object]:
         ),
         lines(
             "Used",
-            "CPU use of each application's processes, in processors. It is never above the "
-            "assigned number. If it is much lower, the application has requested too many "
-            "processors.",
+            "CPU use of each application, in processors. It is never above the assigned number. "
+            "If it is much lower, the application has requested too many processors.",
             "none",
             Ask(rate(used, by="application"), "{{application}}", 2),
         ),
         lines(
             "Assignment of each processor",
-            "1 while one application has the processor to itself, and a half while two "
-            "applications share it.",
+            "1: one application has the processor to itself; ½: two applications share it.",
             "none",
             Ask(
                 f"sum by (application, processor) ({ECM}_processor_info)",
@@ -74,7 +72,7 @@ def _applications() -> list[object]:
     tls = "doorbuster_gateway_tls_connections_total"
     return [
         lines(
-            "9 in 10 answered within",
+            "Time within which 9 of 10 requests are answered",
             "Response times in paper seconds, by application. A rush of one application must not "
             "slow down the other.",
             "s",
@@ -83,8 +81,7 @@ def _applications() -> list[object]:
         ),
         lines(
             "Answered",
-            "Requests per second, by application. Each application serves at most the requests "
-            "that its processors can carry out.",
+            "Requests per second, by application. The assigned processors limit this rate.",
             "reqps",
             Ask(rate(f"{RESPONSE}_count", ANSWERED, by="application"), "{{application}}"),
             wide=8,
@@ -92,7 +89,7 @@ def _applications() -> list[object]:
         ),
         lines(
             "New connections refused",
-            "New connections that EAC refused, because the application's processors could not "
+            "New connections that EAC refused because the application's processors could not "
             "serve them.",
             "cps",
             Ask(
@@ -108,8 +105,7 @@ def _itself() -> list[object]:
     return [
         number(
             "Sharing",
-            "The rule for sharing a processor between two applications, each of which then gets "
-            "half of it.",
+            "The rule about which applications may share a processor; each then gets half of it.",
             "none",
             Ask(f"{ECM}_info", "{{sharing}}", 2),
             words=True,
@@ -119,8 +115,8 @@ def _itself() -> list[object]:
         ),
         lines(
             "Interval",
-            "The time between two decisions, as it is set and as it is measured. If the two lines "
-            "are far apart, the machine is too busy for the manager.",
+            "The configured and the measured time between two decisions. If the two lines are "
+            "far apart, the machine is too busy for the manager.",
             "s",
             Ask(f"{ECM}_interval_seconds", "as set", 2),
             Ask(f"{ECM}_last_interval_seconds", "as measured", 2),
@@ -129,8 +125,7 @@ def _itself() -> list[object]:
         ),
         lines(
             "CPU of the manager",
-            "CPU of the manager, as a share of one processor. It is close to 0, regardless of "
-            "what the applications do.",
+            "CPU of the manager, as a share of one processor. It is always close to 0.",
             "percentunit",
             Ask(rate(f"{ECM}_cpu_seconds_total"), "CPU", 2),
             wide=6,
@@ -138,7 +133,7 @@ def _itself() -> list[object]:
         ),
         lines(
             "Decisions and priorities",
-            "Decisions per second, and the priorities that are set.",
+            "Decisions per second, and the configured priorities.",
             "none",
             Ask(rate(f"{ECM}_turns_total"), "decisions/s", 2),
             Ask(f"{ECM}_priority", "P of {{application}}", 2),

@@ -15,8 +15,8 @@ def board() -> Board:
     return Board(
         "gateway",
         "Gateway and policies",
-        "The work of the queueing policy: which requests wait, which are served next, and which "
-        "are turned away. Response times are in paper seconds.",
+        "The work of the queueing policy: which requests wait, are served next, or are turned "
+        "away. Response times are in paper seconds.",
         [
             Part("Policy", _policy()),
             Part("Queues", _queues()),
@@ -38,7 +38,7 @@ def _policy() -> list[object]:
             wide=6,
         ),
         number(
-            "Admission, of sessions",
+            "Admission of sessions",
             "The policy that decides which sessions may begin; without such a policy, all "
             "sessions may.",
             "none",
@@ -46,7 +46,7 @@ def _policy() -> list[object]:
             words=True,
         ),
         number(
-            "Admission, of connections",
+            "Admission of connections",
             "The policy that accepts TLS connections: all of them, or as many new connections as "
             "EAC allows.",
             "none",
@@ -71,7 +71,7 @@ def _policy() -> list[object]:
         ),
         number(
             "Changes of order",
-            "Switches of the order since the policy came into force. A few are normal when "
+            "Changes of the order since the policy came into force. A few are normal when "
             "overload begins and ends; hundreds mean that the policy's thresholds are too close "
             "together.",
             "short",
@@ -81,10 +81,9 @@ def _policy() -> list[object]:
         ),
         lines(
             "Shadows agree",
-            "Shadows receive the same events as the acting policy, but do not act. The line is the "
-            "share of requests with the same decision. A shadow with the same policy as the "
-            "acting one has the value 1; two good policies agree in quiet times and differ in a "
-            "rush.",
+            "Shadows receive the same events as the acting policy, but do not act. The line is "
+            "the share of requests with the same decision: 1 for a shadow with the acting "
+            "policy. Two good policies agree in quiet times and differ in a rush.",
             "percentunit",
             Ask(
                 rate(_SHADOWS, OF, 'verdict="same"', by="policy")
@@ -95,8 +94,8 @@ def _policy() -> list[object]:
         ),
         lines(
             "Shadows would have refused, or let in",
-            "Requests that were served and that a shadow would have turned away, and requests "
-            "that were turned away and that a shadow would have served.",
+            "Served requests that a shadow would have turned away, and rejected requests that a "
+            "shadow would have served.",
             "reqps",
             Ask(
                 rate(_SHADOWS, OF, 'verdict=~"would_refuse|would_serve"', by="policy, verdict"),
@@ -109,7 +108,7 @@ def _policy() -> list[object]:
 def _queues() -> list[object]:
     return [
         lines(
-            "In each queue",
+            "Requests in each queue",
             "SQ has one queue, and the 8Q policies have one queue for each page. In a rush, the "
             "queue of Br-1 is full; under a good policy, the queues of Tr-1 to Tr-4 stay nearly "
             "empty.",
@@ -121,7 +120,7 @@ def _queues() -> list[object]:
         lines(
             "Priority N × U",
             "8Q policies serve the queue with the largest product of waiting requests and "
-            "utility. In a rush the line of Br-1 rises with its many requests until that queue "
+            "utility. In a rush, the line of Br-1 rises with its many requests until that queue "
             "is served, too.",
             "short",
             Ask(f"doorbuster_gateway_queue_priority{{{OF}}}", "{{queue}}"),
@@ -129,7 +128,7 @@ def _queues() -> list[object]:
         ),
         bars(
             "How full the queues are",
-            "1 means full: the next request that arrives is dropped.",
+            "1 means full: the next arrival is dropped.",
             "percentunit",
             Ask(
                 f"doorbuster_gateway_queue_requests{{{OF}}} / "
@@ -141,8 +140,7 @@ def _queues() -> list[object]:
         ),
         lines(
             "Arrivals, by page",
-            "Retries are included, so in a rush, the number of requests exceeds the number of "
-            "customers.",
+            "With retries, so that in a rush, there are more requests than customers.",
             "reqps",
             Ask(rate("doorbuster_gateway_arrivals_total", OF, by="page"), "{{page}}"),
             wide=8,
@@ -151,8 +149,7 @@ def _queues() -> list[object]:
         ),
         lines(
             "Requests given to a worker, by page",
-            "In a rush, the sum stays at the capacity; the policy decides which pages get a share "
-            "of it.",
+            "In a rush, the sum stays at the capacity; the policy decides how the pages share it.",
             "reqps",
             Ask(rate("doorbuster_gateway_dispatches_total", OF, by="page"), "{{page}}"),
             wide=8,
@@ -167,9 +164,8 @@ def _requests() -> list[object]:
     return [
         heat(
             "Response times of answered requests",
-            "Times are paper seconds. Under FIFO, a rush shows one bright band at the time when "
-            "patience ends. Under LIFO, it shows a bright band at the bottom, with some late "
-            "answers above.",
+            "Paper seconds. In a rush, FIFO shows one bright band at the time when patience "
+            "ends, and LIFO a bright band at the bottom with some late answers above.",
             "s",
             Ask(
                 rate(f"{RESPONSE}_bucket", OF, ANSWERED, by="le"),
@@ -190,8 +186,8 @@ def _requests() -> list[object]:
         ),
         lines(
             "Time within which 9 of 10 requests are answered, by page",
-            "Times are paper seconds. 8Q-LIFO-Pri serves the pages of buyers fast; the home page "
-            "takes longer.",
+            "Paper seconds. 8Q-LIFO-Pri serves the pages of buyers fast; the home page takes "
+            "longer.",
             "s",
             Ask(quantile(0.9, RESPONSE, OF, ANSWERED, by="page"), "{{page}}"),
             wide=8,
@@ -199,8 +195,8 @@ def _requests() -> list[object]:
         ),
         lines(
             "Customers who leave",
-            "Numbers of customers who left while they waited, and while they were served. Under "
-            "FIFO, nearly as many customers leave in a rush as arrive.",
+            "Customers who left while waiting, and during service. Under FIFO in a rush, nearly "
+            "as many customers leave as arrive.",
             "cps",
             Ask(rate(f"{left}_waiting_total", OF), "waiting"),
             Ask(rate(f"{left}_in_service_total", OF), "in service"),
@@ -210,9 +206,9 @@ def _requests() -> list[object]:
             dashed=("withdrawn from the queue",),
         ),
         lines(
-            "Answers that the gateway itself gives",
-            "Answers with status 503 to requests that are dropped or rejected; there are none in "
-            "quiet times.",
+            "Answers of the gateway itself",
+            "Answers with status 503 to dropped or rejected requests; there are none in quiet "
+            "times.",
             "cps",
             Ask(rate("doorbuster_gateway_refusals_total", OF, by="status"), "{{status}}"),
             wide=8,
@@ -225,8 +221,7 @@ def _connections() -> list[object]:
     return [
         lines(
             "Open connections",
-            "Connections of customers, and connections to the shop, which are never more than the "
-            "shop's workers.",
+            "Connections of customers, and connections to the shop, at most one per worker.",
             "short",
             Ask(f"doorbuster_gateway_customer_connections{{{OF}}}", "customers"),
             Ask(f"doorbuster_gateway_shop_connections{{{OF}}}", "shop"),
@@ -264,7 +259,7 @@ def _itself() -> list[object]:
         lines(
             "CPU of the gateway",
             "CPU of the gateway, as a share of one processor. It must stay far below 100 %; "
-            "otherwise the gateway, and not the shop, is the bottleneck.",
+            "otherwise, the gateway is the bottleneck instead of the shop.",
             "percentunit",
             Ask(
                 rate("process_cpu_seconds_total", 'job="gateway"', by="application"),
@@ -273,7 +268,7 @@ def _itself() -> list[object]:
             limits=((None, GOOD), (0.8, BAD)),
         ),
         number(
-            "Beyond the limit",
+            "Connections over the limit",
             "Connections that were turned away because there were too many.",
             "short",
             Ask(f"doorbuster_gateway_turned_away_connections_total{{{OF}}}"),
@@ -290,7 +285,7 @@ def _itself() -> list[object]:
             limits=BAD_FROM_1,
         ),
         number(
-            "Overdue cancels",
+            "Overdue cancellations",
             "Requests that the shop did not stop in time after their customers had left.",
             "short",
             Ask(f"doorbuster_gateway_overdue_cancels_total{{{OF}}}"),

@@ -43,8 +43,8 @@ def board() -> Board:
         "results",
         "Experiment results",
         "Complete runs, live and simulated; values are means over the repetitions that you "
-        "choose above. Intervals, published values and warnings about the measurement are in "
-        "the lab console. All times are paper seconds.",
+        "choose above. The lab console shows intervals, published values and warnings. All "
+        "times are paper seconds.",
         [
             Part("The experiment", _experiment()),
             Part("Compared", _compared()),
@@ -84,15 +84,15 @@ def _experiment() -> list[object]:
         ),
         number(
             "Capacity",
-            "The capacity: requests per paper second at ρ = 1. An experiment with a closed loop "
-            "has no such value.",
+            "Requests per paper second at ρ = 1. An experiment with a closed loop has no such "
+            "value.",
             "reqps",
             Select(f"SELECT capacity_rps {of}"),
             wide=6,
             digits=2,
         ),
         number(
-            "Do not reconcile",
+            "Runs that do not reconcile",
             "Runs in which customers, gateway and shop have different counts. Do not use the "
             "numbers of such runs.",
             "short",
@@ -101,9 +101,9 @@ def _experiment() -> list[object]:
             limits=BAD_FROM_1,
         ),
         number(
-            "Changed in mid-run",
-            "Runs in which the policy or the load was switched, so that their numbers belong to "
-            "no single policy or load.",
+            "Runs with a change",
+            "Runs in which the policy or the load was changed, so that their numbers do not "
+            "belong to a single policy or load.",
             "short",
             Select(f"SELECT count(*) FILTER (WHERE switched) AS runs {runs}"),
             wide=6,
@@ -116,8 +116,9 @@ def _compared() -> list[object]:
     return [
         columns(
             "Revenue efficiency and completed requests",
-            "Confirms divided by the bound, which is the most sales any policy could make without "
-            "knowing who will buy; and completed requests divided by planned requests. Above "
+            "Revenue efficiency: confirms divided by the bound, the most sales any policy could "
+            "make without knowing who will buy. Completed requests: their share of the planned "
+            "requests. Above "
             "capacity, SQ reaches a few per cent of the bound, and 8Q-LIFO-Pri several times that "
             "share.",
             "percentunit",
@@ -132,8 +133,8 @@ def _compared() -> list[object]:
         ),
         columns(
             "Outcomes of attempts",
-            "Attempts, as the mean per run. timed_out: the customer left without an answer. "
-            "rejected: the customer got the rejection page at once.",
+            "Mean number of attempts per run. timed_out: the customer left without an answer. "
+            "rejected: the customer got the rejection page.",
             "short",
             Select(
                 f"SELECT {NAME},\n"
@@ -149,8 +150,8 @@ def _compared() -> list[object]:
         ),
         columns(
             "Response times of completed requests",
-            "Times are paper seconds. A policy that drops many requests may look fast here, so "
-            "compare the outcomes, too.",
+            "Paper seconds. A policy that drops many requests may look fast here, so compare "
+            "the outcomes, too.",
             "s",
             Select(
                 f"SELECT {NAME},\n"
@@ -164,8 +165,8 @@ def _compared() -> list[object]:
         ),
         columns(
             "Sessions",
-            "Shares of all sessions that arrived. An admission policy turns some sessions away "
-            "and lets the others finish; without such a policy, most sessions are lost in a rush. "
+            "Shares of the arrived sessions. An admission policy turns some sessions away and "
+            "lets the others finish; without it, most sessions are lost in a rush. "
             "Never let in: no page was ever answered. Lost: some pages were answered, but not all.",
             "percentunit",
             Select(
@@ -182,8 +183,8 @@ def _compared() -> list[object]:
         ),
         columns(
             "CPU spent on customers who had left",
-            "Share of the server's CPU that was spent after the customer had left. Cancelling can "
-            "save this CPU time.",
+            "Share of the server's CPU that was spent after the customer had left, and that "
+            "cancelling can save.",
             "percentunit",
             Select(f'SELECT {NAME},\n       avg(wasted_cpu_ratio) AS "wasted"\n{WHOLE}'),
             along="policy",
@@ -191,7 +192,7 @@ def _compared() -> list[object]:
         ),
         columns(
             "Confirms",
-            "Orders, as the mean per run, next to the bound at this load.",
+            "Mean number of orders per run, next to the bound at this load.",
             "short",
             Select(
                 f"SELECT {NAME},\n"
@@ -219,8 +220,8 @@ def _runs() -> list[object]:
     return [
         rows(
             "Runs",
-            "Click on a run to open it on the live dashboards, as long as Prometheus keeps its "
-            "data, or request by request in the lab console.",
+            "Click on a run to open it on the live dashboards (as long as Prometheus keeps its "
+            "data), or request by request in the lab console.",
             Select(RUN_ROWS),
             units=figures,
             links={
@@ -242,7 +243,7 @@ def _runs() -> list[object]:
         ),
         rows(
             "Events",
-            "The events of these runs: begun, policy switched, load changed, ended.",
+            "The events of these runs: beginning, change of policy, change of load, end.",
             Select(
                 'SELECT at, number AS "run", time_s AS "paper time", kind AS "event",\n'
                 '       words AS "what"\n'

@@ -1,4 +1,4 @@
-"""Rush at a glance: the dashboard for an overview, also on a projector."""
+"""Rush at a glance: the overview dashboard, also for a projector."""
 
 from dashboards.grafana.colours import ACCENT, BAD, GOOD, OUTCOMES, PAGES, QUANTILES, SOFT, WORK
 from dashboards.grafana.frame import Board, Part
@@ -31,9 +31,9 @@ def board() -> Board:
 def _now() -> list[object]:
     return [
         number(
-            "Run under way",
-            "Policy and offered load of the live run, whether it was started in the console or "
-            "in a terminal. ρ = 1 is the shop's capacity.",
+            "Run in progress",
+            "Policy and offered load of the live run, started in the console or in a terminal. "
+            "ρ = 1 is the shop's capacity.",
             "none",
             Ask("doorbuster_lab_run_info", "{{policy}}, ρ = {{rho}}", 2),
             words=True,
@@ -42,8 +42,8 @@ def _now() -> list[object]:
         ),
         number(
             "Policy in force",
-            "The queueing policy, the admission policy, and the effect of a customer who leaves. "
-            "The text changes with every run of a comparison, and with a switch in the console.",
+            "The queueing policy, the admission policy, and the abandonment setting. They "
+            "change with every run of a comparison, and when you switch the policy in the console.",
             "none",
             Ask(
                 f"doorbuster_gateway_policy_info{{{OF}}}",
@@ -63,7 +63,7 @@ def _now() -> list[object]:
         ),
         number(
             "Shop's CPU",
-            "In a rush, the CPU stays at 100 %; what matters is which work it does.",
+            "In a rush, the CPU stays at 100 %; the policy decides which work it does.",
             "percentunit",
             Ask(f"doorbuster_gateway_shop_cpu_utilisation_ratio{{{OF}}}"),
             wide=3,
@@ -72,7 +72,7 @@ def _now() -> list[object]:
         number(
             "Waiting",
             "Requests that wait for a worker. With hundreds of them under FIFO, most customers "
-            "leave before their request is served.",
+            "leave before their requests are served.",
             "short",
             Ask(f"sum(doorbuster_gateway_waiting_requests{{{OF}}})"),
             wide=3,
@@ -80,7 +80,7 @@ def _now() -> list[object]:
         ),
         number(
             "Confirms",
-            "The sales, which are the orders of the present run that were confirmed to customers.",
+            "Sales: orders of the present run that were confirmed to customers.",
             "short",
             Ask("sum by (run) (doorbuster_lab_run_confirms_total)", "{{run}}", 2, now=True),
             wide=3,
@@ -93,8 +93,8 @@ def _customers() -> list[object]:
     return [
         lines(
             "Outcomes of attempts",
-            "Attempts as the customers see them. Under SQ, red (the customer left) exceeds green "
-            "(answered in time) in a rush; a good policy keeps green near the capacity.",
+            "Attempts, as the customers see them. Under SQ in a rush, red (the customer left) "
+            "exceeds green (answered in time); a good policy keeps green near the capacity.",
             "reqps",
             Ask(
                 rate("doorbuster_lab_run_attempts_total", 'outcome!="not_generated"', by="outcome"),
@@ -106,9 +106,9 @@ def _customers() -> list[object]:
         ),
         lines(
             "Response times of answered requests",
-            "Measured at the gateway, in paper seconds. Customers wait 8 s or longer. In a rush, "
-            "nearly all answers take that time under FIFO; under LIFO, half of them are far "
-            "faster.",
+            "Paper seconds, measured at the gateway. Customers wait for at least 8 s. In a "
+            "rush, nearly all answers take that long under FIFO; under LIFO, half of them are "
+            "far faster.",
             "s",
             Ask(quantile(0.5, RESPONSE, OF, ANSWERED), "half"),
             Ask(quantile(0.9, RESPONSE, OF, ANSWERED), "9 in 10"),
@@ -119,8 +119,8 @@ def _customers() -> list[object]:
         ),
         lines(
             "Waiting, by page",
-            "Waiting requests, by page. Under FIFO, nearly all of them are for Br-1, the home "
-            "page; 8Q-LIFO-Pri serves the queues of buyers (Tr-1 to Tr-4) first.",
+            "Waiting requests, by page. Under FIFO, nearly all are for Br-1, the home page; "
+            "8Q-LIFO-Pri serves the queues of buyers (Tr-1 to Tr-4) first.",
             "short",
             Ask(f"doorbuster_gateway_waiting_requests{{{OF}}}", "{{page}}"),
             stacked=True,
@@ -128,8 +128,8 @@ def _customers() -> list[object]:
         ),
         lines(
             "Confirms, by run",
-            "Confirms since the run began. A steeper line means a better policy, because all "
-            "runs of a comparison have the same customers.",
+            "Confirms since the start of the run. All runs of a comparison have the same "
+            "customers, so a steeper line means a better policy.",
             "short",
             Ask("sum by (run) (doorbuster_lab_run_confirms_total)", "{{run}}", 2),
         ),
@@ -157,8 +157,8 @@ def _shop() -> list[object]:
         lines(
             "CPU spent on customers who had left",
             "The share of the shop's CPU that was spent after customers had left. It is counted "
-            "when a request ends, so a short peak may exceed 100 %. Under FIFO, most of the CPU "
-            "is wasted in a rush; with cancelling, almost none is.",
+            "when a request ends, so a short peak may exceed 100 %. In a rush, FIFO wastes most "
+            "of the CPU, and cancelling almost none.",
             "percentunit",
             Ask(
                 rate("doorbuster_shop_sentry_cpu_seconds_total", OF, by="work")
@@ -172,8 +172,8 @@ def _shop() -> list[object]:
         ),
         states(
             "Order of the queue, over time",
-            "The band shows the order in force. In a rush, the order is LIFO, and afterwards FIFO "
-            "again. Many changes mean that the load is close to the threshold.",
+            "The order in force: LIFO in a rush, and FIFO again afterwards. Many changes mean "
+            "that the load is close to the threshold.",
             "none",
             Ask(f"doorbuster_gateway_discipline_info{{{OF}}}", "{{discipline}}"),
             names={"1": ("in force", ACCENT), "0": (" ", SOFT)},
@@ -195,8 +195,8 @@ def _honesty() -> list[object]:
         ),
         number(
             "Late attempts",
-            "Attempts of this run that started too late. A few do no harm; a result with more than "
-            "1 % of such attempts is marked.",
+            "Attempts of this run that started too late. A few do no harm; a result with more "
+            "than 1 % of them is marked.",
             "short",
             Ask("sum(doorbuster_lab_run_late_attempts_total)", "", 2, now=True),
             tall=8,
@@ -224,8 +224,8 @@ def _launches() -> list[object]:
     return [
         lines(
             "Launches of the console",
-            "Launches that wait and launches that run. If launches wait while none runs, no "
-            "worker is accepting launches.",
+            "Waiting and running launches. If launches wait while none runs, no worker accepts "
+            "launches.",
             "short",
             Ask(
                 'sum by (state) (doorbuster_lab_launches{state=~"queued|running"})', "{{state}}", 2
@@ -234,7 +234,7 @@ def _launches() -> list[object]:
         ),
         number(
             "Workers online",
-            "Celery workers of the console that reach the broker. Without a worker, no launch "
+            "Workers of the console that reach the Celery broker. Without a worker, no launch "
             "begins.",
             "short",
             Ask("doorbuster_lab_workers", "", 2, now=True),
@@ -244,8 +244,8 @@ def _launches() -> list[object]:
         ),
         number(
             "Tasks queued",
-            "Messages that no worker has taken from the broker. It is near 0 unless the workers "
-            "are busy or unavailable.",
+            "Messages that no worker has taken from the broker; near 0 unless the workers are "
+            "busy or unavailable.",
             "short",
             Ask("doorbuster_lab_queued_tasks", "", 2, now=True),
             wide=6,

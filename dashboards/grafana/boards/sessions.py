@@ -17,8 +17,7 @@ def board() -> Board:
         "sessions",
         "Sessions and admission",
         "Session-based admission control decides which sessions begin, so that admitted "
-        "sessions can finish. The panels of the admission policy are empty while no such policy is "
-        "in force.",
+        "sessions can finish. Without an admission policy, its panels are empty.",
         [Part("The gate", _gate()), Part("Sessions", _sessions())],
     )
 
@@ -27,7 +26,7 @@ def _gate() -> list[object]:
     return [
         number(
             "Admission in force",
-            "The policy may be sbac-responsive, -stable, -hybrid, -predictive or another; with "
+            "An admission policy such as sbac-responsive, -stable, -hybrid or -predictive; with "
             "none, every session may begin.",
             "none",
             Ask(f"doorbuster_gateway_policy_info{{{OF}}}", "{{admission}}"),
@@ -38,16 +37,15 @@ def _gate() -> list[object]:
         states(
             "The gate for new sessions",
             "The gate is open in quiet times. In a rush, responsive SBAC opens and closes it in "
-            "every interval, and stable SBAC only rarely.",
+            "every interval, stable SBAC only rarely.",
             "none",
             Ask(f"{GATE}_open{{{OF}}}", "{{policy}}"),
             names={"1": ("let in", GOOD), "0": ("turned away", BAD)},
             wide=12,
         ),
         number(
-            "Turned away",
-            "Share of the new sessions that are turned away. At ρ = 2, it should be about one "
-            "half.",
+            "Sessions turned away",
+            "Share of the new sessions. At ρ = 2, it should be about one half.",
             "percentunit",
             Ask(f"{REJECTED} / ({REJECTED} + {ADMITTED})"),
             wide=6,
@@ -57,8 +55,8 @@ def _gate() -> list[object]:
         lines(
             "Utilisation that opens or closes the gate",
             "The gate closes when the prediction is above the threshold. Under responsive SBAC, "
-            "prediction and measurement are the same line; under stable SBAC, the prediction "
-            "follows slowly.",
+            "prediction and measurement coincide; under stable SBAC, the prediction follows "
+            "slowly.",
             "percentunit",
             Ask(f"{GATE}_predicted_utilisation_ratio{{{OF}}}", "predicted"),
             Ask(f"{GATE}_measured_utilisation_ratio{{{OF}}}", "measured"),
@@ -78,8 +76,7 @@ def _gate() -> list[object]:
         ),
         lines(
             "Sessions that may begin in an interval",
-            "The number of new sessions for which the interval has room in addition to the "
-            "sessions in progress; only predictive SBAC has it.",
+            "The quota of new sessions in this interval, which only predictive SBAC has.",
             "short",
             Ask(f"{GATE}_quota_sessions{{{OF}}}", "quota"),
             wide=8,
@@ -93,7 +90,7 @@ def _sessions() -> list[object]:
     return [
         lines(
             "New sessions, let in and turned away",
-            "In a rush, the sum is the number of sessions that arrive, and the green part is the "
+            "In a rush, the sum is the number of arriving sessions, and the green part the "
             "number that the shop can finish.",
             "cps",
             Ask(ADMITTED, "let in"),
@@ -103,16 +100,16 @@ def _sessions() -> list[object]:
         ),
         lines(
             "Aborted requests and refused connections",
-            "Aborted requests of sessions that were let in. An admission policy should prevent "
-            "them, so the line is near 0, except under responsive SBAC at the start of a rush.",
+            "Aborted requests of admitted sessions. With an admission policy, the line should "
+            "be near 0, except under responsive SBAC at the start of a rush.",
             "cps",
             Ask(rate(f"{GATE}_aborted_requests_total", OF), "aborted"),
             colours={"aborted": BAD},
         ),
         lines(
-            "Sessions under way",
-            "Sessions in progress, counted by the load generator. Without an admission policy, "
-            "their number grows in a rush.",
+            "Sessions in progress",
+            "Counted by the load generator. Without an admission policy, the number grows in a "
+            "rush.",
             "short",
             Ask(
                 f'sum({sessions}{{event="started"}}) - sum({sessions}{{event="ended"}})',
@@ -122,9 +119,9 @@ def _sessions() -> list[object]:
         ),
         lines(
             "Attempts of the customers, by outcome",
-            "not_generated: pages that no customer requested, because the session had ended "
-            "before. With an admission policy, rejected attempts replace attempts that are "
-            "timed_out or dropped.",
+            "not_generated: pages that were not requested, because the session had already "
+            "ended. With an admission policy, rejected attempts replace timed_out and dropped "
+            "attempts.",
             "reqps",
             Ask(
                 rate("doorbuster_lab_run_attempts_total", by="outcome"),

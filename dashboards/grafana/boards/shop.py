@@ -7,7 +7,7 @@ from dashboards.grafana.queries import OF_APPLICATION as OF
 from dashboards.grafana.queries import Ask, rate
 
 SCALE = f"* on() group_left() max(doorbuster_shop_time_scale_ratio{{{OF}}})"
-"""The PromQL that converts real seconds to paper seconds."""
+"""The factor, in PromQL, that converts real seconds to paper seconds."""
 
 SERVED = rate("doorbuster_shop_pages_served_total", OF, by="page")
 SENTRY = "doorbuster_shop_sentry"
@@ -18,8 +18,8 @@ def board() -> Board:
     return Board(
         "shop",
         "Shop and database",
-        "The cost of pages, the work that is wasted on customers who have left, and the load "
-        "of the database. Times of pages are in paper seconds.",
+        "The cost of pages, the work that is wasted on customers who have left, and the load of "
+        "the database. Page times are in paper seconds.",
         [
             Part("The shop", _shop()),
             Part("Pages", _pages()),
@@ -43,15 +43,14 @@ def _shop() -> list[object]:
         ),
         number(
             "Busy workers",
-            "Threads that work on a request. In a rush, all threads work: 30, unless another "
-            "number is set.",
+            "Threads that work on a request: in a rush, all threads (30 by default).",
             "short",
             Ask(f"doorbuster_shop_busy_workers{{{OF}}}"),
             wide=5,
         ),
         number(
             "Orders",
-            "Orders of simulated customers and of people since the shop started.",
+            "Orders since the shop started, of simulated customers and of people.",
             "short",
             Ask(f"doorbuster_shop_orders_total{{{OF}}}"),
             wide=4,
@@ -68,8 +67,7 @@ def _shop() -> list[object]:
         number(
             "Page work and sentry",
             "paper: pages take as long as in the paper. real: pages cost only their own queries "
-            "and code. "
-            "The sentry watches customers who leave, or cancels their work.",
+            "and code. The sentry only counts the work for customers who have left, or cancels it.",
             "none",
             Ask(
                 f"doorbuster_shop_settings_info{{{OF}}}",
@@ -99,7 +97,7 @@ def _pages() -> list[object]:
         ),
         lines(
             "Orders, per second",
-            "Orders that the shop stored. Under SQ, a rush leaves hardly any orders, because a "
+            "Orders that the shop stored. Under SQ, there are hardly any in a rush, because a "
             "buyer needs four more pages.",
             "cps",
             Ask(rate("doorbuster_shop_orders_total", OF), "orders"),
@@ -113,21 +111,19 @@ def _pages() -> list[object]:
         ),
         mean(
             "Mean CPU",
-            "It should be the same in a rush as in quiet times. If it rises, another program uses "
-            "the "
-            "shop's CPU.",
+            "This should be equal in a rush and in quiet times. If it rises in a rush, another "
+            "program uses the shop's CPU.",
             "cpu",
         ),
         mean(
             "Mean wait for PostgreSQL and Redis",
-            "The waits of page work itself do not count. It is near 0 in profile paper; if "
-            "it rises in a rush, the database is the bottleneck.",
+            "Without the waits of page work. The wait is near 0 in profile paper; if it rises "
+            "in a rush, the database is the bottleneck.",
             "back_end_wait",
         ),
         lines(
             "Queries of a page",
-            "Database queries of a page. The number for each page is the same in a rush as in "
-            "quiet times.",
+            "Database queries per page, which are equal in a rush and in quiet times.",
             "short",
             Ask(
                 rate("doorbuster_shop_page_queries_total", OF, by="page") + f" / {SERVED}",
@@ -147,8 +143,8 @@ def _waste() -> list[object]:
             "Shares of the shop's CPU. wasted: spent after the customer had left; cancelling "
             "saves it. kept: the same, on work that had to be finished. unanswered: spent before "
             "the customer left, on a request that was then never answered. It is counted when a "
-            "request ends, so a short peak may be above 100 %. Under FIFO in a rush most of it is "
-            "wasted.",
+            "request ends, so a short peak may be above 100 %. Under FIFO in a rush, most of "
+            "the CPU is wasted.",
             "percentunit",
             Ask(rate(f"{SENTRY}_cpu_seconds_total", OF, by="work") + of_all, "{{work}}"),
             wide=8,
@@ -158,8 +154,8 @@ def _waste() -> list[object]:
         ),
         lines(
             "Database time spent on unanswered requests",
-            "Seconds per second that requests waited for query results. The value is above 1 if "
-            "several pages wait at the same time. With cancelling it is near 0.",
+            "Seconds per second for which such requests waited for query results. The value is "
+            "above 1 if several pages wait at the same time. With cancelling, it is near 0.",
             "short",
             Ask(rate(f"{SENTRY}_database_seconds_total", OF, by="work"), "{{work}}"),
             wide=8,
@@ -168,8 +164,7 @@ def _waste() -> list[object]:
         ),
         lines(
             "Customers who left while they were served",
-            "The outcomes of their requests: interrupted by the sentry, or finished without a "
-            "customer.",
+            "Their requests by outcome: interrupted by the sentry, or finished without a customer.",
             "cps",
             Ask(rate(f"{SENTRY}_disconnects_total", OF), "left"),
             Ask(rate(f"{SENTRY}_requests_total", OF, by="outcome"), "{{outcome}}"),
@@ -179,8 +174,8 @@ def _waste() -> list[object]:
         ),
         lines(
             "Cancelled queries",
-            "effective: the cancel ended the query. too_late: the query had ended before. "
-            "failed: the cancel could not be sent, which is a fault.",
+            "effective: the attempt ended the query. too_late: the query had already ended. "
+            "failed: the attempt could not be sent, which is a fault.",
             "cps",
             Ask(rate(f"{SENTRY}_cancels_attempted_total", OF), "attempted"),
             Ask(rate(f"{SENTRY}_cancels_total", OF, by="outcome"), "{{outcome}}"),
@@ -189,8 +184,7 @@ def _waste() -> list[object]:
         ),
         lines(
             "Requests watched",
-            "Requests whose connections the sentry watches. Their number equals the number of "
-            "requests in service.",
+            "Requests whose connections the sentry watches: all requests in service.",
             "short",
             Ask(f"{SENTRY}_watched_requests{{{OF}}}", "watched"),
         ),
@@ -202,8 +196,8 @@ def _stores() -> list[object]:
     return [
         lines(
             "Connections of PostgreSQL",
-            "Connections by their state. Normally, about as many connections are active as the "
-            "database has processors. At the limit (dashed), PostgreSQL refuses further "
+            "Connections, by state. Normally, there are about as many active connections as "
+            "processors of the database. At the limit (dashed), PostgreSQL refuses further "
             "connections.",
             "short",
             Ask("sum by (state) (pg_stat_activity_count)", "{{state}}", 5),
@@ -213,8 +207,8 @@ def _stores() -> list[object]:
         ),
         lines(
             "Transactions of PostgreSQL",
-            "Transactions that were committed and rolled back. With cancelling, cancelled work is "
-            "rolled back in a rush; any other rollback is a fault.",
+            "Committed transactions, and transactions rolled back. In a rush, cancelled work is "
+            "rolled back; any other rollback is a fault.",
             "cps",
             Ask(rate("pg_stat_database_xact_commit"), "committed", 5),
             Ask(rate("pg_stat_database_xact_rollback"), "rolled back", 5),
@@ -222,8 +216,8 @@ def _stores() -> list[object]:
         ),
         lines(
             "Blocks found in memory",
-            "Share of blocks that were found in memory. It is near 100 % if the whole shop "
-            "fits into memory, and lower after the catalogue has grown.",
+            "Near 100 % if the whole shop fits into memory, and lower after the catalogue has "
+            "grown.",
             "percentunit",
             Ask(
                 f"{rate(f'{blocks}_hit')} / ({rate(f'{blocks}_hit')} + {rate(f'{blocks}_read')})",
@@ -242,7 +236,7 @@ def _stores() -> list[object]:
         ),
         lines(
             "Redis, memory",
-            "It grows with the customers' sessions, and falls when they expire.",
+            "The memory grows with the customers' sessions, and shrinks when they expire.",
             "bytes",
             Ask("redis_memory_used_bytes", "used", 5),
             wide=8,

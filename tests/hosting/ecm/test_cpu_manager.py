@@ -283,7 +283,7 @@ def test_what_cannot_be_registered():
         def pid(number):
             return Register("b", 1.0, number)
 
-        with expect_refusal("application", "'a' is registered already"):
+        with expect_refusal("application", "'a' is already registered"):
             register(m, "a", other)
         with expect_refusal("process", "there is no process"):
             m.register(pid(2**31 - 1), os.getpid())
@@ -291,7 +291,7 @@ def test_what_cannot_be_registered():
             m.register(pid(os.getpid()), os.getpid())
         with expect_refusal("process", "is in the same process tree as process"):
             m.register(pid(child), os.getpid())
-        with expect_refusal("process", "is not related to process"):
+        with expect_refusal("process", "is not related to the registering process"):
             m.register(pid(other.pid), one.pid)
         assert [found.name for found in m.applications] == ["a"]
 

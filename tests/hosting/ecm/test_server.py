@@ -291,9 +291,9 @@ def test_what_cannot_be_started(folder):
         (("--interval-s", "0"), r"Invalid value for '--interval-s'"),
         (("--interval-s", "nan"), r"Invalid value for '--interval-s': 'nan' is not a finite"),
         (("--sharing", "some"), r"'some' is not one of 'both', 'to-high', 'none'"),
-        (("--socket", file), r"--socket: \S+file is there and is not a socket"),
+        (("--socket", file), r"--socket: \S+file exists and is not a socket"),
         (("--socket", folder / "no" / "x"), r"--socket: cannot listen on .*: No such file"),
-        (("--socket", long), r"--socket: \S+: \d+ bytes; a socket's path has at most 107"),
+        (("--socket", long), r"--socket: \S+: \d+ bytes; a socket's path may have at most 107"),
         (("--accounts", folder), r"--accounts: \S+: Is a directory"),
     ):
         given = {"--socket": folder / "s", "--cpus": CPUS[0]} | dict([options])

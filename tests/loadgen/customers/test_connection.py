@@ -295,7 +295,7 @@ def test_an_authority_that_vouches_for_nobody_is_refused(tmp_path: Path, name: s
 
 
 def test_an_authority_for_plain_http_is_refused(made: certificate.Certificate) -> None:
-    with pytest.raises(HostError, match=r"--authority: http://127.0.0.1 has no certificate"):
+    with pytest.raises(HostError, match=r"--authority: http://127.0.0.1 uses no certificate"):
         ShopAddress.from_url("http://127.0.0.1", made.chain)
 
 

@@ -137,7 +137,7 @@ def _table(**changes: pa.Array) -> pa.Table:
     ("table", "message"),
     [
         (_table().drop_columns(["patience_s"]), "column patience_s is missing"),
-        (_table(step=pa.array([0], pa.int64())), "column step is int64, should be int16"),
+        (_table(step=pa.array([0], pa.int64())), "column step is int64, but must be int16"),
         (_table(colour=pa.array(["red"])), "column colour is not part of the schema"),
         (_table(outcome=pa.array(["lost"])), "outcome 'lost' is unknown; outcomes are completed"),
     ],

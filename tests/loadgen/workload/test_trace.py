@@ -57,14 +57,14 @@ def test_a_long_trace_has_a_thousand_steps(written):
     [
         ("", r"line 0: column time_s: is missing.*allowed: time_s"),
         ("when\n1\n", r"line 1: column time_s: is missing"),
-        ("time_s,time_s\n1,1\n", r"there twice"),
+        ("time_s,time_s\n1,1\n", r"occurs twice"),
         ("time_s\n0\nsoon\n", r"line 3: column time_s: must be a number; allowed: seconds"),
         ("time_s\n0\nnan\n", r"line 3: column time_s: must be a number"),
         ("# x\ntime_s\n0\n\n1e13\n", r"line 5: column time_s: must be a number"),
         ("time_s,page\n0,Br-1\n1,Br-9\n", r"line 3: column page: is unknown; allowed: Br-1, Br-2"),
         ("time_s,session\n0,a\n1,\n", r"line 3: column session: is empty; allowed: any name"),
         ("time_s\n0\n1,2\n", r"line 3: has 2 columns; allowed: 1"),
-        ("time_s\n5\n5\n", r"allowed: at least two sessions at two times"),
+        ("time_s\n5\n5\n", r"must have at least two sessions at two times"),
         ("time_s\n" + "1\n" * 200_001, r"more than 200,000 rows; allowed: at most 200,000"),
         ("time_s\n" + "1" * 9_000_000, r"bytes; allowed: at most 8,388,608"),
         ("time_s\n" + '"' + "1" * 200_000, r"is not CSV"),
@@ -79,7 +79,7 @@ def test_a_fault_names_file_line_column_and_what_is_allowed(written, text, messa
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(TraceError, match=r"allowed: a file that ends with \.csv or \.parquet"):
         trace.read(tmp_path / "passwords")
-    with pytest.raises(TraceError, match="is not there; allowed"):
+    with pytest.raises(TraceError, match="does not exist; allowed"):
         trace.read(tmp_path / "x.csv")
     (tmp_path / "y.csv").write_bytes(b"time_s\n\xff\n")
     with pytest.raises(TraceError, match="it is not UTF-8"):
