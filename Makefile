@@ -8,7 +8,8 @@ SHELL := bash
 MAKEFLAGS += --no-print-directory
 .SUFFIXES:
 
-# native or docker; by default, where the appliance runs, otherwise Docker if its engine answers, otherwise native
+# native or docker; by default, where the appliance runs, otherwise Docker if its engine answers,
+# otherwise native
 RUNTIME ?=
 ARGS ?=
 export RUNTIME PYTHON FORCE
@@ -150,9 +151,11 @@ test-vm: lab-tools ## an inventory on virtual machines of QEMU, rebooted once (r
 ##@ Development
 
 .PHONY: test test-browser test-long test-docker test-chaos test-labs lab-pictures check docs dashboards format environment help
-# The number of processes of make test, each with separate services: one more than the cores of a small machine, because tests often wait. WORKERS=1: one process.
+# The number of processes of make test, each with separate services: one more than the cores of a small
+# machine, because tests often wait. WORKERS=1: one process.
 WORKERS ?= 3
-# The timeout of a test is a signal, which a loop in C does not handle; its process then ends a minute later.
+# The timeout of a test is a signal, which a loop in C does not handle; its process then ends a minute
+# later.
 dies_if_stuck := -o faulthandler_timeout=660 -o faulthandler_exit_on_timeout=true
 test: environment ## all tests but the browser's, the long ones and those of containers, in three processes with services of their own (WORKERS=1: in one)
 	@$(bin)/python -m pytest --ignore=tests/docker --ignore=tests/chaos --ignore=tests/vm -m "not browser and not long" $(dies_if_stuck) $(if $(filter-out 1,$(WORKERS)),--numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder) --durations=25 $(ARGS)
@@ -169,7 +172,8 @@ test-labs: environment ## run every command of the lab sheets, and check the exp
 lab-pictures: environment ## take the lab sheets' pictures of the running appliance in headless Chromium (ARGS=watch: only these)
 	@$(doorbuster) exec python -m tests.labs.pictures $(ARGS)
 django_sites := shop.settings shop.ads.settings lab.console.site.settings
-# With a key of sufficient length and with accounts, as in an appliance that other machines reach. No database is needed.
+# With a key of sufficient length and with accounts, as in an appliance that other machines reach. No
+# database is needed.
 django_admin := DOORBUSTER_SECRET_KEY=$$(printf %s {a..z}{0..3}) DOORBUSTER_LAB_ACCOUNTS=1 PYTHONWARNINGS=ignore $(bin)/django-admin
 check: environment ## check format, lint, types, Django, templates, JavaScript, YAML and documentation
 	@$(bin)/ruff format --check $(existing)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks the containers' files, without starting a container, and all shell scripts (`make check`). A check whose tool is missing is skipped with a message.
+# Checks the containers' files, without starting a container, and all shell scripts (`make check`). A
+# check whose tool is missing is skipped with a message.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 PATH="$PWD/.venv/bin:$PATH"

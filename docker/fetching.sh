@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# fetching COMMAND…: runs it with the given package index and certificate authorities, which are secrets of the build and leave nothing in a layer. Proxies are build arguments, which BuildKit also keeps out of layers.
+# fetching COMMAND…: runs it with the given package index and certificate authorities, which are secrets
+# of the build and leave nothing in a layer. Proxies are build arguments, which BuildKit also keeps out
+# of layers.
 set -euo pipefail
 
 index=/run/secrets/package_index authorities=/run/secrets/authorities

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# healthy PORT PATH [https]: succeeds if GET answers 200. With https, the server must present the console's certificate, DOORBUSTER_LAB_TLS_CERTIFICATE. A Python program would use the shop's CPU every few seconds.
+# healthy PORT PATH [https]: succeeds if GET answers 200. With https, the server must present the
+# console's certificate, DOORBUSTER_LAB_TLS_CERTIFICATE. A Python program would use the shop's CPU every
+# few seconds.
 request="GET $2 HTTP/1.0\r\nHost: 127.0.0.1\r\nUser-Agent: doorbuster-health\r\n\r\n"
 if [[ ${3:-http} == https ]]; then
   IFS= read -r -t 5 status < <(printf '%b' "$request" | timeout 5 openssl s_client -quiet \

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Writes the images' contents to build/sbom (`make sbom`): libraries.cdx.json has the Python packages that uv.lock
-# gives to the appliance's image, in CycloneDX 1.5; <image>.packages.txt has the Debian packages of each base image
-# that is on this machine. Images of Prometheus, Grafana and the exporters are not based on Debian and have no such list.
+# Writes the images' contents to build/sbom (`make sbom`): libraries.cdx.json has the Python packages
+# that uv.lock gives to the appliance's image, in CycloneDX 1.5; <image>.packages.txt has the Debian
+# packages of each base image that is on this machine. Images of Prometheus, Grafana and the exporters
+# are not based on Debian and have no such list.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# worker COMMAND…: the console's workers as a container's main process. When the workers end, their experiments need seconds to save their measurements. A container would be killed immediately, so this process waits for them.
+# worker COMMAND…: the console's workers as a container's main process. When the workers end, their
+# experiments need seconds to save their measurements. A container would be killed immediately, so this
+# process waits for them.
 set -uo pipefail
 
 readonly PATIENCE_S=30

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Creates the locked virtual environment .venv from a fresh clone. The function main lists the steps. All further work is done in Python: `.venv/bin/doorbuster`.
+# Creates the locked virtual environment .venv from a fresh clone. The function main lists the steps.
+# All further work is done in Python: `.venv/bin/doorbuster`.
 #
 #   PYTHON=python3.12   which Python to use (3.11 to 3.14)
 #   RUNTIME=native      how to run the appliance: native or docker; by default, what is available
@@ -56,7 +57,8 @@ wait_for_other_bootstraps() {
   exec 9>> "$ENVIRONMENT.lock"
   local code=0
   flock --nonblock --conflict-exit-code 75 9 2> /dev/null || code=$?
-  # Any other status means that the file system has no locks (as on some NFS): two calls then run at the same time.
+  # Any other status means that the file system has no locks (as on some NFS): two calls then run at the
+  # same time.
   if [ "$code" = 75 ]; then
     say "waiting for another make in this folder …"
     flock 9
@@ -124,7 +126,8 @@ install_uv() {
 
 install_dependencies() {
   say "dependencies from uv.lock (a few hundred MB the first time)"
-  # uv must use this environment and this Python, and trust the system's certificates, as pip does, so that local proxies work.
+  # uv must use this environment and this Python, and trust the system's certificates, as pip does, so
+  # that local proxies work.
   local trust=()
   if [ -n "${PIP_CERT:-}" ]; then trust=(SSL_CERT_FILE="${SSL_CERT_FILE:-$PIP_CERT}"); fi
   if [ -e /etc/ssl/certs/ca-certificates.crt ]; then trust+=(UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-true}"); fi

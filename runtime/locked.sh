@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# locked.sh UV OPTIONS…: `UV sync --locked OPTIONS…` into $UV_PROJECT_ENVIRONMENT, also with another package index (UV_DEFAULT_INDEX, UV_INDEX_URL or PIP_INDEX_URL).
+# locked.sh UV OPTIONS…: `UV sync --locked OPTIONS…` into $UV_PROJECT_ENVIRONMENT, also with another
+# package index (UV_DEFAULT_INDEX, UV_INDEX_URL or PIP_INDEX_URL).
 #
-# uv.lock names pypi.org for every library, so with another index, uv treats it as outdated. The same files are then requested from that index, by name, version and hash.
+# uv.lock names pypi.org for every library, so with another index, uv treats it as outdated. The same
+# files are then requested from that index, by name, version and hash.
 set -euo pipefail
 
 main() {

@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
-# Substitutes for the base images, for labs that reach a mirror of Debian but no registry. They are made from the distribution's packages, in its versions, with the names and tags of docker/images.env and without digests. Each has a label, so that a second call replaces it, but not an image from a registry.
+# Substitutes for the base images, for labs that reach a mirror of Debian but no registry. They are made
+# from the distribution's packages, in its versions, with the names and tags of docker/images.env and
+# without digests. Each has a label, so that a second call replaces it, but not an image from a
+# registry.
 #
 #   SUITE=trixie MIRROR=http://deb.debian.org/debian    where the packages come from
 #   docker/offline/build.sh POSTGRES_IMAGE …              only these

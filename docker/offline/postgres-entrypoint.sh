@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The entry point of the substitute for the PostgreSQL image, with the official image's variables that the lab uses:
-# POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB, POSTGRES_INITDB_ARGS, POSTGRES_HOST_AUTH_METHOD, PGDATA.
+# The entry point of the substitute for the PostgreSQL image, with the official image's variables that
+# the lab uses: POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB, POSTGRES_INITDB_ARGS,
+# POSTGRES_HOST_AUTH_METHOD, PGDATA.
 set -euo pipefail
 
 main() {
