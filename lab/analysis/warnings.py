@@ -18,7 +18,8 @@ WHY_IT_DIFFERS = (
     "These runs show the published order and shape, and not the published percentages; nothing "
     "was tuned towards them. The paper's footnote 2 explains its low numbers in overload by a load "
     "generator that could not produce the workload. Under 8Q-LIFO-Pri the paper's server did "
-    "useful work with about 60 % of its capacity; this one does so with nearly all."
+    "useful work with about 60 % of its capacity; this project's server does so with nearly all "
+    "of its capacity."
 )
 LATE_SHARE_LIMIT = 0.01
 """A run gets a warning if its share of late attempts, 0 to 1, is larger than this."""

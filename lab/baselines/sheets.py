@@ -59,7 +59,8 @@ HAPROXY: Final = Proxy(
                 5.0,
                 "s",
                 "the maximum wait of a request",
-                "according to the manual, it is 5 s if only Debian's `timeout connect 5000` is "
+                "according to the manual, the limit is 5 s if only Debian's `timeout connect "
+                "5000` is "
                 "set; customers leave after 8 s or more, including the time of the page",
                 0.1,
                 3600,

@@ -37,7 +37,7 @@ _WAIT_S: Final = 60
 
 
 class FetchError(RuntimeError):
-    """The error that Pyodide cannot be fetched; its message gives the reason and how to fix it."""
+    """The error that Pyodide cannot be fetched; its message gives the reason and the fix."""
 
 
 def folder() -> Path:

@@ -32,8 +32,8 @@ def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
 
 @contextmanager
 def essential() -> Iterator[None]:
-    """Print the lines of this block even with `quiet`, except if JSON is printed, which contains
-    them."""
+    """Print the lines of this block even with `quiet`, unless JSON is printed, which contains these
+    lines."""
     was_quiet = console.quiet
     console.quiet = was_quiet and console.stderr
     try:

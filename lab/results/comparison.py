@@ -63,7 +63,8 @@ class ComparisonResult(Result):
         """
         if not (path / _PLAN).is_file():
             raise SpecError(
-                f"FOLDER: {path} is not a result folder (plan.json is missing); allowed: one that "
+                f"FOLDER: {path} is not a result folder (plan.json is missing); allowed: a folder "
+                "that "
                 "`doorbuster run`, `compare` or `simulate` made"
             )
         return cls(path)

@@ -230,8 +230,8 @@ class _UnderTest:
                 raise _FailedError(
                     f"when the same events came a second time, event {place} ({event.name} at "
                     f"{event.time_s:.2f} s) got {list(verdicts)!r:.80} instead of "
-                    f"{list(event.verdicts)!r:.80}; a fresh policy must not remember another "
-                    "(keep nothing outside its object), and chance needs random.Random(seed)"
+                    f"{list(event.verdicts)!r:.80}; keep no state outside the policy object, and "
+                    "draw random numbers from random.Random(seed)"
                 )
         return f"{len(told)} events of a simulated rush: the same verdicts the second time"
 

@@ -1,7 +1,6 @@
 """The picture under the verdict: the share of the possible sales that each policy reached.
 
-The picture is made from the table *Who sells*, so older results and results from other consoles
-also have the picture.
+The picture is made from the table *Who sells*, so older and imported results also have it.
 """
 
 from collections.abc import Mapping, Sequence

@@ -63,7 +63,8 @@ def serve() -> None:
     if LAB.lab_is_hidden:
         logger.warning(
             "DOORBUSTER_HOST=%s: the console stays on %s, because without accounts every visitor "
-            "could run and delete; fix: DOORBUSTER_LAB_ACCOUNTS=1, then accounts (docs/console.md, "
+            "could launch experiments and delete results; fix: DOORBUSTER_LAB_ACCOUNTS=1, then "
+            "accounts (docs/console.md, "
             "People)",
             LAB.host,
             LAB.lab_host,

@@ -124,7 +124,7 @@ class Appliance:
         """
         if not (self.lab.gateway_host or hosts.is_loopback(self.lab.gateway_pages_host)):
             raise ExperimentError(
-                f"{self.url}: load goes to loopback only, or to the gateway that "
+                f"{self.url}: load can go only to loopback, or to the gateway that "
                 "DOORBUSTER_GATEWAY_HOST names; set DOORBUSTER_HOST to 127.0.0.1 or 0.0.0.0 and "
                 "`make up` again."
             )

@@ -160,7 +160,7 @@ def timer_due(self, time_s):
         (
             {"arrival": "if Random(None).random() < 0.5: return [Drop(request.id, 'bad luck')]"},
             "replay",
-            "chance needs random.Random(seed)",
+            "draw random numbers from random.Random(seed)",
         ),
     ],
 )
