@@ -50,25 +50,53 @@ class PlannedRun:
         return f"[{self.number}/{of}] {self.policy}{load}, seed {self.seed}"
 
 
+@dataclass(frozen=True, slots=True)
 class RunFolder:
-    """The folder of a run."""
+    """The folder of a run.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.attempts_file = path / "attempts.parquet"
-        self.samples_file = path / "samples.parquet"
-        self.events_file = path / "events.jsonl"
-        self.summary_file = path / RUN_FILE
-        self.load_factor_file = path / "load-factor"
+    Pages make thousands of these for one file each, so each path is made when it is read.
+    """
+
+    path: Path
+
+    @property
+    def attempts_file(self) -> Path:
+        """The log of all attempts."""
+        return self.path / "attempts.parquet"
+
+    @property
+    def samples_file(self) -> Path:
+        """The samples of the gateway's load."""
+        return self.path / "samples.parquet"
+
+    @property
+    def events_file(self) -> Path:
+        """The events of the run, such as changes of the policy."""
+        return self.path / "events.jsonl"
+
+    @property
+    def summary_file(self) -> Path:
+        """The counts of the run; the file is written last."""
+        return self.path / RUN_FILE
+
+    @property
+    def load_factor_file(self) -> Path:
         """The file that, during a live run, has the factor for the rate of arriving sessions."""
-        self.live_shop_file = path / "lane.json"
+        return self.path / "load-factor"
+
+    @property
+    def live_shop_file(self) -> Path:
         """The file that describes the shop of a run (`shop_file.LiveShop`) during simultaneous
         runs.
         """
-        self.proxy_file = path / "peer.json"
+        return self.path / "lane.json"
+
+    @property
+    def proxy_file(self) -> Path:
         """The file that, during a run with a baseline proxy, has the state of the proxy
         (`proxy_status`).
         """
+        return self.path / "peer.json"
 
     def clear(self) -> None:
         """Remove the files of an interrupted attempt at the same run."""

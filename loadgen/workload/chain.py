@@ -8,9 +8,11 @@ follow from Tables 3 and 4 (docs/loadgen.md).
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 from random import Random
 from types import MappingProxyType
+from typing import Any
 
 from common import page_types
 from loadgen.workload.draws import LONGEST_WALK
@@ -81,7 +83,7 @@ class Chain:
         """Return the expected number of requests per session for each page type, if every request
         succeeds.
         """
-        return {page: float(count) for page, count in _solve(self._flow_in(), FIRST_PAGE).items()}
+        return dict(_visits(tuple((page, *row.items()) for page, row in self.transitions.items())))
 
     def mean_requests(self) -> float:
         """Return the expected number of requests per session if all succeed (2.397 for
@@ -201,6 +203,12 @@ def mean_execution_s(
     """
     total = sum(count * execution_s[page] for page, count in visits.items())
     return total / sum(visits.values())
+
+
+@lru_cache(maxsize=256)  # a page of the console asks for the same few chains hundreds of times
+def _visits(rows: tuple[tuple[Any, ...], ...]) -> Mapping[str, float]:
+    chain = Chain({page: dict(row) for page, *row in rows})
+    return {page: float(count) for page, count in _solve(chain._flow_in(), FIRST_PAGE).items()}
 
 
 def _exact(probability: float) -> Fraction:

@@ -10,6 +10,7 @@ import math
 from bisect import bisect
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate, cycle, islice
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -107,12 +108,7 @@ class SessionLengths:
         """Return the exact expected number of requests per session for each page type, if every
         request succeeds.
         """
-        reached = [self.at_least(step + 1) for step in range(LONGEST_WALK)]
-        return {
-            FIRST_PAGE: reached[0],
-            _LONGEST[1]: math.fsum(reached[1::2]),
-            _LONGEST[2]: math.fsum(reached[2::2]),
-        }
+        return dict(_visits(self))
 
     def mean_requests(self) -> float:
         """Return the expected number of requests per session, if every request succeeds."""
@@ -180,3 +176,13 @@ def geometric_scale(mean: float) -> float:
 def walk_of(length: int) -> tuple[str, ...]:
     """Return a walk of `length` pages: Br-1, then alternately Br-2 and Br-4."""
     return _LONGEST[:length]
+
+
+@lru_cache(maxsize=256)  # thousands of terms
+def _visits(lengths: SessionLengths) -> Mapping[str, float]:
+    reached = [lengths.at_least(step + 1) for step in range(LONGEST_WALK)]
+    return {
+        FIRST_PAGE: reached[0],
+        _LONGEST[1]: math.fsum(reached[1::2]),
+        _LONGEST[2]: math.fsum(reached[2::2]),
+    }
