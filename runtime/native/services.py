@@ -36,8 +36,8 @@ class Service:
     cpus: tuple[int, ...]
     stop_signal: signal.Signals  # also if its supervisor dies
     stop_wait_s: int
-    ready_within_s: float
     refusal: Callable[[], str | None]
+    ready_within_s: float = 120.0  # of a busy machine; a start that ends fails much sooner
     page_refusal: Callable[[], str | None] = lambda: None
     tables: "Tables | None" = None
     port_variable: str = ""  # an optional service's port, among OPTIONAL_PORTS
@@ -152,7 +152,6 @@ def postgres_service(settings: Settings, state: State) -> Service:
         cpus=settings.other_cpus,
         stop_signal=signal.SIGINT,  # fast shutdown: does not wait for clients
         stop_wait_s=30,
-        ready_within_s=60,
         refusal=lambda: postgres.refusal(cluster),
         code=("runtime/native/postgres.py",),
         prepare=lambda: postgres.prepare(cluster),
@@ -214,7 +213,6 @@ def _redis(
         cpus=settings.other_cpus,
         stop_signal=signal.SIGTERM,
         stop_wait_s=10,
-        ready_within_s=15,
         refusal=lambda: redis_server.refusal(store.port),
         code=("runtime/native/redis_server.py",),
         prepare=lambda: redis_server.prepare(store),
@@ -232,7 +230,6 @@ def shop(settings: Settings) -> Service:
         cpus=settings.shop_cpus,
         stop_signal=signal.SIGTERM,
         stop_wait_s=20,
-        ready_within_s=60,
         refusal=lambda: get_refusal(host, settings.shop_controller_port, "/health"),
         page_refusal=lambda: get_refusal(host, settings.shop_port, "/"),
         tables=Tables(
@@ -257,7 +254,6 @@ def ads(settings: Settings) -> Service:
         cpus=settings.other_cpus,
         stop_signal=signal.SIGTERM,
         stop_wait_s=20,  # time to report its deliveries to the database
-        ready_within_s=120,  # a large inventory takes long to load
         refusal=lambda: get_refusal(host, settings.ads_port, "/ads/health"),
         tables=Tables(
             title=f"Contracts of {settings.ads_banners:,} banners",
@@ -291,7 +287,6 @@ def gateway(settings: Settings) -> Service:
         cpus=settings.other_cpus,
         stop_signal=signal.SIGTERM,  # drains: requests in progress are answered first
         stop_wait_s=40,
-        ready_within_s=20,
         refusal=lambda: get_refusal(inner_host, settings.gateway_admin_port, "/health"),
         page_refusal=lambda: get_refusal(host, settings.gateway_port, "/"),
         # Another certificate also requires a restart.
@@ -316,7 +311,6 @@ def lab(settings: Settings) -> Service:
         cpus=settings.other_cpus,
         stop_signal=signal.SIGTERM,
         stop_wait_s=15,
-        ready_within_s=60,
         refusal=lambda: get_refusal(host, settings.lab_port, "/health", settings.lab_trust),
         page_refusal=lambda: get_refusal(host, settings.lab_port, page, settings.lab_trust),
         tables=Tables(
@@ -352,7 +346,6 @@ def lab_worker(settings: Settings) -> Service:
         cpus=settings.other_cpus,
         stop_signal=signal.SIGQUIT,  # no waiting, because their runs end with them
         stop_wait_s=40,
-        ready_within_s=60,
         refusal=lambda: None,
         code=_LAB_CODE,
         writes_results=True,
@@ -422,7 +415,6 @@ def _optional(
         cpus=settings.other_cpus,
         stop_signal=signal.SIGTERM,
         stop_wait_s=20,
-        ready_within_s=120,
         refusal=lambda: get_refusal(hosts.from_here(settings.inner_host), port, path),
         **more,
     )
