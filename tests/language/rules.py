@@ -104,7 +104,7 @@ HEADLESS = re.compile(r"(Who|Whom|Whose|Whoever|What|Of|Nobody)\b", re.IGNORECAS
 NAMES = re.compile(r"few hands|fresh door|house first|limit hands", re.IGNORECASE)
 """Names of DOOR's steps and of its limit, as results and specs have them."""
 
-_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|al|Jr|cf|etc|no|p|pp|eq|Fig|[A-Z])|^\d+)\.$")
+_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|al|Jr|cf|etc|no|p|pp|eq|Figs?|[A-Z])|^\d+)\.$")
 _END = re.compile(r"(?<=[.!?])[\"”’)*_]*\s+(?=[\"“(*_]*[A-Z0-9`§ρλ±]|\([a-z]\) )")
 _WORD = re.compile(r"[^\s]*\w[^\s]*")
 
