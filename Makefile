@@ -55,7 +55,7 @@ reset: environment ## empty the state (database, logs) but keep the results; ask
 
 ##@ Experiments
 
-.PHONY: compare compare-full simulate reproduce-lifo-pri reproduce-sbac reproduce-connection-sentry reproduce-ad-server reproduce-edragon leaderboard reference-results capacity calibrate playground bench-ads bench-cancel bench-class bench-console bench-flood bench-gateway bench-handshakes bench-policies bench-sessions bench-simulator bench-speeds
+.PHONY: compare compare-full simulate reproduce-lifo-pri reproduce-sbac reproduce-connection-sentry reproduce-ad-server reproduce-edragon leaderboard reference-results capacity calibrate playground bench-ads bench-cancel bench-class bench-console bench-flood bench-gateway bench-growth bench-handshakes bench-policies bench-sessions bench-simulator bench-speeds
 compare: environment ## compare SQ, 8Q-AF and 8Q-LIFO-Pri in the same rush, Tables 4 and 5 (about 3 minutes)
 	@$(doorbuster) compare $(ARGS)
 compare-full: environment ## the same at three loads, with repetitions
@@ -94,6 +94,8 @@ bench-flood: environment ## sessions in progress during a flood of newcomers: DO
 	@$(doorbuster) bench flood $(ARGS)
 bench-gateway: environment ## requests/s and p99 of the backend alone, nginx, HAProxy and this gateway
 	@$(doorbuster) bench gateway $(ARGS)
+bench-growth: environment ## the growth of costs with queue, load, sessions, catalogue, banners and viewers (8 minutes; ARGS=--quick: two sizes only)
+	@$(doorbuster) bench growth $(ARGS)
 bench-handshakes: environment ## CPU per TLS connection: full, resumed, refused, for several keys (3 minutes)
 	@$(doorbuster) bench handshakes $(ARGS)
 bench-policies: environment ## CPU per decision of every policy with 100, 10,000 and 100,000 requests waiting

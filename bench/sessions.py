@@ -71,7 +71,6 @@ def cpu_s(process: psutil.Process) -> float:
 @contextmanager
 def served(folder: Path) -> Iterator[tuple[list[Shop], list[psutil.Process]]]:
     """Run the shops; yield them and the processes of PostgreSQL and Redis."""
-    run_as = accounts.for_database()
     redis_ports = ports.free(2)
     cpus = tuple(os.sched_getaffinity(0))
     with ExitStack() as stack:
@@ -87,25 +86,9 @@ def served(folder: Path) -> Iterator[tuple[list[Shop], list[psutil.Process]]]:
         }
         redis_of = {}
         for kind, port in zip((IN_MEMORY, IN_FILE), redis_ports, strict=True):
-            store = redis_server.Store(
-                installation=redis_server.find(None, folder / kind, run_as),
-                folder=folder / kind,
-                port=port,
-                account=run_as,
-            )
-            redis_server.prepare(store)
             options = ["--appendonly", "yes", "--appendfsync", "everysec"]
             stack.enter_context(
-                running(
-                    pinned.command(
-                        cpus,
-                        [*store.command(), *(options if kind == IN_FILE else ())],
-                        user=run_as.name if run_as else None,
-                        end_with_parent=signal.SIGTERM,
-                    ),
-                    lambda port=port: redis_server.refusal(port) is None,  # type: ignore[misc]
-                    signal.SIGTERM,
-                )
+                redis(folder / kind, port, cpus, *(options if kind == IN_FILE else ()))
             )
             redis_of[kind] = port
         seed()
@@ -127,6 +110,27 @@ def served(folder: Path) -> Iterator[tuple[list[Shop], list[psutil.Process]]]:
             )
             shops.append(shop)
         yield shops, [psutil.Process(pid) for pid in listeners({cluster.port, *redis_ports})]
+
+
+@contextmanager
+def redis(folder: Path, port: int, cpus: tuple[int, ...], *options: str) -> Iterator[None]:
+    """Run a separate Redis on these CPUs."""
+    run_as = accounts.for_database()
+    store = redis_server.Store(
+        installation=redis_server.find(None, folder, run_as),
+        folder=folder,
+        port=port,
+        account=run_as,
+    )
+    redis_server.prepare(store)
+    command = pinned.command(
+        cpus,
+        [*store.command(), *options],
+        user=run_as.name if run_as else None,
+        end_with_parent=signal.SIGTERM,
+    )
+    with running(command, lambda: redis_server.refusal(port) is None, signal.SIGTERM):
+        yield
 
 
 def listeners(wanted: set[int]) -> set[int]:

@@ -257,6 +257,11 @@ _OTHER = Section(
                 Entry(
                     "gateway", "bench.gateway:main", "The gateway compared with nginx and HAProxy"
                 ),
+                Entry(
+                    "growth",
+                    "bench.growth.command:main",
+                    "The growth of costs up to 100 times the usual size",
+                ),
                 Entry("handshakes", "bench.handshakes:main", "The CPU time of TLS connections"),
                 Entry(
                     "policies",

@@ -1,13 +1,14 @@
-"""The PostgreSQL CPU time of the four browsing pages with the present catalogue.
+"""The CPU time that each of the four browsing pages costs with the present catalogue.
 
-This process builds the pages one after another. The result is the CPU time of the PostgreSQL
-process for its connection.
+This process builds the pages one after another. The time of PostgreSQL is the CPU time of the
+process that serves this connection.
 """
 
 import random
 import time
 from collections.abc import Iterator
 from statistics import fmean
+from typing import NamedTuple
 
 import click
 from django.db import OperationalError, connection
@@ -15,17 +16,26 @@ from django.test import Client
 from rich.console import Console
 from rich.table import Table
 
+from common import processes
 from shop import sentry
 from shop.catalogue.shelves import SHELVES
 from shop.page_costs import page_work
 from shop.stock import shelf_filling
 
-# The same search words as in the load generator, which a test checks.
+# The search words of the load generator's customers; a test compares them.
 SEARCH_WORDS = (
     "detective", "history", "letters", "night", "photograph", "secret", "spring", "stolen",
     "story", "street",
 )  # fmt: skip
-_CPU_CLOCK = 2  # CPUCLOCK_SCHED in Linux' clock ids of other processes
+
+
+class Cost(NamedTuple):
+    """The CPU time of one page, in seconds."""
+
+    database_s: float
+    """The time of PostgreSQL."""
+    shop_s: float
+    """The time of this process, which builds the page."""
 
 
 def run(rounds: int) -> None:
@@ -33,28 +43,42 @@ def run(rounds: int) -> None:
 
     Raises ClickException if the database is unavailable or on another machine.
     """
-    sentry.set_mode(sentry.MODES[0])
-    page_work.work.configure(page_work.PageWorkSettings(profile="real"))
-    try:
-        books = shelf_filling.size()
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_backend_pid()")
-            clock = ~cursor.fetchone()[0] << 3 | _CPU_CLOCK
-        time.clock_gettime(clock)
-    except OperationalError as error:
-        raise click.ClickException(str(error).strip().splitlines()[0]) from error
-    except OSError as error:
-        raise click.ClickException("PostgreSQL must run on this machine") from error
-    visitor = Client()
-    table = Table(title=f"PostgreSQL's CPU time per page in a shop of {books:,} books, ms")
+    table = Table(title=f"PostgreSQL's CPU time per page in a shop of {_books():,} books, ms")
     for head in ("page", "requested page", "mean", "least", "most"):
         table.add_column(head, justify="left" if head == "page" else "right")
-    for page, paths in _pages(random.Random(1), books):
-        _cost_s(visitor, paths[0], clock)
-        costs_s = [_cost_s(visitor, path, clock) for path in paths * rounds]
+    for page, costs in measured(rounds):
+        costs_s = [cost.database_s for cost in costs]
         figures = (fmean(costs_s), min(costs_s), max(costs_s))
         table.add_row(page, str(len(costs_s)), *(f"{value * 1000:.1f}" for value in figures))
     Console().print(table)
+
+
+def measured(rounds: int) -> Iterator[tuple[str, list[Cost]]]:
+    """Yield each page with its costs, after one request to warm up.
+
+    Raises ClickException if the database is unavailable or on another machine.
+    """
+    sentry.set_mode(sentry.MODES[0])
+    page_work.work.configure(page_work.PageWorkSettings(profile="real"))
+    books = _books()
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_backend_pid()")
+            process = cursor.fetchone()[0]
+        processes.cpu_s(process)
+    except OSError as error:
+        raise click.ClickException("PostgreSQL must run on this machine") from error
+    visitor = Client()
+    for page, paths in _pages(random.Random(1), books):
+        _cost(visitor, paths[0], process)
+        yield page, [_cost(visitor, path, process) for path in paths * rounds]
+
+
+def _books() -> int:
+    try:
+        return shelf_filling.size()
+    except OperationalError as error:
+        raise click.ClickException(str(error).strip().splitlines()[0]) from error
 
 
 def _pages(rng: random.Random, books: int) -> Iterator[tuple[str, list[str]]]:
@@ -64,9 +88,9 @@ def _pages(rng: random.Random, books: int) -> Iterator[tuple[str, list[str]]]:
     yield "Br-4 select", [f"/books/{rng.randint(1, books)}/" for _ in range(20)]
 
 
-def _cost_s(visitor: Client, path: str, clock: int) -> float:
-    before_s = time.clock_gettime(clock)
+def _cost(visitor: Client, path: str, process: int) -> Cost:
+    database_s, shop_s = processes.cpu_s(process), time.thread_time()
     response = visitor.get(path)
     if response.status_code != 200:
         raise click.ClickException(f"{path} answered {response.status_code} instead of 200")
-    return time.clock_gettime(clock) - before_s
+    return Cost(processes.cpu_s(process) - database_s, time.thread_time() - shop_s)

@@ -1,0 +1,79 @@
+"""The CPU time of the shop's browsing pages in catalogues of several sizes.
+
+The books are in a separate real PostgreSQL with the appliance's configuration. This process builds
+the pages, one after the other, without page work (profile `real`).
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import fmean
+
+from bench.cancel import database
+from bench.growth.axes import Axis, Costs, Measure
+from bench.sessions import redis
+from common import ports
+from common.shared_settings import BOOKS
+
+ROUNDS, QUICK_ROUNDS = 3, 1
+
+
+@contextmanager
+def catalogue(is_quick: bool) -> Iterator[Measure]:
+    """Measure the pages in ms of CPU of the shop and PostgreSQL, with a given number of books."""
+    cpus = tuple(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory(prefix="doorbuster-bench-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        [redis_port] = ports.free(1)
+        with database(folder, cpus) as cluster, redis(folder / "redis", redis_port, cpus):
+            before = dict(os.environ)
+            os.environ |= {
+                "DOORBUSTER_STATE_DIR": str(folder),
+                "DOORBUSTER_POSTGRES_HOST": "127.0.0.1",
+                "DOORBUSTER_POSTGRES_PORT": str(cluster.port),
+                "DOORBUSTER_POSTGRES_USER": cluster.user,
+                "DOORBUSTER_POSTGRES_PASSWORD": cluster.password,
+                "DOORBUSTER_POSTGRES_DB": cluster.database,
+                "DOORBUSTER_REDIS_PORT": str(redis_port),
+                "DOORBUSTER_ADS_PORT": "",
+                "DJANGO_SETTINGS_MODULE": "shop.settings",
+            }
+            import django
+
+            django.setup()
+            from django.db import connection
+
+            from shop.page_costs import browsing_costs
+            from shop.stock import preparation, shelf_filling
+
+            preparation.prepare(lambda _: None)
+
+            def measure(books: int) -> Costs:
+                shelf_filling.resize(books, lambda _: None)
+                return {
+                    page: 1000 * fmean(cost.database_s + cost.shop_s for cost in costs)
+                    for page, costs in browsing_costs.measured(QUICK_ROUNDS if is_quick else ROUNDS)
+                }
+
+            try:
+                yield measure
+            finally:
+                connection.close()
+                os.environ.clear()
+                os.environ.update(before)
+
+
+AXES = (
+    Axis(
+        "catalogue",
+        "The shop's pages and the catalogue",
+        "books in the catalogue",
+        "CPU ms per page, shop and PostgreSQL",
+        BOOKS,
+        catalogue,
+        (12.0, 3.0, 90.0),
+    ),
+)

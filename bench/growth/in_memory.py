@@ -1,0 +1,236 @@
+"""The costs of code that needs no server: policies, the simulator and the ad server's selection."""
+
+import math
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import numpy as np
+
+from bench import policies
+from bench.ads import SIZE, World
+from bench.growth.axes import Axis, Costs, Measure, repeated
+from gateway.policies import registry
+from lab.titles import title_of
+from loadgen.workload.sessions import Customers, SessionModel
+from runtime.native import own_ad_server
+from shop.ads import inventory
+from shop.ads.delivery.ledger import Ledger
+from shop.ads.selection import selector
+from shop.ads.selection.fan_out import FanOut
+from simulator.scenario import Scenario, SharedCpus
+from simulator.simulation import simulate
+
+SHOWN = ("sq", "8q-af", "8q-lifo-pri", "door-lifo")
+"""The policies of the figures; `make bench-policies` measures all of them."""
+CAPACITY_RPS = 5.6
+"""The capacity of LIFO-Pri's simulated server, in requests per paper second."""
+LEAST_CPU_S, QUICK_CPU_S = 0.4, 0.05
+"""The CPU time of one measurement, which is repeated until it has taken at least this time."""
+ROUNDS, QUICK_ROUNDS = 5, 1
+SEEDED_BANNERS = 6_000
+MANY, FEW = "10 concepts", "1 concept"
+
+
+# Policies
+
+
+@contextmanager
+def decisions(is_quick: bool) -> Iterator[Measure]:
+    """Measure a decision of each policy in µs, with queues of a given length."""
+
+    def measure(length: int) -> Costs:
+        found = {}
+        for name in SHOWN:
+            queue = policies.Queue(name, length)
+            queue.round_us()  # warm-up
+            found[title_of(name)] = repeated(queue.round_us, QUICK_ROUNDS if is_quick else ROUNDS)
+        return found
+
+    yield measure
+
+
+# The simulator
+
+
+def cost_us(scenario: Callable[[int], Scenario], is_quick: bool) -> float:
+    """Return the µs of CPU per request of simulations with the seeds 1, 2, 3 …"""
+    least_s = QUICK_CPU_S if is_quick else LEAST_CPU_S
+    requests, seed = 0, 0
+    began_s = time.process_time()
+    while (taken_s := time.process_time() - began_s) < least_s:
+        seed += 1
+        requests += simulate(scenario(seed)).requests
+    return 1e6 * taken_s / requests
+
+
+def rush(name: str, rho: float, sessions: int, seed: int) -> Scenario:
+    """Return a simulation of LIFO-Pri's customers at the load `rho`."""
+    model = SessionModel()
+    return Scenario(
+        customers=Customers(model, seed, model.session_rate(rho, CAPACITY_RPS)),
+        policy=registry.create(name, {}),
+        server=SharedCpus(),
+        seed=seed,
+        sessions=sessions,
+    )
+
+
+def crowd(name: str, size: int, seed: int) -> Scenario:
+    """Return a simulation in which `size` patient customers arrive at once, so that nearly all of
+    them wait until they have all their pages.
+    """
+    model = SessionModel(timeout_s=math.inf, think_timeout_mean_s=0.0, max_retries=0)
+    return Scenario(
+        customers=Customers(model, seed, 1000.0 * size),
+        policy=registry.create(name, policies.room(name)),
+        server=SharedCpus(),
+        seed=seed,
+        sessions=size,
+    )
+
+
+@contextmanager
+def simulated_queue(is_quick: bool) -> Iterator[Measure]:
+    """Measure the simulator with a given number of waiting customers."""
+    yield lambda size: {
+        title_of(name): cost_us(partial(crowd, name, size), is_quick) for name in SHOWN
+    }
+
+
+@contextmanager
+def simulated_load(is_quick: bool) -> Iterator[Measure]:
+    """Measure the simulator at a given multiple of the shop's capacity."""
+    sessions = 200 if is_quick else 2_000
+    yield lambda rho: {
+        title_of(name): cost_us(partial(rush, name, rho, sessions), is_quick) for name in SHOWN
+    }
+
+
+@contextmanager
+def simulated_sessions(is_quick: bool) -> Iterator[Measure]:
+    """Measure the simulator with a given number of sessions, at 1.4 times the capacity."""
+    yield lambda size: {
+        title_of(name): cost_us(partial(rush, name, 1.4, size), is_quick) for name in SHOWN
+    }
+
+
+# The ad server
+
+
+@contextmanager
+def banners(is_quick: bool) -> Iterator[Measure]:
+    """Measure a selection in ms of CPU, with one thread and a given number of banners.
+
+    The inventory is the seeded one of the appliance, repeated as often as necessary.
+    """
+    with own_ad_server.seeded_database(SEEDED_BANNERS) as environment:
+        world = World(environment, 10)
+    fan_out = FanOut({0: 1}, 1)
+    requests = {
+        MANY: selector.Request(3, world.size, world.concepts),
+        FEW: selector.Request(3, world.size, world.concepts[:1]),
+    }
+
+    def measure(size: int) -> Costs:
+        ledger = Ledger(
+            copies(world.inventory, size // SEEDED_BANNERS),
+            np.tile(world.delivered, size // SEEDED_BANNERS),
+            block=10**9,
+        )
+        rng = random.Random(1)
+        return {
+            name: repeated(
+                lambda request=request: selection_ms(request, ledger, fan_out, rng, is_quick),  # type: ignore[misc]
+                3,
+            )
+            for name, request in requests.items()
+        }
+
+    try:
+        yield measure
+    finally:
+        fan_out.close()
+
+
+def copies(of: inventory.Inventory, times: int) -> inventory.Inventory:
+    """Return an inventory with every banner `times` times."""
+    return inventory.of_columns(
+        id=np.arange(len(of) * times),
+        advertiser=np.tile(of.advertiser, times),
+        size=np.tile(of.size, times),
+        concepts=np.tile(of.concepts, times),
+        contracted=np.tile(of.contracted, times),
+        starts_s=np.tile(of.starts_s, times),
+        ends_s=np.tile(of.ends_s, times),
+        not_beside_banners={},
+        not_beside_advertisers={},
+    )
+
+
+def selection_ms(
+    request: selector.Request,
+    ledger: Ledger,
+    fan_out: FanOut,
+    rng: random.Random,
+    is_quick: bool,
+) -> float:
+    """Return the ms of CPU per selection."""
+    least_s = QUICK_CPU_S if is_quick else LEAST_CPU_S
+    times = 0
+    began_s = time.process_time()
+    while (taken_s := time.process_time() - began_s) < least_s:
+        selector.select(request, time.time(), ledger, fan_out, rng)
+        times += 1
+    return 1e3 * taken_s / times
+
+
+AXES = (
+    Axis(
+        "decisions",
+        "A policy's decision and the length of its queue",
+        "waiting requests",
+        "CPU µs per event",
+        100,
+        decisions,
+        (0.0, 0.6, 1.5),
+    ),
+    Axis(
+        "simulator-queue",
+        "The simulator and the length of the queue",
+        "waiting customers",
+        "CPU µs per request",
+        100,
+        simulated_queue,
+        (0.0, 2.0, 8.0),
+    ),
+    Axis(
+        "simulator-load",
+        "The simulator and the load",
+        "load, as a multiple of the shop's capacity (ρ)",
+        "CPU µs per request",
+        1,
+        simulated_load,
+        (0.0, 2.5, 2.5),
+    ),
+    Axis(
+        "simulator-sessions",
+        "The simulator and the number of sessions",
+        "sessions in one simulation, at ρ = 1.4",
+        "CPU µs per request",
+        500,
+        simulated_sessions,
+        (0.0, 2.0, 25.0),
+    ),
+    Axis(
+        "banners",
+        f"The ad server's selection and the number of banners ({SIZE}, one thread)",
+        "banners under contract",
+        "CPU ms per selection",
+        SEEDED_BANNERS,
+        banners,
+        (8.0, 3.0, 4.0),
+    ),
+)

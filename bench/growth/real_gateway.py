@@ -1,0 +1,283 @@
+"""The gateway's CPU time per request with many waiting requests, customers and sessions.
+
+The gateway is a real process, alone on the last CPU. The customers are wrk's connections, each of
+which sends its next request as soon as it has an answer. The shop is nginx, which answers every
+page at once. The CPU time is measured between two snapshots of the gateway, after all customers
+have arrived.
+"""
+
+import json
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bench import cancel, policies
+from bench.flood import cpus, ends_with_this
+from bench.flood_sessions import PATHS
+from bench.gateway import Bench, backend
+from bench.growth.axes import Axis, Costs, Measure
+from bench.sessions import listeners
+from common import hosts, ports, processes
+from common.http_json import JsonClient
+from common.waiting import wait_until
+from gateway.http.session_cookie import SESSION_BYTES, SessionCookie, session_id
+from lab.titles import title_of
+
+SECONDS, QUICK_SECONDS = 2.0, 0.5
+"""The real seconds of one measurement."""
+PATIENCE_S = 60.0
+WORKERS = 4
+"""The number of requests in service; with many workers, nginx would answer before a queue forms."""
+SPARE_FILES = 200
+QUEUEING = ("sq", "8q-lifo-pri", "door-lifo")
+SESSIONS = {
+    "SQ with SBAC, responsive": ("--policy=sq", "--admission=sbac-responsive"),
+    "DOOR-LIFO": ("--policy=door-lifo",),
+}
+COOKIE_KEY = "0123456789abcdef0123456789abcdef"
+WITHIN_S = 86_400
+
+# wrk's script: the eight pages in turn, from customers without cookies or with one cookie each.
+_PAGES = """
+local paths = {%s}
+local i = 0
+request = function()
+  i = i + 1
+  return wrk.format("GET", paths[i %% #paths + 1])
+end
+"""
+_SESSIONS = """
+local paths = {%s}
+local cookies = {}
+for line in io.lines("%s") do cookies[#cookies + 1] = line end
+local i = 0
+request = function()
+  i = i + 1
+  return wrk.format("GET", paths[i %% #paths + 1], {Cookie = cookies[i %% #cookies + 1]})
+end
+"""
+_PATHS = ", ".join(f'"{path}"' for path in PATHS)
+
+
+@dataclass
+class Subject:
+    """A running gateway."""
+
+    process: int
+    port: int
+    admin_port: int
+    admin: JsonClient
+
+    def snapshot(self) -> Any:
+        """Return the gateway's state."""
+        return self.admin.call("GET", "/snapshot")
+
+    def arrived(self) -> int:
+        """Return the number of requests for pages that have arrived so far."""
+        return sum(counts["arrived"] for counts in self.snapshot()["counts"].values())
+
+    def cpu_us(self, seconds: float) -> float:
+        """Return the µs of CPU per request in the next seconds."""
+        before_s, arrived = processes.cpu_s(self.process), self.arrived()
+        time.sleep(seconds)
+        used_s = processes.cpu_s(self.process) - before_s
+        requests = self.arrived() - arrived
+        if not requests:
+            raise click.ClickException("the gateway received no requests during a measurement")
+        return 1e6 * used_s / requests
+
+
+def allow_files(wanted: int) -> None:
+    """Allow this process and its children enough open files. Raises ClickException."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        raise click.ClickException(
+            f"this measurement needs {wanted:,} open files, and the limit is {hard:,}; raise "
+            "`nofile` in /etc/security/limits.conf"
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+@contextmanager
+def gateway(shop_port: int, *options: str) -> Iterator[Subject]:
+    """Run a gateway on the last CPU."""
+    port, admin_port, controller_port = ports.free(3)
+    own, _ = cpus()
+    command = [
+        sys.executable, "-m", "gateway", f"--port={port}", f"--admin-port={admin_port}",
+        f"--shop-port={shop_port}", f"--shop-controller-port={controller_port}",
+        f"--workers={WORKERS}", *options,
+    ]  # fmt: skip
+    with (
+        cancel.running(
+            ends_with_this(own, command),
+            lambda: ports.accepts(port) and ports.accepts(admin_port),
+            signal.SIGTERM,
+            DOORBUSTER_GATEWAY_COOKIE_KEY=COOKIE_KEY,
+        ),
+        JsonClient(hosts.LOOPBACK, admin_port, timeout_s=PATIENCE_S) as admin,
+    ):
+        yield Subject(listeners({port}).pop(), port, admin_port, admin)
+
+
+@contextmanager
+def customers(subject: Subject, number: int, script: Path) -> Iterator[None]:
+    """Let wrk's customers send requests to the gateway."""
+    _, others = cpus()
+    command = [
+        "wrk", "-t1", f"-c{number}", "-d600s", "--timeout", "600s", "-s", str(script),
+        f"http://{hosts.LOOPBACK}:{subject.port}/",
+    ]  # fmt: skip
+    wrk = subprocess.Popen(
+        ends_with_this(others, command), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        yield
+    finally:
+        wrk.kill()
+        wrk.wait()
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    """Wait for the condition. Raises ClickException after PATIENCE_S."""
+    if not wait_until(condition, PATIENCE_S, every_s=0.1):
+        raise click.ClickException(f"not within {PATIENCE_S:g} s: {what}")
+
+
+@contextmanager
+def world() -> Iterator[tuple[Bench, Path]]:
+    """Run nginx as the shop; yield its bench and the script for customers without cookies."""
+    _, others = cpus()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        bench = Bench(folder)
+        for path in PATHS[1:]:  # nginx serves a file for each page
+            page = folder / "www" / path.partition("?")[0].strip("/") / "index.html"
+            page.parent.mkdir(parents=True, exist_ok=True)
+            page.write_bytes((folder / "www" / "index.html").read_bytes())
+        stack.enter_context(
+            cancel.running(
+                ends_with_this(others, backend(bench, bench.backend_port)),
+                lambda: ports.accepts(bench.backend_port),
+                signal.SIGTERM,
+            )
+        )
+        script = folder / "pages.lua"
+        script.write_text(_PAGES % _PATHS)
+        yield bench, script
+
+
+def with_customers(
+    parameters: Callable[[str], Mapping[str, object]], *, waits: bool
+) -> Callable[[bool], Any]:
+    """Return the measurement with a given number of waiting requests, or of customers at once."""
+
+    @contextmanager
+    def opened(is_quick: bool) -> Iterator[Measure]:
+        with world() as (bench, script):
+
+            def measure(size: int) -> Costs:
+                number = size + WORKERS if waits else size
+                allow_files(2 * number + SPARE_FILES)
+                found = {}
+                for name in QUEUEING:
+                    options = (
+                        f"--policy={name}",
+                        f"--policy-parameters={json.dumps(parameters(name))}",
+                    )
+                    with (
+                        gateway(bench.backend_port, *options) as subject,
+                        customers(subject, number, script),
+                    ):
+                        until(
+                            lambda: _all_there(subject, size, waits), "all customers have arrived"
+                        )
+                        time.sleep(0.5)
+                        seconds = QUICK_SECONDS if is_quick else SECONDS
+                        found[title_of(name)] = subject.cpu_us(seconds)
+                return found
+
+            yield measure
+
+    return opened
+
+
+def _all_there(subject: Subject, size: int, waits: bool) -> bool:
+    """Return whether the queue is full or, if requests are turned away, whether every customer has
+    sent several requests.
+    """
+    if waits:
+        return bool(subject.snapshot()["waiting"] >= 0.85 * size)
+    return subject.arrived() > 3 * size
+
+
+@contextmanager
+def sessions(is_quick: bool) -> Iterator[Measure]:
+    """Measure the gateway with a given number of sessions, which send their requests in turn."""
+    with world() as (bench, _):
+
+        def measure(size: int) -> Costs:
+            jar, script = bench.folder / "cookies", bench.folder / "sessions.lua"
+            jar.write_text("".join(cookies(size)))
+            script.write_text(_SESSIONS % (_PATHS, jar))
+            found = {}
+            for title, options in SESSIONS.items():
+                with (
+                    gateway(bench.backend_port, *options) as subject,
+                    customers(subject, WORKERS, script),
+                ):
+                    until(lambda: subject.arrived() > size + 1000, "a request of each session")
+                    found[title] = subject.cpu_us(QUICK_SECONDS if is_quick else SECONDS)
+            return found
+
+        yield measure
+
+
+def cookies(sessions: int) -> Iterator[str]:
+    """Yield a line with the gateway's cookie for each session."""
+    cookie = SessionCookie(COOKIE_KEY.encode())
+    expires_s = int(time.time()) + WITHIN_S
+    for number in range(sessions):
+        session = session_id(number.to_bytes(SESSION_BYTES, "big"))
+        yield (cookie.mark + cookie.value(session, expires_s)).decode() + "\n"
+
+
+AXES = (
+    Axis(
+        "gateway-queue",
+        "The gateway and the length of its queue",
+        "waiting requests",
+        "CPU µs per request",
+        80,
+        with_customers(policies.room, waits=True),
+        (1.0, 11.0, 14.0),
+    ),
+    Axis(
+        "gateway-load",
+        "The gateway and the number of customers who ask at once",
+        "customers, each with one request at all times",
+        "CPU µs per request",
+        80,
+        with_customers(lambda name: {}, waits=False),
+        (1.0, 11.0, 14.0),
+    ),
+    Axis(
+        "gateway-sessions",
+        "The gateway and the number of sessions",
+        "sessions with a cookie, which send requests in turn",
+        "CPU µs per request",
+        1_000,
+        sessions,
+        (1.0, 7.0, 22.0),
+    ),
+)
