@@ -35,7 +35,7 @@ from lab.titles import title_of
 
 SECONDS, QUICK_SECONDS = 2.0, 0.5
 """The real seconds of one measurement."""
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 WORKERS = 4
 """The number of requests in service; with many workers, nginx would answer before a queue forms."""
 SPARE_FILES = 200

@@ -80,8 +80,10 @@ def viewers(is_quick: bool) -> Iterator[Measure]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="doorbuster-bench-")))
         folder.chmod(0o755)
-        shop = stack.enter_context(socket.create_server((hosts.LOOPBACK, 0), backlog=2 * WORKERS))
-        subject = stack.enter_context(gateway(shop.getsockname()[1], "--policy=8q-lifo-pri"))
+        shop = stack.enter_context(socket.create_server((hosts.LOOPBACK, 0), backlog=64))
+        subject = stack.enter_context(
+            gateway(shop.getsockname()[1], "--policy=8q-lifo-pri", "--response-s=3600")
+        )
         stack.enter_context(queue_of(subject.port, WAITING))
         until(lambda: subject.snapshot()["waiting"] == WAITING, "a queue at the gateway")
         port, process = stack.enter_context(console(folder, subject.admin_port))
