@@ -134,6 +134,8 @@ def main(chosen: str, is_quick: bool, folder: Path | None, redraw: bool) -> None
     into = folder or FIGURES
     values = into / figures.VALUES
     if redraw:
+        if not values.exists():
+            raise click.ClickException(f"there are no values to draw: {values} is missing")
         _draw(figures.read_values(axes, values), into, console)
         return
     missing = [name for name in ("wrk", "nginx") if shutil.which(name) is None]

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from bench import policies
-from bench.ads import SIZE, World
+from bench.ads import World
 from bench.growth.axes import Axis, Costs, Measure, repeated
 from gateway.policies import registry
 from lab.titles import title_of
@@ -209,7 +209,7 @@ AXES = (
     Axis(
         "simulator-load",
         "The simulator and the load",
-        "load, as a multiple of the shop's capacity (ρ)",
+        "load ÷ capacity (ρ)",
         "CPU µs per request",
         1,
         simulated_load,
@@ -218,7 +218,7 @@ AXES = (
     Axis(
         "simulator-sessions",
         "The simulator and the number of sessions",
-        "sessions in one simulation, at ρ = 1.4",
+        "sessions in a simulation",
         "CPU µs per request",
         500,
         simulated_sessions,
@@ -226,7 +226,7 @@ AXES = (
     ),
     Axis(
         "banners",
-        f"The ad server's selection and the number of banners ({SIZE}, one thread)",
+        "The ad server's selection and the number of banners",
         "banners under contract",
         "CPU ms per selection",
         SEEDED_BANNERS,
