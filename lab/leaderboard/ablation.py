@@ -111,7 +111,9 @@ def words(steps: Sequence[Step]) -> str:
     carrying = sorted((s for s in steps if s.carries), key=lambda step: -step.gain.mean)
     if carrying and whole > 0:
         told = ", ".join(f"{s.words} ({100 * s.gain.mean / whole:.0f} %)" for s in carrying)
-        said = f"The gain over 8Q-LIFO-Pri is {whole:.2f}. These rules have a gain above 0: {told}."
+        said = (
+            f"DOOR's gain over 8Q-LIFO-Pri is {whole:.2f}. These rules have a gain above 0: {told}."
+        )
     else:
         said = (
             f"No step's interval is above 0; all steps together gain {whole:.2f} over 8Q-LIFO-Pri."

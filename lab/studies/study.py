@@ -83,7 +83,7 @@ class PaperStudy(Generic[C]):
         return self.scales[engine][quick].repetitions
 
     def cases_of(self, engine: Engine, *, quick: bool) -> C:
-        """Return the cases of an engine, at full size or quick."""
+        """Return the cases of an engine, at full size or for the quick grid."""
         return self.cases(self.scales[engine][quick], engine)
 
     def build(self, engine: Engine | None = None, *, quick: bool) -> Study:

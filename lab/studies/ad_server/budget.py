@@ -20,7 +20,7 @@ _HALVINGS = 40
 """The number of steps of the binary search for a time span."""
 
 OVERHEAD_S = 0.1
-"""The real seconds that a run needs in addition to its requests."""
+"""The real seconds that a run needs to start and end its clients, and to write a file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def table_4(self) -> Figure:
-        """Return Table IV: response times by clients."""
+        """Return Table IV: response times by number of clients."""
         scale = self.cases.scale
         return self.text.figure(
             "table-4",

@@ -52,7 +52,7 @@ def _of(attempts: pa.Table) -> dict[str, Any]:
 
 
 def response_s(priority: str) -> Value:
-    """Return the mean response time of a priority's requests."""
+    """Return the mean response time of the requests of one priority."""
 
     def value(found: Metrics) -> float | None:
         seconds: float | None = found[priority]["mean_s"]
@@ -62,7 +62,7 @@ def response_s(priority: str) -> Value:
 
 
 def rsd_percent(priority: str) -> Value:
-    """Return the relative standard deviation of a priority's response times.
+    """Return the relative standard deviation of the response times of one priority.
 
     A smaller deviation means more predictable response times (section V.C).
     """

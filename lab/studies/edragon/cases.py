@@ -121,7 +121,7 @@ def _entry(arrangement: str, zone: str) -> dict[str, list[float]]:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """The schedule and the zones of a run: as in the paper, or changed in scale."""
+    """The schedule and the zones of a run: as in the paper, or at another scale."""
 
     stretches: tuple[Stretch, ...]
     zones: tuple[Zone, ...]

@@ -254,7 +254,7 @@ def live_spec(mean: float, loads: Sequence[float], *, seed: int, repetitions: in
 
 
 def cases_on(scale: Scale | LiveScale, engine: Engine) -> Cases | LiveCases:
-    """Return an engine's cases at its scale."""
+    """Return the cases of an engine at this scale."""
     if isinstance(scale, LiveScale):
         return LiveCases(scale, engine)
     return Cases(scale, engine)

@@ -366,7 +366,7 @@ class Figures(PaperFigures[Cases]):
             "of the first bin for mean 50 in percent, published | reproduced",
             ("Reading", *(mean_label(mean) for mean in MEANS), "first bin, %"),
             rows,
-            "Cut at 500 s: only sessions that completed before arrivals ended are counted.",
+            "With the cut at 500 s, only sessions that completed before arrivals ended count.",
         )
         with_admission = EntryTable(
             "Mean length of completed sessions at 300 % load behind sbac-responsive, published "
