@@ -37,6 +37,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guests]:
 
 
 @pytest.fixture
-def shop(lab: Guests) -> str:
-    """Return the name of the shop's host."""
-    return groups(lab.inventory)["shop"][0]
+def limited(lab: Guests) -> tuple[str, str]:
+    """Return the first part whose hardware the inventory limits: its host and its name."""
+    text = (ANSIBLE / "inventories" / lab.inventory / "group_vars" / "all.yml").read_text()
+    part = next(iter(yaml.safe_load(text)["doorbuster_limits"]))
+    return groups(lab.inventory)[part][0], part

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import xml.etree.ElementTree as Tree
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 from common import ports
 from common.waiting import retry, wait_until
+from runtime.docs_site import SITE
 from runtime.settings import REPOSITORY
 from tests.ansible.hosts import Hosts
 from tests.ansible.machines import PACKAGES
@@ -128,6 +130,19 @@ class Guests(Hosts):
             every_s=5,
         )
         assert up, self.ssh(name, "systemctl list-jobs")
+
+    def give_documentation(self, name: str) -> None:
+        """Copy the documentation site from this machine to the guest. Sphinx may take ten minutes,
+        and on an emulated processor it takes longer."""
+        build = [sys.executable, "-m", "runtime.docs_site", "--if-stale"]
+        subprocess.run(build, cwd=REPOSITORY, check=True, capture_output=True, timeout=1200)
+        there = "/opt/doorbuster/build"
+        unpack = f"mkdir -p {there} && tar -xz -C {there} && chown -R root:root {there}"
+        packed = ["tar", "-cz", "-C", str(SITE.parent), SITE.name]
+        with subprocess.Popen(packed, stdout=subprocess.PIPE) as packing:
+            subprocess.run(
+                self.ssh_command(name, unpack), stdin=packing.stdout, check=True, timeout=1200
+            )
 
     def connection(self, name: str) -> dict[str, Any]:
         return {
