@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from common.hosts import LOOPBACK
 from common.waiting import retry
 from tests.vm.conftest import groups
-from tests.vm.guests import LOOPBACK, Guests
+from tests.vm.guests import Guests
 
 LOADED_S = 20
 SAMPLE_EVERY_S = 5
