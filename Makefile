@@ -153,13 +153,13 @@ test-vm: lab-tools ## an inventory on virtual machines of QEMU, rebooted once (r
 ##@ Development
 
 .PHONY: test test-browser test-long test-docker test-chaos test-labs lab-pictures check docs dashboards format environment help
-# The number of processes of make test, each with separate services: one more than the cores of a small
+# The number of processes of make test, each with separate services: twice the cores of a small
 # machine, because tests often wait. WORKERS=1: one process.
-WORKERS ?= 3
+WORKERS ?= 4
 # The timeout of a test is a signal, which a loop in C does not handle; its process then ends a minute
 # later.
 dies_if_stuck := -o faulthandler_timeout=660 -o faulthandler_exit_on_timeout=true
-test: environment ## all tests but the browser's, the long ones and those of containers, in three processes with services of their own (WORKERS=1: in one)
+test: environment ## all tests but the browser's, the long ones and those of containers, in four processes with services of their own (WORKERS=1: in one)
 	@$(bin)/python -m pytest --ignore=tests/docker --ignore=tests/chaos --ignore=tests/vm -m "not browser and not long" $(dies_if_stuck) $(if $(filter-out 1,$(WORKERS)),--numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder) --durations=25 $(ARGS)
 test-long: environment ## comparisons on the whole appliance that take a minute and more each
 	@$(bin)/python -m pytest -m long $(ARGS)

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from common import ports
+from common.hosts import LOOPBACK
 from common.waiting import retry, wait_until
 from runtime.docs_site import SITE
 from runtime.settings import REPOSITORY
 from tests.ansible.hosts import Hosts
 from tests.ansible.machines import PACKAGES
 from tests.ansible.playing import played
-from tests.vm.switch import LOOPBACK, Switch
+from tests.vm.switch import Switch
 
 PROGRAMS = {
     "qemu-system-x86_64": "qemu-system-x86",

@@ -9,7 +9,8 @@ import select
 import socket
 import threading
 
-LOOPBACK = "127.0.0.1"
+from common.hosts import LOOPBACK
+
 FRAME = 65_536
 STOPPED_WITHIN_S = 0.5
 
