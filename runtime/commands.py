@@ -258,7 +258,7 @@ def run_inside(command: Sequence[str]) -> int | None:
         if choice.to_use(settings) == "docker":
             status = _inside(settings, command)
 
-    _explained(run, _load_or_warn)
+    _explained(run, _load_silently)  # the command itself names faults
     return status
 
 
@@ -289,6 +289,10 @@ def _compose(settings: Settings, arguments: tuple[str, ...]) -> None:
 
 def _project(settings: Settings) -> compose_settings.Project:
     return compose_settings.Project(settings, State(settings.state_dir))
+
+
+def _load_silently() -> Settings:
+    return load_leniently()[0]
 
 
 def _load_or_warn() -> Settings:

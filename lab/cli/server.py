@@ -156,9 +156,7 @@ def launch(
 
     spec = with_options(load_checked(spec_name), given)
     with output(as_json=as_json, quiet=quiet), client_of(server, token_file, authority) as client:
-        made = _launched(client, server, spec)
-        if not detach:
-            made = _followed(client, server, made)
+        made = _launched(client, server, spec, follow=not detach)
         if as_json:
             click.echo(json.dumps(made, indent=1, ensure_ascii=False))
         elif made["result"]:
@@ -174,7 +172,7 @@ def summary_of_launch(client: JsonClient, server: str, spec: Spec) -> Mapping[st
     The summary has the form of the API, plus `page`, the address of the result's page. Raises
     ExperimentError if the launch fails.
     """
-    made = _followed(client, server, _launched(client, server, spec))
+    made = _launched(client, server, spec, follow=True)
     _require_done(server, made)
     summary = client.call("GET", f"/api/results/{quote(made['result'])}")
     if not summary["tables"]:
@@ -182,7 +180,7 @@ def summary_of_launch(client: JsonClient, server: str, spec: Spec) -> Mapping[st
     return {**summary, "page": _result_page(server, made["result"])}
 
 
-def _launched(client: JsonClient, server: str, spec: Spec) -> Mapping[str, Any]:
+def _launched(client: JsonClient, server: str, spec: Spec, *, follow: bool) -> Mapping[str, Any]:
     from lab.report.terminal import console
 
     queue = f"{server.rstrip('/')}/launches/"
@@ -190,11 +188,13 @@ def _launched(client: JsonClient, server: str, spec: Spec) -> Mapping[str, Any]:
         f"If {server} has received the launch, the launch goes on; to see or cancel it: {queue}"
     ):
         made: Mapping[str, Any] = client.call("POST", "/api/launches", {"toml": spec.to_toml()})
-    console.print(f"Launched: {_launch_page(server, made)}", soft_wrap=True)
-    return made
+    page = _launch_page(server, made)
+    with _ending_here(f"The launch goes on at {server}; to see or cancel it: {page}"):
+        console.print(f"Launched: {page}", soft_wrap=True)
+        return _followed(client, made) if follow else made
 
 
-def _followed(client: JsonClient, server: str, made: Mapping[str, Any]) -> Mapping[str, Any]:
+def _followed(client: JsonClient, made: Mapping[str, Any]) -> Mapping[str, Any]:
     """Show the progress of a launch until it ends; return the ended launch.
 
     A terminal shows one line, which is updated; other outputs get a line for each step and each
@@ -204,9 +204,8 @@ def _followed(client: JsonClient, server: str, made: Mapping[str, Any]) -> Mappi
 
     from lab.report.terminal import console
 
-    where = f"The launch goes on at {server}; to see or cancel it: {_launch_page(server, made)}"
     logged: object = None
-    with _ending_here(where), console.status("") as status:
+    with console.status("") as status:
         while made["state"] in _UNFINISHED:
             words = Text(_progress(made))
             status.update(words)

@@ -141,8 +141,10 @@ class Console:
 
 
 def run(console: Console, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
-    """A command about accounts, `doorbuster class …`, or `prepare`; `given` comes in."""
-    program = ["lab.console"] if words == ("prepare",) else ["doorbuster", "class"]
+    """A command about accounts, `doorbuster class …`, or one of the services; `given` comes in."""
+    program = (
+        ["lab.console"] if words[0] in ("prepare", "serve", "work") else ["doorbuster", "class"]
+    )
     return subprocess.run(
         [sys.executable, "-m", *program, *words],
         cwd=REPOSITORY,

@@ -67,7 +67,7 @@ def test_students_are_made_from_a_pasted_list(classroom, anna):
     assert sorted(passwords) == ["bert", "carla"]
     assert is_logged_in(logged_in(classroom, "bert", passwords["bert"]))
     again = make(anna, "bert\ndora")
-    assert "exist already and are not changed: bert." in again.text
+    assert "already exist and have not been changed: bert." in again.text
     assert is_logged_in(logged_in(classroom, "bert", passwords["bert"]))
     assert row_of(anna, "dora") == ["student", "enabled", "never", "0", "0"]
     assert row_of(anna, "anna")[:2] == ["teacher", "enabled"]

@@ -72,7 +72,7 @@ def test_students_launch_simulations_and_cancel_their_own(people):
     assert "by bert" in bert.get(f"/launches/{launch}/").text
     refused = carla.post(f"/launches/{launch}/cancel")
     assert refused.status_code == 403
-    assert "Only who launched it" in refused.text
+    assert "Only a teacher and the person who launched it can cancel" in refused.text
     assert carla.post(f"/launches/{launch}/first").status_code == 403
     assert "Cancel</button>" not in carla.get(f"/launches/{launch}/").text
     bert.post(f"/launches/{launch}/cancel")
@@ -122,7 +122,7 @@ def test_students_write_notes_and_delete_nothing(people):
     assert "bert</footer>" in teacher.get(f"/results/{result}/").text
     for answer in (bert.get(f"/results/{result}/delete"), bert.post(f"/results/{result}/delete")):
         assert answer.status_code == 403
-        assert "Only a teacher deletes" in answer.text
+        assert "Only a teacher can delete this result" in answer.text
     teacher.post(f"/results/{result}/delete")
     assert bert.get(f"/results/{result}/").status_code == 404
 

@@ -104,7 +104,7 @@ def test_two_shops_are_watched_side_by_side(appliance, lab):
     for _, run in runs:
         assert run.summary().reconciles
         (change,) = run.summary().load_generator.load_changes
-        assert change["factor"] == 3.0
+        assert change.factor == 3.0
         assert not run.live_shop_file.exists()
         assert not run.load_factor_file.exists()
     page = lab.get(f"/race/?result={name}").text
