@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Lint and syntax of the lab's playbooks, without the network: `make check` calls it. Left out, with a word, where
-# the dependency group `ansible` is not installed (make lab-tools), and silently where nothing has changed since it
-# was last found good.
+# Lint and syntax of the lab's playbooks, without the network: `make check` calls it. The check is
+# skipped with a message if the dependency group `ansible` is not installed (make lab-tools), and
+# silently if nothing has changed since the last successful check.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 bin=../.venv/bin
 
 if [ ! -x $bin/ansible-lint ]; then
-  echo "ansible/check.sh: left out ansible-lint and syntax check (make lab-tools installs them)"
+  echo "ansible/check.sh: skipped ansible-lint and syntax check (make lab-tools installs them)"
   exit 0
 fi
 
-# What is checked and what checks it.
+# The checked files, and the tools that check them.
 state() {
   find . ../.yamllint ../uv.lock -type f -not -path './secrets/*' -not -path './archives/*' -not -path './vms/*' \
     -not -name .good -print0 | sort -z | xargs -0 sha256sum | sha256sum
@@ -19,14 +19,15 @@ state() {
 found=$(state)
 if [ -e .good ] && [ "$(cat .good)" = "$found" ]; then exit 0; fi
 
-# Its own folder for what Ansible keeps, so that nobody's ~/.ansible decides.
+# A separate folder for Ansible's files, so that ~/.ansible has no effect.
 ANSIBLE_HOME=$(mktemp -d)
 export ANSIBLE_HOME
 trap 'rm -rf "$ANSIBLE_HOME"' EXIT
 PATH="$(cd $bin && pwd):$PATH"
-# ansible-lint's first rule is the syntax check of every playbook; hosts do not change it, so one inventory is enough.
+# ansible-lint's first rule is the syntax check of every playbook; hosts do not change it, so one
+# inventory is enough.
 ansible-lint -q --offline --nocolor
-# The inventories themselves, all in one process.
+# Check the inventories, all in one process.
 python - <<'END'
 import sys
 from pathlib import Path

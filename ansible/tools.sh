@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ansible as uv.lock says, into the repository's environment, which is there already (runtime/bootstrap.sh).
+# Installs Ansible from uv.lock into the repository's existing environment (runtime/bootstrap.sh).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export UV_PROJECT_ENVIRONMENT="$PWD/.venv" UV_PYTHON="$PWD/.venv/bin/python" UV_PYTHON_DOWNLOADS=never

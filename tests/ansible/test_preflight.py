@@ -58,7 +58,7 @@ def test_an_address_that_the_host_does_not_have(tmp_path: Path) -> None:
     groups = inventory()
     groups["host"]["hosts"]["two"]["doorbuster_address"] = "127.0.0.1"
     _, said = preflight(tmp_path, groups)
-    assert "host two: doorbuster_address is 127.0.0.1, where the other hosts do not reach" in said
+    assert "host two: doorbuster_address is 127.0.0.1, which other hosts cannot reach" in said
 
 
 def test_a_host_that_does_not_answer(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_limit_that_leaves_out_localhost(tmp_path: Path, playbook: str) -> Non
     assert status != 0
     assert "--limit=!two leaves out localhost" in said
     assert """names it, e.g. ARGS='--limit "all:localhost:!student-07"'""" in said
-    assert "Everything stands still" not in said
+    assert "Everything is stopped" not in said
     assert "changed=1" not in said
 
 
@@ -166,7 +166,7 @@ def test_ports_that_are_none_or_given_twice(tmp_path: Path) -> None:
     said = refused(tmp_path, wrong)
     assert "host a: doorbuster_…_port are" in said
     assert "host b: doorbuster_…_port are" in said
-    assert "allowed is 1 to 65535, each for itself" in said
+    assert "allowed are different ports from 1 to 65535" in said
 
 
 @pytest.mark.long
@@ -178,7 +178,7 @@ def test_a_public_address_where_the_lab_does_not_ask(tmp_path: Path, given: str)
         host["doorbuster_public_address"] = given
     status, said = preflight(tmp_path, groups)
     assert status != 0
-    assert f"host one: doorbuster_public_address is {given}, where the lab's hosts do not" in said
+    assert f"host one: doorbuster_public_address is {given}, at which the lab's hosts do not" in said
     assert "allowed are 0.0.0.0 and 10.0.0.1, its doorbuster_address" in said
     assert "host two: doorbuster_public_address" not in said
     assert "changed=1" not in said

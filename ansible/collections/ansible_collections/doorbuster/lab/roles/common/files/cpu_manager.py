@@ -1,7 +1,7 @@
 """A check that a CPU manager really assigns processors: cpu_manager.py SOCKET
 
-The script registers an application of one process, asks for one processor and checks where the
-kernel then lets that process run.
+The script registers an application with one process, requests one processor and checks on which
+CPUs the kernel then lets the process run.
 """
 
 import json

@@ -2,9 +2,9 @@
 PART …
 
 `quota` is a percentage of one CPU and `memory` a number of bytes; both are null without a limit.
-Both are given as systemd has them (`told`) and as the kernel has them (`kept`). `cpus` are the CPUs
-that the part's processes may use, and `used_s` is in CPU seconds. `peak` is the maximum number of
-bytes since the slice began, including cached files.
+Both are given for systemd (`told`) and for the kernel (`kept`). `cpus` are the CPUs that the part's
+processes may use, `used_s` is in CPU seconds, and `peak` is the maximum number of bytes since the
+start of the slice, including cached files.
 """
 
 import json
@@ -24,7 +24,7 @@ def shown(unit):
 
 
 def seconds(text):
-    """Convert a duration of systemd, such as 1s or 500ms, to seconds; infinity gives None."""
+    """Convert a duration of systemd, such as 1s or 500ms, to seconds; None for infinity."""
     for unit, length in (("ms", 1e-3), ("us", 1e-6), ("s", 1.0)):
         if text.endswith(unit) and text != "infinity":
             return float(text.removesuffix(unit)) * length
@@ -45,8 +45,8 @@ def folder(controller, group):
 
 
 def kernel_says(path):
-    """Return the text of a controller's file, or an empty text if it is missing. In the unified
-    hierarchy, the CPU controller exists only where a quota is set.
+    """Return the text of a controller's file, or an empty text if it is missing: in the unified
+    hierarchy, the CPU controller exists only with a quota.
     """
     try:
         return path.read_text().strip()
@@ -70,9 +70,7 @@ def kept(group):
 
 
 def used_s(group, properties):
-    """Return the CPU seconds used; the unified hierarchy counts them, regardless of where the
-    controllers are.
-    """
+    """Return the used CPU seconds, which the unified hierarchy counts without a controller, too."""
     path = (ROOT if UNIFIED else ROOT / "unified") / group.lstrip("/") / "cpu.stat"
     if path.exists():
         counts = dict(line.split() for line in path.read_text().splitlines())
@@ -93,7 +91,7 @@ def processes(group):
 
 
 def cpus(group):
-    """Return the CPUs of all processes, ignoring threads that a process has bound itself."""
+    """Return the CPUs of all processes, without threads that a process has bound itself."""
     found = set()
     for process in processes(group):
         try:
