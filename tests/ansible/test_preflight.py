@@ -83,7 +83,7 @@ def test_a_limit_that_leaves_out_localhost(tmp_path: Path, playbook: str) -> Non
     given = ("--check", "--limit", "!two", "--extra-vars", f"doorbuster_state={tmp_path}/state")
     status, said = preflight(tmp_path, inventory(), *given, playbook=playbook)
     assert status != 0
-    assert "--limit=!two leaves out localhost" in said
+    assert "--limit=!two excludes localhost" in said
     assert """names it, e.g. ARGS='--limit "all:localhost:!student-07"'""" in said
     assert "Everything is stopped" not in said
     assert "changed=1" not in said
@@ -178,7 +178,7 @@ def test_a_public_address_where_the_lab_does_not_ask(tmp_path: Path, given: str)
         host["doorbuster_public_address"] = given
     status, said = preflight(tmp_path, groups)
     assert status != 0
-    assert f"host one: doorbuster_public_address is {given}, at which the lab's hosts do not" in said
+    assert f"host one: doorbuster_public_address is {given}, at which the lab" in said
     assert "allowed are 0.0.0.0 and 10.0.0.1, its doorbuster_address" in said
     assert "host two: doorbuster_public_address" not in said
     assert "changed=1" not in said
