@@ -19,7 +19,6 @@ import psutil
 from common.waiting import wait_until
 
 _PR_SET_PDEATHSIG: Final = 1  # prctl(2)
-_CPU_CLOCK: Final = 2  # with a process id: its CPU clock (linux/posix-timers.h)
 
 AnyProcess = subprocess.Popen[Any]
 
@@ -67,13 +66,6 @@ def become_expendable() -> None:
     """Ask the kernel to end this process before all others if the machine runs out of memory."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
-
-
-def cpu_s(process: int) -> float:
-    """Return the CPU time of all threads of a process so far. Raises OSError if there is no such
-    process on this machine, or if the system has no such clocks.
-    """
-    return time.clock_gettime((~process << 3) | _CPU_CLOCK)
 
 
 def note_of(process: int | None = None) -> str:

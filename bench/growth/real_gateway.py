@@ -27,7 +27,8 @@ from bench.flood_sessions import PATHS
 from bench.gateway import Bench, backend
 from bench.growth.axes import Axis, Costs, Measure
 from bench.sessions import listeners
-from common import hosts, ports, processes
+from common import hosts, ports
+from common.cpus import cpu_s
 from common.http_json import JsonClient
 from common.waiting import wait_until
 from gateway.http.session_cookie import SESSION_BYTES, SessionCookie, session_id
@@ -91,10 +92,10 @@ class Subject:
         """Return the µs of CPU per request in the next seconds, and in at least LEAST_REQUESTS
         requests.
         """
-        before_s, arrived = processes.cpu_s(self.process), self.arrived()
+        before_s, arrived = cpu_s(self.process), self.arrived()
         time.sleep(seconds)
         until(lambda: self.arrived() >= arrived + LEAST_REQUESTS, "requests during a measurement")
-        used_s = processes.cpu_s(self.process) - before_s
+        used_s = cpu_s(self.process) - before_s
         return 1e6 * used_s / (self.arrived() - arrived)
 
 

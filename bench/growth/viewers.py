@@ -19,7 +19,7 @@ from bench.flood_sessions import PATHS
 from bench.growth.axes import Axis, Costs, Measure
 from bench.growth.real_gateway import SPARE_FILES, WORKERS, allow_files, gateway, until
 from bench.sessions import listeners
-from common import answering, hosts, ports, processes
+from common import answering, cpus, hosts, ports
 
 SECONDS, QUICK_SECONDS = 6.0, 2.0
 """The real seconds of one measurement."""
@@ -94,10 +94,10 @@ def viewers(is_quick: bool) -> Iterator[Measure]:
             programs = {"console": process, "gateway": subject.process}
             with watching(hosts.LOOPBACK, port, size):
                 time.sleep(SETTLE_S)
-                before_s = {name: processes.cpu_s(one) for name, one in programs.items()}
+                before_s = {name: cpus.cpu_s(one) for name, one in programs.items()}
                 time.sleep(seconds)
                 return {
-                    name: 1000 * (processes.cpu_s(one) - before_s[name]) / seconds
+                    name: 1000 * (cpus.cpu_s(one) - before_s[name]) / seconds
                     for name, one in programs.items()
                 }
 

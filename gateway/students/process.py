@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from common import processes
+from common import cpus
 from gateway.plain_json import Most
 from gateway.students import confinement, wire
 from gateway.students.calls import Calls, MisbehavedError, printable, read, unfaulty
@@ -124,7 +124,7 @@ class Confined:
     def cpu_s(self) -> float:
         """Return the CPU seconds that the child has used."""
         try:
-            return processes.cpu_s(self.process.pid)
+            return cpus.cpu_s(self.process.pid)
         except OSError:  # it has ended, which the next message will show
             return 0.0
 

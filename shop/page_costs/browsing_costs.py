@@ -16,7 +16,7 @@ from django.test import Client
 from rich.console import Console
 from rich.table import Table
 
-from common import processes
+from common import cpus
 from shop import sentry
 from shop.catalogue.shelves import SHELVES
 from shop.page_costs import page_work
@@ -65,7 +65,7 @@ def measured(rounds: int) -> Iterator[tuple[str, list[Cost]]]:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_backend_pid()")
             process = cursor.fetchone()[0]
-        processes.cpu_s(process)
+        cpus.cpu_s(process)
     except OSError as error:
         raise click.ClickException("PostgreSQL must run on this machine") from error
     visitor = Client()
@@ -89,8 +89,8 @@ def _pages(rng: random.Random, books: int) -> Iterator[tuple[str, list[str]]]:
 
 
 def _cost(visitor: Client, path: str, process: int) -> Cost:
-    database_s, shop_s = processes.cpu_s(process), time.thread_time()
+    database_s, shop_s = cpus.cpu_s(process), time.thread_time()
     response = visitor.get(path)
     if response.status_code != 200:
         raise click.ClickException(f"{path} answered {response.status_code} instead of 200")
-    return Cost(processes.cpu_s(process) - database_s, time.thread_time() - shop_s)
+    return Cost(cpus.cpu_s(process) - database_s, time.thread_time() - shop_s)

@@ -217,7 +217,7 @@ def test_a_purchase_that_was_not_signed_here_is_refused_in_words(visitor, step):
     answer = visitor.post(f"/checkout/{step}/", {"purchase": "made-up:x:y", **SIGN_IN})
     assert answer.status_code == 422
     page = answer.content.decode()
-    assert "It has ordered nothing" in page
+    assert "Nothing was ordered with it" in page
     check(page)
 
 

@@ -205,7 +205,7 @@ def test_signed_in_in_another_tab_with_tokens_checked(db, no_page_work, path):
     Tab(browser).buys(B)
     first.sends(path)
     assert first.status == 403
-    assert "This form has ordered nothing" in first.html
+    assert "was ordered with this form" in first.html
     first.sends(LOGIN)
     while 'id="order-number"' not in first.html:
         assert first.status == 200

@@ -27,7 +27,7 @@ def nobody(tmp_path, monkeypatch):
         ("platform --time-scale nan", 2, ["--time-scale", "'nan' is not a finite number"]),
         ("platform --every-s nan", 2, ["--every-s", "'nan' is not a finite number"]),
         ("platform --key rsa-1024", 2, ["key rsa-1024: too short", "rsa-N with N from 2048"]),
-        ("profile-connections --key dsa", 2, ["key dsa: no such key", "ec-p256"]),
+        ("profile-connections --key dsa", 2, ["key dsa: unknown kind of key", "ec-p256"]),
         ("platform --applications 16 --cpus 0", 2, ["applications: 16 on 1 processors", "need 8"]),
         (f"platform {COSTS} --port 65535", 2, ["port: 65535", "allowed: 1 to 65534"]),
         (f"platform {COSTS} --cpus 9999", 2, ["--cpus", "no CPU 9999", "allowed:"]),

@@ -105,7 +105,7 @@ def test_a_result_needs_no_trace_file(traced):
         ('{formula = "t - 2"}\nduration_s = 5', ["load.", "t = 0.5", "0 or more"]),
         ('{formula = "0*t"}\nduration_s = 5', ["load.", "no session ever arrives"]),
         ('{trace = "nothing"}', ["load.arrivals.trace", "nothing", "day, flash-sale"]),
-        ('{trace = "/nowhere.csv"}', ["load.arrivals.trace", "/nowhere.csv", "is not there"]),
+        ('{trace = "/nowhere.csv"}', ["load.arrivals.trace", "/nowhere.csv", "does not exist"]),
         ('{trace = "day", counts = [0], traced_s = 1}', ["load.arrivals.counts", "ever arrives"]),
     ],
 )

@@ -53,7 +53,7 @@ def test_down_does_not_say_down_of_what_it_cannot_see(
 ) -> None:
     docker_program.install(monkeypatch, tmp_path / "bin", script)
     for command in (command_line.stop_appliance, command_line.show_appliance):
-        with pytest.raises(EngineError, match=r"cannot be seen now: .*; fix: .*RUNTIME=native$"):
+        with pytest.raises(EngineError, match=r"state is unknown: .*; fix: .*RUNTIME=native$"):
             command(project.settings, Progress())
 
 

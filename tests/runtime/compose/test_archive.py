@@ -60,7 +60,7 @@ def test_an_image_that_is_missing_or_outdated_is_named(project: Project, tmp_pat
     pinned = compose_settings.images()
     there(tmp_path, *pinned.values())
     with pytest.raises(
-        EngineError, match="is not built from this code; fix: make up RUNTIME=docker"
+        EngineError, match="was not built from this code; fix: make up RUNTIME=docker"
     ):
         archive.save(project, tmp_path / "images.tar")
     there(tmp_path, project.image)

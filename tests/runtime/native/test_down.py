@@ -74,7 +74,7 @@ def test_strangers_are_left_alone(state: State, tmp_path: Path) -> None:
 
 def test_a_folder_that_is_no_state_folder_is_not_emptied(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
-    with pytest.raises(StateError, match="left alone"):
+    with pytest.raises(StateError, match="is not changed"):
         State(tmp_path).empty(keep=tmp_path / "results")
     assert (tmp_path / "thesis.tex").exists()
 
@@ -133,7 +133,7 @@ def test_two_commands_do_not_change_the_folder_at_once(
     with appliance.state.locked():
         code, printed = appliance.run("down")
     assert code == 1
-    assert "under way" in printed
+    assert "another make up, down or reset of this appliance is running" in printed
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

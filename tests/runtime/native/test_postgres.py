@@ -127,7 +127,7 @@ def test_a_cluster_stays_with_the_version_that_made_it(folder: Path) -> None:
         (data / "PG_VERSION").write_text(f"{one.major}\n")
         assert postgres.find(None, folder / "postgres", None).major == one.major
     (data / "PG_VERSION").write_text("9\n")
-    with pytest.raises(PostgresError, match=r"made by PostgreSQL 9, found: .*make reset"):
+    with pytest.raises(PostgresError, match=r"created by PostgreSQL 9, found: .*make reset"):
         postgres.find(None, folder / "postgres", None)
 
 

@@ -224,7 +224,7 @@ def test_a_port_that_is_soon_free_again_stops_no_start(appliance: Appliance) -> 
             began.set()
             thread.join()
             assert process.wait(240) == 0, printed
-    assert "ended right after its start; it is started again" in printed
+    assert "ended immediately after its start; the start is repeated" in printed
     assert appliance.run("down")[0] == 0
 
 

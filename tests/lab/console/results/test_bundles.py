@@ -9,6 +9,7 @@ import stat
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 
@@ -101,11 +102,13 @@ def test_runs_named_by_a_label_with_a_space_are_brought_back_and_linked(console)
     assert answer.url.endswith(f"/results/{name}/"), answer.text
     del before["runs/001-Few hands-rho1.4-seed1/load-factor"]
     assert files(console, name) == before
-    links = set(re.findall(r'href="(/results/[^"]*Few[^"]*)"', answer.text))
+    page = f"/results/{name}/"
+    found = re.findall(r'href="([^"]*Few[^"]*)"', answer.text)
+    links = {urljoin(page, html.unescape(link)) for link in found}
     assert {link.rpartition("/")[2] for link in links} >= {
         "attempts.parquet", "samples.parquet", "events.jsonl", "run.json", "attempts.csv",
     }  # fmt: skip
-    assert {console.get(html.unescape(link)).status_code for link in links} == {200}
+    assert {console.get(link).status_code for link in links} == {200}
     shown = console.get(f"/results/{name}/files/runs/001-Few hands-rho1.4-seed1/haproxy.cfg")
     assert shown.headers["Content-Type"].startswith("text/plain")
 

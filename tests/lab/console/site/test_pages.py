@@ -87,7 +87,9 @@ def test_every_card_has_its_picture(console, page):
 
 def test_what_is_switched_on_and_off_says_what_either_does(console):
     text = console.get("/watch/policy/fields?policy=door-lifo&admission=none").text
-    assert "1: a newcomer whose customer has left is taken out of the queue" in text
+    assert (
+        "1: the request of a new session is taken out of the queue when its customer leaves" in text
+    )
     assert "requests, 1 to 1,000" in text
 
 

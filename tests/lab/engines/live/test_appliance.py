@@ -63,7 +63,7 @@ def test_load_goes_to_this_machine_or_to_the_gateway_that_is_named(given, url, t
 @pytest.mark.parametrize("host", ["10.0.0.5", "127.evil.example", "example.org"])
 def test_load_goes_to_nobody_else(host, tmp_path):
     appliance = Appliance(load({"DOORBUSTER_HOST": host}, tmp_path))
-    with pytest.raises(ExperimentError, match=r"loopback only.*DOORBUSTER_GATEWAY_HOST"):
+    with pytest.raises(ExperimentError, match=r"only to loopback.*DOORBUSTER_GATEWAY_HOST"):
         appliance.check_may_be_loaded()
 
 
@@ -148,7 +148,7 @@ def test_a_gateway_that_lacks_a_policy_is_found_out_at_once(appliance_of, record
     appliance_of.check_knows([PolicyChoice(name="8q-af"), guarded])
     recorded.policies = [sheet for sheet in registry.describe() if sheet["name"] != "8q-af"]
     appliance_of.check_knows([guarded])
-    with pytest.raises(ExperimentError, match=r"does not know 8q-af .*make up"):
+    with pytest.raises(ExperimentError, match=r"(?s)does not know .*8q-af.*make up"):
         appliance_of.check_knows([guarded, PolicyChoice(name="8q-af")])
     recorded.policies = [{"name": "sq", "parameters": []}]  # as it was before it had one
     with pytest.raises(ExperimentError, match="does not know sq"):
