@@ -226,8 +226,8 @@ def test_an_account_that_does_not_become_root(tmp_path: Path) -> None:
     """The account's sudo fails. It is another user, because root needs no sudo."""
     without = {"ansible_become_user": "nobody", "ansible_become_exe": "/bin/false"}
     said = refused(tmp_path, {"a": without, "b": {**without, "ansible_user": "anna"}})
-    assert "host a: who logs in does not become root there (" in said
-    assert "host b: anna does not become root there (" in said
+    assert "host a: the login user cannot become root there (" in said
+    assert "host b: anna cannot become root there (" in said
     assert "or ARGS=-K, which asks you for it" in said
 
 
