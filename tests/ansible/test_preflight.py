@@ -228,7 +228,7 @@ def test_an_account_that_does_not_become_root(tmp_path: Path) -> None:
     said = refused(tmp_path, {"a": without, "b": {**without, "ansible_user": "anna"}})
     assert "host a: the login user cannot become root there (" in said
     assert "host b: anna cannot become root there (" in said
-    assert "or ARGS=-K, which asks you for it" in said
+    assert "or ARGS=-K, which prompts for the password" in said
 
 
 @pytest.mark.long
