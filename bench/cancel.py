@@ -34,8 +34,9 @@ from runtime.native import postgres
 REPOSITORY = Path(__file__).parents[1]
 THREADS, QUEUED = 30, 20
 PATIENCE_S = 120.0  # seconds, for a busy machine
-AIM_P99_MS = 20.0
 ALONE = "one leaves"
+CROWD = f"{THREADS} leave at once, {QUEUED} queued"
+AIM_P99_MS = {ALONE: 20.0, CROWD: 60.0}
 
 # (scene, place that the customers leave) → time for which the queries still ran, in ms
 Rows = dict[tuple[str, str], list[float]]
@@ -277,12 +278,11 @@ def measured(doors: tuple[Bench, Bench], rounds: int, say: Callable[[str], None]
         for i in range(rounds):
             for door in doors:
                 rows.setdefault((ALONE, door.where), []).extend(alone[door].round(1000 + i))
-        crowd = f"{THREADS} leave at once, {QUEUED} queued"
-        say(crowd)
+        say(CROWD)
         for i in range(max(1, rounds // 20)):
             for door in doors:
                 values = crowds[door].round(100_000 + (THREADS + QUEUED) * i, QUEUED)
-                rows.setdefault((crowd, door.where), []).extend(values)
+                rows.setdefault((CROWD, door.where), []).extend(values)
         busy = f"one leaves, {THREADS - 1} threads compute"
         say(busy)
         for door in doors:
@@ -305,14 +305,14 @@ def shown(rows: Rows) -> Table:
     return table
 
 
-def verdicts(rows: Rows) -> dict[str, tuple[float, bool]]:
-    """Return the p99 in ms for one customer who leaves an idle shop, and whether it meets the aim,
-    by the place (shop or gateway).
+def verdicts(rows: Rows) -> dict[tuple[str, str], tuple[float, bool]]:
+    """Return the p99 in ms and whether it meets the aim, for each scene with an aim and each place
+    (shop or gateway).
     """
     return {
-        where: (p99_ms, p99_ms <= AIM_P99_MS)
+        (scene, where): (p99_ms, p99_ms <= AIM_P99_MS[scene])
         for (scene, where), values in rows.items()
-        if scene == ALONE
+        if scene in AIM_P99_MS
         for p99_ms in [percentile(sorted(values), 0.99)]
     }
 
@@ -320,8 +320,8 @@ def verdicts(rows: Rows) -> dict[str, tuple[float, bool]]:
 @click.command(cls=OneLineCommand)
 @click.option("--rounds", default=200, type=click.IntRange(10, 10_000), show_default=True)
 def main(rounds: int) -> None:
-    """Print the distributions and the cost of watching; exit with status 1 if an idle p99 misses
-    its aim.
+    """Print the distributions and the cost of watching; exit with status 1 if a p99 misses its
+    aim.
     """
     console = Console()
     if not console.is_terminal:
@@ -344,11 +344,10 @@ def main(rounds: int) -> None:
     if load > 0.5:
         console.print(f"The machine was busy (load average {load:.1f}) before this began.")
     judged = verdicts(rows)
-    for where, (p99_ms, is_reached) in judged.items():
+    for (scene, where), (p99_ms, is_reached) in judged.items():
         verdict = "reached" if is_reached else "missed"
         console.print(
-            f"p99 of one customer who leaves the idle {where}: {p99_ms:.1f} ms, "
-            f"aim {AIM_P99_MS:g}: {verdict}."
+            f"p99 at the {where}, {scene}: {p99_ms:.1f} ms, aim {AIM_P99_MS[scene]:g}: {verdict}."
         )
     if not all(is_reached for _, is_reached in judged.values()):
         sys.exit(1)

@@ -17,8 +17,8 @@ PAGE_TIMEOUT_S = 10.0
 def get_refusal(host: str, port: int, path: str, trust: Path | None = None) -> str | None:
     """Return why `GET path` does not get status 200, or None if it does. The call uses no proxy.
 
-    With `trust`, a PEM file, the call uses TLS, and the server must present the file's first
-    certificate, whatever its name.
+    With `trust`, a PEM file, the call uses TLS. The server must present the file's first
+    certificate; the host name is not checked.
     """
     scheme = "http" if trust is None else "https"
     url = f"{scheme}://{hosts.authority(host, port)}{path}"

@@ -124,8 +124,8 @@ def take(name: str, known: Holder | None = None) -> socket.socket:
     """Take the lock `name`, and return its socket, which holds the lock until it is closed or this
     process ends.
 
-    Raises HeldError with the holder. `known` is the holder found by the last attempt; it is not
-    looked up again.
+    Raises HeldError with the holder. `known` is the holder found by the last attempt. If it
+    still holds the lock, its process is not searched for again.
     """
     lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

@@ -126,8 +126,8 @@ class ResponseReader:
         self._buffer = self._buffer + data if self._buffer else data
 
     def receive_eof(self) -> None:
-        """Handle the end of the shop's stream; `pull` returns END if the end of the stream ends the
-        body.
+        """Handle the end of the shop's stream. It completes a body without a stated length, and
+        `pull` then returns END.
 
         Raises BadResponseError if the response is incomplete.
         """

@@ -123,11 +123,12 @@ _MACHINES: Final = {
 
 _FCNTL: Final = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
 """The allowed operations of fcntl: they duplicate a descriptor, read and set its flags, and use
-locks. F_SETOWN and F_SETSIG could send a signal to any process.
+locks. F_SETOWN and F_SETSIG are not allowed, because with them a process could send a signal to any
+process.
 """
 _IOCTL: Final = (0x5401, 0x5413, 0x5450, 0x5451)
 """The allowed operations of ioctl: they read a terminal's kind and size, and set close-on-exec.
-TIOCSTI could insert input as if the terminal's user had typed it.
+TIOCSTI is not allowed, because it inserts input as if the terminal's user had typed it.
 """
 _MODE_AND_TRUNCATE: Final = 0x203  # O_ACCMODE | O_TRUNC
 _TRUNCATES: Final = (0, 1, 2, 3, 0x201, 0x202)

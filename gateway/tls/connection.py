@@ -222,10 +222,10 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
             self._raw.write(out)
 
     def _end_session(self) -> None:
-        """End the TLS session so that the customer can resume it.
+        """Send a close_notify, so that OpenSSL keeps the session for a customer who returns.
 
-        Without the gateway's close_notify, OpenSSL forgets the session; but customers who leave
-        abruptly may return and resume it (RFC 5246, 7.2.1).
+        Without the gateway's close_notify, OpenSSL would forget the session; but customers who
+        leave abruptly may return and resume it (RFC 5246, 7.2.1).
         """
         # OpenSSL wants the customer's close_notify, which the gateway does not need, or TLS has
         # already failed.

@@ -15,8 +15,9 @@ from gateway.http import hangups
 from gateway.http.customer import Customer
 from gateway.http.frontend import Frontend
 from gateway.http.limits import KIB
+from gateway.tls.client_hello import begins_session
 from gateway.tls.connection import TlsConnection
-from gateway.tls.context import AskedSSLObject
+from gateway.tls.context import REFUSAL, AskedSSLObject
 from gateway.tls.gate import ConnectionGate
 from gateway.tls.places import Known, Places
 
@@ -24,6 +25,8 @@ from gateway.tls.places import Known, Places
 # are shorter.
 _HANDSHAKE_BYTES: Final = 192 * KIB
 _HELD_BACK_BYTES: Final = 64 * KIB
+_REFUSAL_RECORD: Final = b"\x15\x03\x03\x00\x02\x02" + bytes([REFUSAL])
+"""A record with a fatal alert, as OpenSSL writes it for TLS 1.2 and 1.3."""
 
 
 class Step(Enum):
@@ -53,6 +56,7 @@ class Handshakes:
         self.gate = gate
         self.context = context
         self.deadline_s = deadline_s
+        self.allows_1_2 = context.minimum_version <= ssl.TLSVersion.TLSv1_2
         self.places = Places(gate, most_under_way)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="handshake")
 
@@ -123,6 +127,13 @@ class Handshake(asyncio.Protocol):
                 hangups.reset(self._raw)
                 return
             self._has_begun = True
+            if begins_session(data, allows_1_2=self._shared.allows_1_2):
+                if not self._shared.gate.connection(resumed=False):
+                    self._raw.write(_REFUSAL_RECORD)
+                    self._end()
+                    self._raw.close()
+                    return
+                self._shared.places.learn(self, Known.NEW)
         self._held_back += data
         if self._computation is None:
             self._go_on()
@@ -177,6 +188,8 @@ class Handshake(asyncio.Protocol):
                     self._incoming, self._outgoing, server_side=True
                 )
                 self._ssl = cast(AskedSSLObject, made)
+                if self.known is Known.NEW:  # the gate has accepted it
+                    self._ssl.asked_as_resumed, self._ssl.is_accepted = False, True
             self._ssl.do_handshake()
         except ssl.SSLWantReadError:
             return Step.MORE

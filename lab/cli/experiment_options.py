@@ -207,8 +207,8 @@ def _behind(
     proxies = [choice for choice in choices if choice.gateway is not None]
     if proxies and NO_ADMISSION not in admissions:
         raise SpecError(
-            f"--admission: needs the gateway's sessions, and {proxies[0].key} replaces the "
-            "gateway; allowed: none"
+            f"--admission: an admission policy needs the gateway's sessions, but {proxies[0].key} "
+            f"replaces the gateway; add '{NO_ADMISSION}' to the list"
         )
     policies = (choice for choice in choices if choice.gateway is None)
     for name, parameters in _distinct((choice.name, choice.parameters) for choice in policies):

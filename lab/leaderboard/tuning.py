@@ -221,8 +221,9 @@ class Tried:
 
 
 def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
-    """Return the study of the search, with the rows of the board's spec and the models of these
-    proxies."""
+    """Return the study that shows the search's results. Its rows are the rows of `base`, the
+    leaderboard's spec, and the models of `proxies`.
+    """
     tried = [
         [_tried(base, row, setting) for setting in settings_of(row, SETTINGS)]
         for row in rows_of(base, proxies)

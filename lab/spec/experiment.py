@@ -320,8 +320,8 @@ class Spec(Section):
             )
         if self.has_fifo_server:
             raise ValueError(
-                "server.kind: a fifo server has no request classes; "
-                "allowed: 'shared-cpus' with clients"
+                "server.kind: clients need request classes, and a fifo server has none; "
+                "allowed with clients: 'shared-cpus'"
             )
 
     def _check_duration_of_clients(self, clients: Clients) -> None:

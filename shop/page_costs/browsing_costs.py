@@ -85,7 +85,7 @@ def _pages(rng: random.Random, books: int) -> Iterator[tuple[str, list[str]]]:
     yield "Br-1 home", ["/"] * 20
     yield "Br-2 browse", [f"/browse/{shelf.slug}/" for shelf in SHELVES]
     yield "Br-3 search", [f"/search/?q={word}" for word in SEARCH_WORDS]
-    yield "Br-4 select", [f"/books/{rng.randint(1, books)}/" for _ in range(20)]
+    yield "Br-4 details", [f"/books/{rng.randint(1, books)}/" for _ in range(20)]
 
 
 def _cost(visitor: Client, path: str, process: int) -> Cost:

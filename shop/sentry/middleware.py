@@ -7,12 +7,13 @@ from typing import Any, NoReturn, TypeGuard, cast
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 
 from . import configuration, permission, queries, servers
+from .cancelling import canceller
 from .sockets import SocketWatcher
 from .watch import ClientGone, Watch, current, set_current
 
 _CLIENT_CLOSED_REQUEST = 499  # nginx's status, which appears only in access logs
 
-watcher = SocketWatcher(on_cancel=queries.side_threads.cancel)
+watcher = SocketWatcher(on_cancel=canceller.cancel)
 
 
 def watching() -> int:

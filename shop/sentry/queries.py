@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from threading import local
 from typing import Any
 
@@ -10,15 +9,13 @@ from django.db import DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
-from . import configuration, forks
-from .watch import Cancel, ClientGone, Watch, current
+from . import configuration
+from .watch import ClientGone, Watch, current
 
 _logger = logging.getLogger(__name__)
 
 _QUERY_CANCELED = "57014"  # SQLSTATE
 _OLDEST_WITH_CHECK = 140_000
-# An attempt to cancel takes a few milliseconds; each request has at most one at a time.
-_CANCEL_THREADS = 32
 
 
 def install() -> None:
@@ -77,7 +74,8 @@ def _run(execute: Callable[..., Any], *arguments: Any) -> Any:
     if watch is None:
         return execute(*arguments)
     connection = arguments[3]["connection"]
-    if not watch.begin_query(getattr(connection.connection, "cancel_safe", None)):
+    session = connection.connection
+    if not watch.begin_query(session if hasattr(session, "cancel_safe") else None):
         return execute(*arguments)
     try:
         result = execute(*arguments)
@@ -111,30 +109,3 @@ def _discard(connection: Any) -> None:
     """
     connection.connection.close()
     connection.close()
-
-
-class _SideThreads:
-    """The threads in which attempts to cancel wait for the database; the first attempt
-    starts them.
-    """
-
-    def __init__(self) -> None:
-        self._forget()
-        forks.in_child(self._forget)
-
-    def _forget(self) -> None:
-        self._pool = ThreadPoolExecutor(_CANCEL_THREADS, thread_name_prefix="sentry-cancel")
-
-    def cancel(self, watch: Watch, cancel: Cancel) -> None:
-        """Cancel the running query of this request."""
-        self._pool.submit(_cancel, watch, cancel)
-
-
-def _cancel(watch: Watch, cancel: Cancel) -> None:
-    try:
-        watch.cancel(cancel, configuration.read().cancel_timeout_s)
-    except Exception:
-        _logger.exception("a query could not be cancelled")
-
-
-side_threads = _SideThreads()

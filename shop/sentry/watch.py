@@ -13,7 +13,7 @@ is over. If the database does not confirm an attempt, the connection is closed.
 import logging
 import threading
 import time
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from . import forks, meter
 from .sockets import has_hung_up
@@ -23,7 +23,7 @@ _logger = logging.getLogger(__name__)
 # The first attempt may reach the database before the query, so it is repeated with growing pauses.
 # The first pause is above 0, because the request's thread needs the lock and the interpreter to
 # report a successful attempt.
-_FIRST_PAUSE_S: Final = 0.05
+FIRST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 1.0
 
 
@@ -35,10 +35,12 @@ class ClientGone(BaseException):
     """
 
 
-class Send(Protocol):
-    """The type of psycopg's `Connection.cancel_safe`."""
+class Session(Protocol):
+    """The parts of a psycopg connection that an attempt to cancel uses."""
 
-    def __call__(self, *, timeout: float) -> None: ...
+    info: Any
+
+    def cancel_safe(self, *, timeout: float) -> None: ...
 
 
 class Cancel:
@@ -70,7 +72,7 @@ class Watch:
         "_query_started_s",
         "_raised",
         "_running",
-        "_send",
+        "_session",
         "_started_cpu_s",
         "fd",
         "finished",
@@ -91,7 +93,7 @@ class Watch:
         self._kept = False
         self._raised = False
         self._running = False  # a query is running
-        self._send: Send | None = None  # the function that cancels it, if there is one
+        self._session: Session | None = None  # which can cancel it, if there is one
         self._cancel: Cancel | None = None
         self._database_s = 0.0
         self._query_started_s = 0.0
@@ -116,7 +118,7 @@ class Watch:
         self._before = (cpu_s, database_s)
         meter.client_left()
         self._decide()
-        if not self.interrupt or self._send is None:
+        if not self.interrupt or self._session is None:
             return None
         meter.cancel_attempted()
         self._cancel = Cancel()
@@ -165,19 +167,18 @@ class Watch:
 
     # -- its queries
 
-    def begin_query(self, send: Send | None) -> bool:
+    def begin_query(self, session: Session | None) -> bool:
         """Record that a query begins; return False if it is part of a running query.
 
-        `send(timeout=s)` cancels the query from another thread, and raises an error if the database
-        does not confirm in time. Raises ClientGone, but only once, because a page may query again
-        to clean up.
+        `session` is the query's connection if its queries can be cancelled. Raises ClientGone, but
+        only once, because a page may query again to clean up.
         """
         with self.lock:
             if self._running:
                 return False
             if not self.interrupt or self._raised:
                 self._running = True
-                self._send = send
+                self._session = session
                 self._query_started_s = time.perf_counter()
                 return True
         self._raised = True
@@ -192,7 +193,7 @@ class Watch:
         None.
         """
         with self.lock:
-            self._running, self._send = False, None
+            self._running, self._session = False, None
             self._database_s += time.perf_counter() - self._query_started_s
             cancel, self._cancel = self._cancel, None
         if cancel is None:
@@ -205,19 +206,26 @@ class Watch:
         self._raised = self._raised or was_cancelled or cancel.unconfirmed
         return cancel
 
+    def session_of(self, cancel: Cancel) -> Session | None:
+        """Return the session whose query this attempt must cancel; None if the query is over. The
+        caller holds `lock`, and the query cannot end before the caller releases it.
+        """
+        return self._session if self._cancel is cancel else None
+
     def cancel(self, cancel: Cancel, timeout_s: float) -> None:
         """Cancel that query, and try again until it has ended.
 
         The database has `timeout_s` to confirm each attempt. The method runs in a side thread, and
         holds `lock` during an attempt.
         """
-        pause_s = _FIRST_PAUSE_S
+        pause_s = FIRST_PAUSE_S
         while True:
             with self.lock:
-                if self._cancel is not cancel or self._send is None:
+                session = self.session_of(cancel)
+                if session is None:
                     return
                 try:
-                    self._send(timeout=timeout_s)
+                    session.cancel_safe(timeout=timeout_s)
                 except Exception as error:
                     cancel.unconfirmed = True
                     _logger.warning("a query could not be cancelled: %s", error)

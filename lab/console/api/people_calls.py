@@ -27,7 +27,7 @@ def me(request: HttpRequest) -> dict[str, Any]:
     "GET",
     "accounts",
     teachers,
-    "All accounts (teachers)",
+    "All accounts (only for teachers)",
     answers=schemas.Accounts,
     refusals=(403, 404),
 )
@@ -40,7 +40,7 @@ def everyone(request: HttpRequest) -> dict[str, Any]:
     "POST",
     "accounts",
     teachers,
-    "Create accounts for students (teachers)",
+    "Create accounts for students (only for teachers)",
     status=201,
     answers=schemas.MadeStudents,
     refusals=(404,),
@@ -58,13 +58,14 @@ def _change(change: str, summary: str) -> Callable[[Call], Call]:
 
 
 @_change(
-    "disable", "Disable an account: end its sessions and launches, and revoke its tokens (teachers)"
+    "disable",
+    "Disable an account: end its sessions and launches, and revoke its tokens (only for teachers)",
 )
 def disable(request: HttpRequest, name: str) -> dict[str, Any]:
     return _changed(request, name, "disable")
 
 
-@_change("enable", "Enable a disabled account (teachers)")
+@_change("enable", "Enable a disabled account (only for teachers)")
 def enable(request: HttpRequest, name: str) -> dict[str, Any]:
     return _changed(request, name, "enable")
 

@@ -22,7 +22,7 @@ def test_every_browsing_page_has_its_line(shop_environment):
     said = say(shop_environment)
     assert said.returncode == 0, said.stderr
     assert "a shop of 4,309 books" in " ".join(said.stdout.split())
-    for page in ("Br-1 home", "Br-2 browse", "Br-3 search", "Br-4 select"):
+    for page in ("Br-1 home", "Br-2 browse", "Br-3 search", "Br-4 details"):
         assert page in said.stdout
 
 

@@ -191,11 +191,12 @@ def database(settings: Settings) -> dict[str, Any]:
     }
 
 
-def connect(settings: Settings) -> "psycopg.Connection[tuple[Any, ...]]":
-    """Return a separate session, autocommitting."""
+def connect(settings: Settings, options: str = "") -> "psycopg.Connection[tuple[Any, ...]]":
+    """Return a separate session, autocommitting; `options` are those of libpq."""
     return psycopg.connect(
         host=settings.postgres_host, port=settings.postgres_port, user=settings.postgres_user,
         password=settings.postgres_password, dbname=settings.postgres_db, autocommit=True,
+        options=options,
     )  # fmt: skip
 
 

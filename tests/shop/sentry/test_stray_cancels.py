@@ -1,17 +1,22 @@
 """A cancel hits its query or none: on a real pool, and step by step."""
 
 import http.client
+import os
 import random
+import signal
 import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 
+import psycopg
 import pytest
 from django.db import connections
 
 from shop import sentry
 from shop.sentry import queries
+from shop.sentry.cancelling import Attempt, CancelSession, cancel_together
 from shop.sentry.watch import Watch, set_current
 from tests.shop.sentry import project as bare
 from tests.waiting import until
@@ -116,15 +121,27 @@ def leaves(watch):
         return watch.client_left()
 
 
+class FakeSession:
+    """A database session whose cancels call `send`, with the timeouts of these calls."""
+
+    def __init__(self, send=lambda count: None):
+        self.timeouts = []
+        self._send = send
+
+    def cancel_safe(self, *, timeout):
+        self.timeouts.append(timeout)
+        self._send(len(self.timeouts))
+
+
 class TestStepByStep:
     def test_a_query_is_not_left_while_its_cancel_is_under_way(self, watch):
         asked, answered, left = threading.Event(), threading.Event(), threading.Event()
 
-        def send(*, timeout):
+        def send(count):
             asked.set()
             assert answered.wait(bare.PATIENCE_S)
 
-        watch.begin_query(send)
+        watch.begin_query(FakeSession(send))
         cancel = leaves(watch)
         canceller = threading.Thread(target=watch.cancel, args=(cancel, 5.0))
         canceller.start()
@@ -143,48 +160,40 @@ class TestStepByStep:
         leaver.join()
 
     def test_a_cancel_whose_query_has_ended_is_not_sent(self, watch):
-        sent = []
-
-        def send(*, timeout):
-            sent.append(timeout)
-
-        watch.begin_query(send)
+        session = FakeSession()
+        watch.begin_query(session)
         cancel = leaves(watch)
         assert watch.end_query(was_cancelled=False) is cancel
         watch.cancel(cancel, 1.0)
         with pytest.raises(sentry.ClientGone):
-            watch.begin_query(send)
-        watch.begin_query(send)  # the clean-up's
+            watch.begin_query(session)
+        watch.begin_query(session)  # the clean-up's
         watch.cancel(cancel, 1.0)
-        assert sent == []
+        assert session.timeouts == []
 
     def test_a_cancel_that_came_too_early_is_repeated(self, watch):
-        sent, cancels = [], []
+        def send(count):
+            if count == 2:
+                cancel.left.set()  # as end_query does
 
-        def send(*, timeout):
-            sent.append(timeout)
-            if len(sent) == 2:
-                cancels[0].left.set()  # as end_query does
-
-        watch.begin_query(send)
-        cancels.append(leaves(watch))
-        watch.cancel(cancels[0], 5.0)
-        assert len(sent) == 2
+        session = FakeSession(send)
+        watch.begin_query(session)
+        cancel = leaves(watch)
+        watch.cancel(cancel, 5.0)
+        assert session.timeouts == [5.0, 5.0]
         assert not watch.end_query(was_cancelled=True).unconfirmed
 
     def test_one_that_was_not_confirmed_is_repeated_and_remembered(self, watch):
-        sent, cancels = [], []
-
-        def send(*, timeout):
-            sent.append(timeout)
-            if len(sent) == 1:
+        def send(count):
+            if count == 1:
                 raise TimeoutError
-            cancels[0].left.set()
+            cancel.left.set()
 
-        watch.begin_query(send)
-        cancels.append(leaves(watch))
-        watch.cancel(cancels[0], 5.0)
-        assert sent == [5.0, 5.0]
+        session = FakeSession(send)
+        watch.begin_query(session)
+        cancel = leaves(watch)
+        watch.cancel(cancel, 5.0)
+        assert session.timeouts == [5.0, 5.0]
         assert watch.end_query(was_cancelled=True).unconfirmed
 
     def test_told_once_so_that_a_page_can_clean_up(self, watch):
@@ -260,3 +269,118 @@ def test_a_cancel_the_database_does_not_confirm_costs_the_session(watch, session
     until_s = time.monotonic() + 0.3
     while time.monotonic() < until_s:  # the late cancel is on its way now
         assert ask(session, "SELECT pg_backend_pid()") != pid
+
+
+class Sleeper:
+    """A query of five minutes whose client has left, in a thread and a session of its own."""
+
+    def __init__(self, session, pool, database):
+        self.session = session
+        self.ends = pool.submit(self._sleep)
+        database.expect_begun(self._tag)
+        self.served, self.client = socket.socketpair()
+        self.watch = Watch(self.served.fileno(), cancels=True)
+        self.watch.view_is_known(True)
+        self.watch.begin_query(session)
+        self.attempt = Attempt(self.watch, leaves(self.watch))
+
+    @property
+    def _tag(self):
+        return f"sleeper {self.session.info.backend_pid}"
+
+    def _sleep(self):
+        """Return the SQLSTATE with which the query ends."""
+        try:
+            self.session.execute(f"SELECT pg_sleep(300) -- {self._tag}")
+        except psycopg.Error as error:
+            return error.sqlstate
+        return None
+
+    @property
+    def sqlstate(self):
+        return self.ends.result(bare.PATIENCE_S)
+
+    def close(self):
+        with suppress(psycopg.Error):
+            self.session.cancel_safe()
+        self.ends.exception(bare.PATIENCE_S)
+        self.served.close()
+        self.client.close()
+
+
+class TestTogether:
+    """Queries that one call in a separate session cancels."""
+
+    @pytest.fixture
+    def connect(self, appliance_database):
+        """Yield a function that opens sessions, which are closed at the end."""
+        with ExitStack() as opened:
+            yield lambda options="": opened.enter_context(bare.connect(appliance_database, options))
+
+    @pytest.fixture
+    def sleepers(self, connect, database):
+        """Yield a function that starts some `Sleeper`s."""
+        with ThreadPoolExecutor(4) as pool, ExitStack() as begun:
+
+            def begin(count):
+                made = [Sleeper(connect(), pool, database) for _ in range(count)]
+                for one in made:
+                    begun.callback(one.close)
+                return made
+
+            yield begin
+
+    @pytest.fixture
+    def canceller(self, connect):
+        """Yield a session that can cancel."""
+        made = CancelSession(connect())
+        yield made
+        made.close()
+
+    def test_all_end_at_once(self, canceller, sleepers):
+        asleep = sleepers(3)
+        cancel_together([one.attempt for one in asleep], canceller, bare.PATIENCE_S)
+        assert [one.sqlstate for one in asleep] == ["57014"] * 3
+        for one in asleep:
+            assert not one.watch.end_query(was_cancelled=True).unconfirmed
+
+    def test_one_that_has_ended_is_left_alone(self, canceller, sleepers):
+        """Its session may already run another query."""
+        over, running = sleepers(2)
+        over.watch.end_query(was_cancelled=False)
+        cancel_together([over.attempt, running.attempt], canceller, bare.PATIENCE_S)
+        assert running.sqlstate == "57014"
+        assert not over.ends.done()
+
+    def test_a_call_that_is_not_confirmed_costs_all_their_sessions(self, canceller, sleepers):
+        """The late call could otherwise hit a later query of the same sessions."""
+        asleep = sleepers(2)
+        pid = canceller.pid
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            cancel_together([one.attempt for one in asleep], canceller, 0.1)
+            assert all(one.attempt.cancel.unconfirmed for one in asleep)
+            assert not canceller.is_usable
+            assert canceller.is_over()
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    def test_a_session_that_the_server_ended_is_over(self, canceller, connect):
+        assert not canceller.is_over()
+        connect().execute("SELECT pg_terminate_backend(%s)", (canceller.pid,))
+        until(canceller.is_over, "the end of the session noticed")
+
+    def test_a_pooler_in_between_makes_it_unusable(self, connect):
+        """With PgBouncer, psycopg knows other process numbers than PostgreSQL."""
+        like = connect()
+        like.execute("CREATE SCHEMA pooler")
+        try:
+            like.execute(
+                "CREATE FUNCTION pooler.pg_backend_pid() RETURNS int LANGUAGE sql AS 'SELECT 0'"
+            )
+            like = connect("-c search_path=pooler,pg_catalog")
+            made = CancelSession(like)
+            assert not made.is_usable
+            assert not made.is_over()
+        finally:
+            like.execute("DROP SCHEMA pooler CASCADE")

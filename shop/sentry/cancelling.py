@@ -1,0 +1,204 @@
+"""The threads that cancel the queries of clients that have left.
+
+PostgreSQL starts a process for each cancel of its protocol. If thirty clients leave at once, the
+last query would wait for thirty processes. Therefore, one thread keeps a session open, and cancels
+all queries that wait for it with one call of `pg_cancel_backend`. Where this is impossible, and for
+queries that continue to run, side threads send the protocol's cancels.
+"""
+
+import logging
+import queue
+import select
+import threading
+import time
+from collections.abc import Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from typing import Any, Final, NamedTuple
+
+from . import configuration, forks
+from .watch import FIRST_PAUSE_S, Cancel, Watch
+
+_logger = logging.getLogger(__name__)
+
+# A cancel of the protocol takes a few milliseconds; each request has at most one at a time.
+_SIDE_THREADS: Final = 32
+_CONNECT_S: Final = 2  # psycopg accepts no shorter time
+_RECONNECT_S: Final = 10.0
+_CANCEL: Final = b"SELECT pg_cancel_backend(pid) FROM unnest($1::int[]) AS pid"
+
+
+class Attempt(NamedTuple):
+    """A query to cancel."""
+
+    watch: Watch
+    cancel: Cancel
+
+
+class Canceller:
+    """The threads that cancel queries in this process; the first attempt starts them."""
+
+    def __init__(self) -> None:
+        self._forget()
+        forks.in_child(self._forget)
+
+    def _forget(self) -> None:
+        """Create the state without threads and sessions, which a forked child cannot use."""
+        self._waiting: queue.SimpleQueue[Attempt] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._side_threads = ThreadPoolExecutor(_SIDE_THREADS, thread_name_prefix="sentry-cancel")
+        self._sessions: dict[object, CancelSession] = {}
+
+    def cancel(self, watch: Watch, cancel: Cancel) -> None:
+        """Cancel the running query of this request. Only the epoll thread may call this."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="sentry-cancel", daemon=True)
+            self._thread.start()
+        self._waiting.put(Attempt(watch, cancel))
+
+    def _run(self) -> None:
+        sent: list[tuple[float, Attempt]] = []  # with the times by which the queries should end
+        while True:
+            waiting = []
+            with suppress(queue.Empty):
+                timeout_s = max(0.0, sent[0][0] - time.monotonic()) if sent else None
+                waiting.append(self._waiting.get(timeout=timeout_s))
+                while True:
+                    waiting.append(self._waiting.get_nowait())
+            for session, attempts in self._by_session(waiting):
+                if session.is_usable:
+                    cancel_together(attempts, session, configuration.read().cancel_timeout_s)
+                    until_s = time.monotonic() + FIRST_PAUSE_S
+                    sent += ((until_s, attempt) for attempt in attempts)
+                else:
+                    for attempt in attempts:
+                        self._side_threads.submit(_cancel_alone, attempt)
+            while sent and sent[0][0] <= time.monotonic():
+                _, attempt = sent.pop(0)
+                if not attempt.cancel.left.is_set():
+                    self._side_threads.submit(_cancel_alone, attempt)
+
+    def _by_session(
+        self, attempts: Iterable[Attempt]
+    ) -> list[tuple["CancelSession", list[Attempt]]]:
+        """Return the sessions that can cancel these queries, open or not, with their queries."""
+        groups: dict[object, list[Attempt]] = {}
+        for attempt in attempts:
+            with attempt.watch.lock:
+                running = attempt.watch.session_of(attempt.cancel)
+                database = None if running is None else _database(running)
+            if running is None:
+                continue
+            if database not in self._sessions or self._sessions[database].is_over():
+                self._sessions[database] = CancelSession(running)
+            groups.setdefault(database, []).append(attempt)
+        return [(self._sessions[database], group) for database, group in groups.items()]
+
+
+def cancel_together(
+    attempts: Iterable[Attempt], session: "CancelSession", timeout_s: float
+) -> None:
+    """Cancel these queries with one call, which the database must confirm within `timeout_s`.
+
+    All locks are held during the call, so that no request leaves its query meanwhile.
+    """
+    with ExitStack() as held:
+        pids = {}
+        for watch, cancel in attempts:
+            held.enter_context(watch.lock)
+            running = watch.session_of(cancel)
+            if running is not None:
+                pids[cancel] = running.info.backend_pid
+        try:
+            session.cancel(pids.values(), timeout_s)
+        except Exception as error:
+            for cancel in pids:
+                cancel.unconfirmed = True
+            _logger.warning("a query could not be cancelled: %s", error)
+
+
+def _cancel_alone(attempt: Attempt) -> None:
+    try:
+        attempt.watch.cancel(attempt.cancel, configuration.read().cancel_timeout_s)
+    except Exception:
+        _logger.exception("a query could not be cancelled")
+
+
+def _database(session: Any) -> tuple[object, ...]:
+    """Return the identity of the database and the role of a psycopg connection."""
+    info = session.info
+    return info.host, info.port, info.dbname, info.user
+
+
+class CancelSession:
+    """A session in which PostgreSQL cancels the queries of other sessions of the same role.
+
+    It is unusable if the database refuses it, or if a connection pooler stands between, because
+    psycopg then does not know the numbers of PostgreSQL's processes.
+    """
+
+    def __init__(self, like: Any) -> None:
+        """Connect as the psycopg connection `like` did."""
+        self.is_usable = False
+        self._retry_s = time.monotonic() + _RECONNECT_S
+        parameters = {**like.info.get_parameters(), "connect_timeout": _CONNECT_S}
+        try:
+            self._session = like.connect(**parameters, password=like.info.password, autocommit=True)
+            self._pgconn = self._session.pgconn
+            found = self._session.execute("SELECT pg_backend_pid()").fetchone()
+        except Exception as error:
+            _logger.warning("queries will be cancelled one by one: %s", str(error).strip())
+            return
+        self.is_usable = found == (self._session.info.backend_pid,)
+        if not self.is_usable:
+            self.close()
+            self._retry_s = float("inf")
+
+    @property
+    def pid(self) -> int:
+        """The number of this session's process."""
+        return int(self._pgconn.backend_pid)
+
+    def is_over(self) -> bool:
+        """Return whether to connect again, because this session has ended or was refused."""
+        if self.is_usable:
+            return self._can_read(0.0)  # for example the end of the server
+        return time.monotonic() >= self._retry_s
+
+    def cancel(self, pids: Collection[int], timeout_s: float) -> None:
+        """Cancel the queries of these processes. Raises an error if PostgreSQL does not confirm
+        this within `timeout_s`; the session is then unusable.
+        """
+        if not pids:
+            return
+        until_s = time.monotonic() + timeout_s
+        try:
+            self._pgconn.send_query_params(_CANCEL, [f"{{{','.join(map(str, pids))}}}".encode()])
+            self._pgconn.flush()
+            while True:
+                while self._pgconn.is_busy():
+                    if not self._can_read(max(0.0, until_s - time.monotonic())):
+                        raise TimeoutError("cancellation timeout expired")
+                    self._pgconn.consume_input()
+                result = self._pgconn.get_result()
+                if result is None:
+                    return
+                if result.error_message:
+                    raise OSError(result.error_message.decode(errors="replace").strip())
+        except BaseException:
+            self.close()
+            self._retry_s = time.monotonic()
+            raise
+
+    def close(self) -> None:
+        """End the session."""
+        self.is_usable = False
+        self._session.close()
+
+    def _can_read(self, timeout_s: float) -> bool:
+        poll = select.poll()
+        poll.register(self._pgconn.socket, select.POLLIN)
+        return bool(poll.poll(timeout_s * 1000))
+
+
+canceller = Canceller()
