@@ -64,7 +64,7 @@ def _priorities(
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise click.BadParameter(f"{text!r}: allowed are numbers, e.g. 2,1") from None
+        raise click.BadParameter(f"{text!r}: must be numbers, e.g. 2,1") from None
 
 
 CPUS_OPTION = click.option(

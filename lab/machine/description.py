@@ -154,7 +154,7 @@ def _taken(name: str) -> socket.socket:
         except OSError as fault:
             raise ExperimentError(
                 f"{LOCK}={name}: a lock cannot have this name ({fault.strerror or fault}); "
-                "allowed are up to 90 bytes."
+                "allowed: up to 90 bytes."
             ) from None
         asks = (
             other is not None

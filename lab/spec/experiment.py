@@ -69,7 +69,7 @@ def _books(number: int, info: ValidationInfo) -> int:
     from common.shared_settings import LEAST_BOOKS, MOST_BOOKS
 
     if not LEAST_BOOKS <= number <= MOST_BOOKS:
-        raise ValueError(f"allowed is a whole number from {LEAST_BOOKS} to {MOST_BOOKS}")
+        raise ValueError(f"must be a whole number from {LEAST_BOOKS} to {MOST_BOOKS}")
     return number
 
 

@@ -42,8 +42,8 @@ def _module(name: str) -> str:
     """Return the name of the module for a new policy: `quiet_door` for `quiet-door`."""
     if not re.fullmatch(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*", name) or len(name) > 40:
         raise SpecError(
-            f"NAME: {name!r} is not a name; allowed: 1 to 40 small letters, digits and hyphens, "
-            "beginning with a letter, e.g. quiet-door"
+            f"NAME: {name!r} is not a name; allowed: 1 to 40 lower-case letters, digits and "
+            "hyphens, beginning with a letter, e.g. quiet-door"
         )
     name, module = name.replace("_", "-"), name.replace("-", "_")
     taken = {*POLICIES, *ADMISSIONS, "haproxy", "nginx", "doorbuster"}

@@ -127,7 +127,7 @@ def parse_report(text: str) -> ReportText:
             part = name
             if part not in ("Readings", "Figures and tables") or paragraphs:
                 raise ReportTextError(
-                    f"## {name}: allowed are “Readings” and “Figures and tables”, without text"
+                    f"## {name}: allowed: “Readings” and “Figures and tables”, without text"
                 )
         elif level == 3 and part == "Readings":
             readings.append((name, _only(name, paragraphs)))

@@ -52,14 +52,14 @@ def test_a_release_that_is_not_supported_stops_before_any_change(lab: Machines) 
     lab.ssh("here", "echo 11.9 >/etc/debian_version")
     said = refused(lab)
     lab.ssh("here", "cat /root/release >/etc/os-release; echo 12.9 >/etc/debian_version")
-    assert "host here: Debian 11 is not supported; allowed are Debian 12, Debian 13" in said
+    assert "host here: Debian 11 is not supported; allowed: Debian 12, Debian 13" in said
 
 
 def test_other_things_that_a_host_has_not(lab: Machines) -> None:
     assert "host here: has" in refused(lab, doorbuster_needs_memory_mb=10**8)
     assert "doorbuster_needs_disk_mb is" in refused(lab, doorbuster_needs_disk_mb=10**9)
     said = refused(lab, doorbuster_shop_cpus=[63])
-    assert "host here: doorbuster_shop_cpus names CPU 63; allowed are 0 to" in said
+    assert "host here: doorbuster_shop_cpus names CPU 63; allowed: 0 to" in said
     said = refused(lab, doorbuster_address="10.255.255.254")
     assert "host here: doorbuster_address is 10.255.255.254, which it does not have" in said
 

@@ -25,7 +25,7 @@ SAID = {
     "redis": "Redis was away",
     "gateway": "The gateway died in mid-run",
     "shop": "The shop died in mid-run",
-    "lab-worker": "The process that ran it has died",
+    "lab-worker": "The process that ran the launch has died",
 }
 STATES = {"gateway": "failed", "shop": "failed", "lab-worker": "interrupted"}
 

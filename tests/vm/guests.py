@@ -106,7 +106,13 @@ class Guests(Hosts):
             self._start_guest(name, made, definitions / name, plugs[name], number)
         for name in self.names:
             self.wait_for_ssh(name, UP_WITHIN_S)
-            self.ssh(name, "cloud-init status --wait")
+            # cloud-init may restart the SSH server, which ends this connection.
+            retry(
+                lambda: self.ssh(name, "cloud-init status --wait"),  # noqa: B023
+                AssertionError,
+                UP_WITHIN_S,
+                every_s=5,
+            )
 
     def stop(self) -> None:
         for process in self._running.values():

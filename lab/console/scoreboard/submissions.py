@@ -27,7 +27,7 @@ from lab.console.site.submitted import COMMAND, of_person
 from lab.students import scoreboard
 
 PATTERN: Final = "^[a-z][a-z0-9_]{0,39}$"
-NAMES: Final = "1 to 40 small letters, digits and _, beginning with a letter"
+NAMES: Final = "1 to 40 lower-case letters, digits and _, beginning with a letter"
 MOST_SHOWN: Final = 10
 """The maximum number of submissions that a page lists."""
 _PATIENCE_S: Final = 5.0

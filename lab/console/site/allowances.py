@@ -227,7 +227,7 @@ def student(text: str) -> Allowance:
         is_whole = value.isascii() and value.isdigit() and len(value) < 20
         if not is_whole or not 1 <= int(value) <= most:
             faults.append(
-                f"{name}={value:.60}: allowed is a whole number from 1 to {most}, "
+                f"{name}={value:.60}: must be a whole number from 1 to {most}, "
                 "the limit of a teacher"
             )
             continue

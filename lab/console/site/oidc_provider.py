@@ -92,19 +92,19 @@ def provider(variables: Mapping[str, str], *, accounts: bool) -> Provider | None
         faults.append(f"{ISSUER}: sign-in needs accounts; set DOORBUSTER_LAB_ACCOUNTS=1 too")
     if given[ISSUER] and not _is_issuer(given[ISSUER]):
         faults.append(
-            f"{ISSUER}={given[ISSUER]:.200}: not an address of a provider; allowed is "
+            f"{ISSUER}={given[ISSUER]:.200}: not an address of a provider; allowed: "
             "https://host/path, and http:// on this machine only"
         )
     addresses = frozenset(given[TEACHERS].lower().replace(",", " ").split())
     faults += [
-        f"{TEACHERS}: {one!r:.200} is not an e-mail address; allowed are addresses separated by "
+        f"{TEACHERS}: {one!r:.200} is not an e-mail address; allowed: addresses separated by "
         "spaces or commas"
         for one in sorted(addresses)
         if not re.fullmatch(r"[^@\s]+@[^@\s]+", one)
     ]
     name = given[NAME] or urlsplit(given[ISSUER]).hostname or ""
     if len(name) > 60 or not name.isprintable():
-        faults.append(f"{NAME}={name!a:.80}: allowed are at most 60 printable characters")
+        faults.append(f"{NAME}={name!a:.80}: must have at most 60 printable characters")
     missing = [package for package in _PACKAGES if find_spec(package) is None]
     if missing:
         faults.append(

@@ -211,7 +211,7 @@ def test_a_policy_is_written_checked_run_compared_and_submitted(chromium, consol
     ("name", "content", "says"),
     [
         ("notes.txt", b"x = 1\n", "its name must end in .py"),
-        ("large.py", b"#" * 140_000, "allowed are at most 131,072"),
+        ("large.py", b"#" * 140_000, "allowed: at most 131,072"),
         ("binary.py", b"\xff\xfe\x00", "must be text in UTF-8"),
     ],
 )

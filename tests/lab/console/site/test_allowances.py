@@ -52,7 +52,7 @@ def test_a_deployment_changes_students_limits() -> None:
     [
         ("runs=5", "'runs' is not a limit; allowed: runs_per_launch, expected_s_per_launch"),
         ("whose=5", "'whose' is not a limit"),
-        ("runs_per_launch=0", "runs_per_launch=0: allowed is a whole number from 1 to 20000"),
+        ("runs_per_launch=0", "runs_per_launch=0: must be a whole number from 1 to 20000"),
         ("runs_per_launch=20001", "from 1 to 20000, the limit of a teacher"),
         ("runs_per_launch=²", "from 1 to 20000"),
         ("runs_per_launch", "from 1 to 20000"),

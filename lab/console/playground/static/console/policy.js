@@ -189,7 +189,7 @@ addEventListener("DOMContentLoaded", () => {
   // Store the text and show which task begins; return false if the file name is invalid.
   function began(words) {
     if (!name.checkValidity() || !name.value) {
-      fail("File: allowed are 1 to 40 small letters, digits and _, beginning with a letter, for example quiet_door.");
+      fail("File: must be 1 to 40 lower-case letters, digits and _, beginning with a letter, for example quiet_door.");
       name.focus();
       return false;
     }
@@ -386,7 +386,7 @@ addEventListener("DOMContentLoaded", () => {
   const asName = (file) => file.replace(/\.py$/, "").toLowerCase().replace(/[^a-z0-9_]/g, "_").replace(/^[^a-z]+/, "").slice(0, 40) || "my_policy";
   async function unreadable(file) {
     if (!file.name.endsWith(".py")) return "its name must end in .py.";
-    if (file.size > submitting.most_bytes) return `it has ${format(file.size)} bytes; allowed are at most ${format(submitting.most_bytes)}.`;
+    if (file.size > submitting.most_bytes) return `it has ${format(file.size)} bytes; allowed: at most ${format(submitting.most_bytes)}.`;
     try {
       new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
     } catch {

@@ -160,7 +160,7 @@ const saveChart = (() => {
     return new Promise((done) => canvas.toBlob(done, "image/png"));
   }
 
-  // `what` in a file's name: small letters, digits, points and hyphens.
+  // `what` in a file's name: lower-case letters, digits, points and hyphens.
   const slug = (words) => words.toLowerCase().replaceAll("ρ", "rho").replace(/[^a-z0-9.]+/g, "-").replace(/^[-.]+|[-.]+$/g, "");
 
   function download(content, name) {
