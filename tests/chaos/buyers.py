@@ -43,6 +43,10 @@ def _is_sold_out(page: bytes) -> bool:
     return any(words in page for words in _SOLD_OUT)
 
 
+def _heading(page: bytes) -> str:
+    return page.partition(b"<h1>")[2].partition(b"</h1>")[0].decode(errors="replace")
+
+
 @dataclass
 class Purchase:
     """One book that a buyer wants to buy once."""
@@ -186,7 +190,7 @@ class Buyers:
                 if answer.status_code < 500:
                     is_short = answer.status_code == 422 and _is_sold_out(answer.content)
                     assert answer.status_code in (200, 409) or is_short, (
-                        f"{path}: {answer.status_code}"
+                        f"{path}: {answer.status_code} {_heading(answer.content)}"
                     )
                     return answer.content
                 failure = str(answer.status_code)

@@ -123,7 +123,7 @@ def test_changes_are_made_and_put_back_by_keyboard(chromium, rushing, run):
         page.select_option("#id_abandonment", "cancel")
         tab_to(page, "#change-abandonment")
         page.keyboard.press("Enter")
-        when(page, f"{TEXT.format('abandonment')}.includes('stops the work')")
+        when(page, f"{TEXT.format('abandonment')}.includes('are stopped')")
         press(page, "#as-it-began")
         when(page, f"{TEXT.format('policy')} === 'SQ'")
         when(page, "document.querySelector('#began-control .said').textContent.length > 5")
