@@ -51,10 +51,11 @@ class Canceller:
 
     def cancel(self, watch: Watch, cancel: Cancel) -> None:
         """Cancel the running query of this request. Only the epoll thread may call this."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="sentry-cancel", daemon=True)
-            self._thread.start()
         self._waiting.put(Attempt(watch, cancel))
+        if self._thread is None:
+            thread = threading.Thread(target=self._run, name="sentry-cancel", daemon=True)
+            thread.start()  # if the process has too many threads, the next attempt tries again
+            self._thread = thread
 
     def _run(self) -> None:
         sent: list[tuple[float, Attempt]] = []  # with the times by which the queries should end

@@ -4,7 +4,7 @@ It decides when a request may be interrupted. An attempt to cancel affects only 
 it is meant.
 
 Three kinds of threads use it: the request's thread, the sentry's thread, which reports that the
-client has left, and a side thread that cancels the running query. They hold `lock` only for a few
+client has left, and the threads that cancel the running query. They hold `lock` only for a few
 instructions, except while an attempt to cancel is in progress. The request's thread needs the lock
 to leave a query. Therefore no later statement, not even the rollback, can begin before the attempt
 is over. If the database does not confirm an attempt, the connection is closed.
