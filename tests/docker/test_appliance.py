@@ -61,7 +61,7 @@ def test_up_makes_a_page_come_through_the_gateway(containers: Containers) -> Non
     has_grafana = any(engine.image_id(name) for name in names)
     assert ("grafana" in there) == has_grafana
     if not has_grafana:
-        assert re.search(r"Grafana +left out", printed), printed
+        assert re.search(r"Grafana +omitted", printed), printed
 
 
 def test_the_same_page_comes_by_tls(containers: Containers) -> None:
