@@ -51,7 +51,7 @@ QUICK_CAPACITY_RPS = 140
 AIM_SHARE = 0.95
 FLAT_RATIO = 1.05
 WAIT_S = 60.0
-"""The seconds for which wrk may exceed its time."""
+"""The real seconds that wrk may take beyond its planned duration."""
 
 DOOR = "gateway, DOOR-LIFO"
 SUBJECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {

@@ -11,8 +11,8 @@ LOOK_EVERY_S = 0.2
 
 
 class Change(NamedTuple):
-    """A change of the load: from `at_s` (run's clock, paper seconds) on, sessions arrive at
-    `factor` times their rate.
+    """A change of the load: sessions arrive at `factor` times the planned rate after `at_s`, in
+    paper seconds of the run's clock.
     """
 
     at_s: float

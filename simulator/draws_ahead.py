@@ -24,7 +24,8 @@ DRAWN_AT_ONCE = 256
 
 
 class WorkDraws:
-    """The work of each attempt, as a place in [0, 1) in the distribution for its page.
+    """Random draws for the work of each attempt. A draw is a number in [0, 1), the quantile of the
+    work in the page's distribution.
 
     The work has a separate random stream, addressed by session, step and attempt, so that an
     attempt needs the same work under every policy. With numpy, the first attempts of many sessions

@@ -70,8 +70,8 @@ class Controlled(Protocol):
         """Return a new policy for a shadow; raise PolicyError if the choice is invalid."""
 
     def replace_shadows(self, made: Sequence[tuple[PolicyChoice, Policy]]) -> None:
-        """Run exactly these shadows from now on; their labels must differ. Shadows that already run
-        continue.
+        """Run exactly these shadows from now on; their labels must differ. A listed shadow that
+        already runs with the same description continues.
         """
 
     def add_shadow(self, choice: PolicyChoice, policy: Policy) -> None:

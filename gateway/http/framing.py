@@ -96,8 +96,8 @@ class EndlessBody:
 
 
 class ChunkedBody:
-    """A strict decoder of a chunked body, which drops extensions and trailers. Every line must end
-    in CRLF, every size must be 1–12 hexadecimal digits, and CRLF must follow the data.
+    """A strict decoder of a chunked body. It drops extensions and trailers. Every line must end in
+    CRLF, every size must be 1–12 hexadecimal digits, and CRLF must follow the data.
     """
 
     __slots__ = ("_extension_bytes", "_left", "_limits", "_pending", "_size_bytes", "_state")

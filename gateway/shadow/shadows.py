@@ -67,8 +67,8 @@ class Shadows:
     def replace(self, wanted: Sequence[tuple[str, Mapping[str, object], Policy]]) -> None:
         """Run exactly these shadows from now on, each given as (name, description, new policy).
 
-        Shadows that already run continue. Afterwards, the caller must set the gateway's timer
-        again.
+        A listed shadow that already runs with the same description continues. Afterwards, the
+        caller must set the gateway's timer again.
         """
         now_s = self._caught_up_s()
         going = self._going()

@@ -85,8 +85,8 @@ class _Own:
 
 def impurities(text: str) -> list[object]:
     """Return the impurities of this source, or the reason why it is not Python, without running it.
-    Only call this in a process with limits or in a browser, because Python's parser can need far
-    more time and memory than the text's size suggests.
+    Call this only in a process with limits or in a browser: Python's parser can need much time and
+    memory even for a short text.
     """
     try:
         return list(purity.impurities(text))

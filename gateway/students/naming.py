@@ -21,7 +21,7 @@ REMEMBERED: Final = 1000
 
 
 class _Started(NamedTuple):
-    """The data sheet of a text, and the layers that confined the process that read it."""
+    """The data sheet in a policy's source text, and the layers that confined its reader."""
 
     sheet: Sheet
     holding: Mapping[str, str]

@@ -450,8 +450,9 @@ def checked_without_files(spec: Spec, origin: str) -> Spec:
 
         if arrivals.trace not in traces.names():
             raise SpecError(
-                f"{origin}: load.arrivals.trace: {arrivals.trace!r:.80} is not included; "
-                f"allowed: {', '.join(traces.names())}, or counts and traced_s"
+                f"{origin}: load.arrivals.trace: {arrivals.trace!r:.80} is not one of the "
+                f"included traces; allowed: {', '.join(traces.names())}, or any name together with "
+                "counts and traced_s"
             )
     return checked(spec, origin)
 

@@ -200,7 +200,7 @@ def bars_with_intervals(
 
 
 def draw_picture(picture: Picture) -> Figure:
-    """Draw a figure without panels."""
+    """Draw a picture: a heat table, or a small plot for each policy."""
     return heat_table(picture) if isinstance(picture, Heat) else small_multiples(picture)
 
 

@@ -31,7 +31,7 @@ from tests.runtime import docker_program
         ),
         (
             'case "$1" in version) echo 28.0.0 ;; compose) echo v5.0.1 ;; *) exit 1 ;; esac',
-            "buildx is missing, which Docker Compose 5.0.1 needs for building; fix: install "
+            "Docker Compose 5.0.1 needs buildx for building, but buildx is missing; fix: install "
             "docker-buildx",
         ),
     ],

@@ -189,7 +189,9 @@ def test_a_spec_names_no_file_of_the_console(people: tuple[Person, Person], tmp_
         refused = bert.send("POST", "/api/launches", json=body)
         assert refused.status_code == 400, refused.text
         assert refused.json()["field"] == "load.arrivals.trace"
-        assert "is not included; allowed: day, flash-sale" in refused.json()["error"]
+        assert (
+            "is not one of the included traces; allowed: day, flash-sale" in refused.json()["error"]
+        )
         assert "password" not in refused.text
 
 
