@@ -80,7 +80,10 @@ def problem() -> str | None:
         least = ".".join(map(str, LEAST_COMPOSE))
         return f"Docker Compose {compose} is too old, {least} is needed; {_GET_COMPOSE}"
     if major >= BUILDS_BY_BUILDX and _docker("buildx", "version").returncode != 0:
-        return f"Docker Compose {compose} needs buildx for building, but buildx is missing; {_GET_BUILDX}"
+        return (
+            f"Docker Compose {compose} needs buildx for building, but buildx is missing; "
+            f"{_GET_BUILDX}"
+        )
     return None
 
 
