@@ -110,7 +110,7 @@ def test_a_proxy_is_as_the_spec_has_it():
     [
         ({"gateway": ["apache"]}, "allowed: doorbuster, haproxy, nginx"),
         ({"policies": ["haproxy"]}, "allowed: --gateway haproxy"),
-        ({"gateway": ["haproxy"], "admission": ["sbac"]}, "allowed: none"),
+        ({"gateway": ["haproxy"], "admission": ["sbac"]}, "add 'none' to the list"),
         ({"gateway": ["haproxy"], "engine": "simulated"}, "allowed: with engine = 'live'"),
         ({"gateway": ["haproxy"], "abandonment": ["drop-queued"]}, "allowed: ignore, cancel"),
     ],
