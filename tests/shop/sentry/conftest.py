@@ -88,12 +88,22 @@ class Database:
 
     @contextmanager
     def postmaster_standing_still(self) -> Iterator[None]:
-        """Stop the postmaster: queries go on, but it receives no cancel and accepts no session."""
-        os.kill(self._postmaster, signal.SIGSTOP)
+        """Stop the postmaster: queries go on, but it receives no cancel and accepts no session.
+
+        The sessions in which a sentry cancels stand still, too.
+        """
+        found = self._connection.execute(
+            "SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_cancel_backend(pid)%' "
+            "AND pid <> pg_backend_pid()"
+        )
+        stopped = [self._postmaster, *(int(str(row[0])) for row in found)]
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
         try:
             yield
         finally:
-            os.kill(self._postmaster, signal.SIGCONT)
+            for pid in stopped:
+                os.kill(pid, signal.SIGCONT)
 
 
 @pytest.fixture(scope="session")
