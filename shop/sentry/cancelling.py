@@ -66,34 +66,39 @@ class Canceller:
                 waiting.append(self._waiting.get(timeout=timeout_s))
                 while True:
                     waiting.append(self._waiting.get_nowait())
-            for session, attempts in self._by_session(waiting):
-                if session.is_usable:
-                    cancel_together(attempts, session, configuration.read().cancel_timeout_s)
-                    until_s = time.monotonic() + FIRST_PAUSE_S
-                    sent += ((until_s, attempt) for attempt in attempts)
+            together: dict[CancelSession, list[Attempt]] = {}
+            for attempt in waiting:
+                session = self._session_for(attempt)
+                if session is None:
+                    self._side_threads.submit(_cancel_alone, attempt)
                 else:
-                    for attempt in attempts:
-                        self._side_threads.submit(_cancel_alone, attempt)
+                    together.setdefault(session, []).append(attempt)
+            for session, attempts in together.items():
+                cancel_together(attempts, session, configuration.read().cancel_timeout_s)
+                until_s = time.monotonic() + FIRST_PAUSE_S
+                sent += ((until_s, attempt) for attempt in attempts)
             while sent and sent[0][0] <= time.monotonic():
                 _, attempt = sent.pop(0)
                 if not attempt.cancel.left.is_set():
                     self._side_threads.submit(_cancel_alone, attempt)
 
-    def _by_session(
-        self, attempts: Iterable[Attempt]
-    ) -> list[tuple["CancelSession", list[Attempt]]]:
-        """Return the sessions that can cancel these queries, open or not, with their queries."""
-        groups: dict[object, list[Attempt]] = {}
-        for attempt in attempts:
+    def _session_for(self, attempt: Attempt) -> "CancelSession | None":
+        """Return a session that can cancel this query; None if a side thread must do it."""
+        try:
             with attempt.watch.lock:
                 running = attempt.watch.session_of(attempt.cancel)
-                database = None if running is None else _database(running)
-            if running is None:
-                continue
-            if database not in self._sessions or self._sessions[database].is_over():
-                self._sessions[database] = CancelSession(running)
-            groups.setdefault(database, []).append(attempt)
-        return [(self._sessions[database], group) for database, group in groups.items()]
+                if running is None:
+                    return None
+                database = _database(running)
+            session = self._sessions.get(database)
+            if session is None or session.is_over():
+                if session is not None:
+                    session.close()
+                session = self._sessions[database] = CancelSession(running)
+        except Exception:  # for example, the query's connection has just been closed
+            _logger.exception("a session for cancelling could not be opened")
+            return None
+        return session if session.is_usable else None
 
 
 def cancel_together(
@@ -141,15 +146,17 @@ class CancelSession:
     def __init__(self, like: Any) -> None:
         """Connect as the psycopg connection `like` did."""
         self.is_usable = False
+        self._session: Any = None
         self._retry_s = time.monotonic() + _RECONNECT_S
         parameters = {**like.info.get_parameters(), "connect_timeout": _CONNECT_S}
         try:
             self._session = like.connect(**parameters, password=like.info.password, autocommit=True)
-            self._pgconn = self._session.pgconn
             found = self._session.execute("SELECT pg_backend_pid()").fetchone()
         except Exception as error:
             _logger.warning("queries will be cancelled one by one: %s", str(error).strip())
+            self.close()
             return
+        self._pgconn = self._session.pgconn
         self.is_usable = found == (self._session.info.backend_pid,)
         if not self.is_usable:
             self.close()
@@ -194,7 +201,8 @@ class CancelSession:
     def close(self) -> None:
         """End the session."""
         self.is_usable = False
-        self._session.close()
+        if self._session is not None:
+            self._session.close()
 
     def _can_read(self, timeout_s: float) -> bool:
         poll = select.poll()

@@ -16,7 +16,7 @@ from django.db import connections
 
 from shop import sentry
 from shop.sentry import queries
-from shop.sentry.cancelling import Attempt, CancelSession, cancel_together
+from shop.sentry.cancelling import Attempt, Canceller, CancelSession, cancel_together
 from shop.sentry.watch import Watch, set_current
 from tests.shop.sentry import project as bare
 from tests.waiting import until
@@ -384,3 +384,17 @@ class TestTogether:
             assert not made.is_over()
         finally:
             like.execute("DROP SCHEMA pooler CASCADE")
+
+    def test_a_query_without_a_session_of_postgresql_is_cancelled_alone(self, peers):
+        """The thread that cancels survives it, and cancels the next query."""
+        canceller = Canceller()
+        for _ in range(2):
+            asked = threading.Event()
+            one = Watch(peers[0].fileno(), cancels=True)
+            one.view_is_known(True)
+            one.begin_query(FakeSession(lambda count, it=asked: it.set()))
+            cancel = leaves(one)
+            canceller.cancel(one, cancel)
+            assert asked.wait(bare.PATIENCE_S)
+            one.end_query(was_cancelled=True)
+            assert not cancel.unconfirmed
