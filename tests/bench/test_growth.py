@@ -1,5 +1,6 @@
 """The benchmark of growth: its sizes, its values, its figures and its messages."""
 
+import csv
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -85,3 +86,24 @@ def test_a_redraw_without_values_says_what_is_missing(tmp_path):
     found = CliRunner().invoke(main, ["--redraw", "--figures", str(tmp_path)])
     assert found.exit_code == 1
     assert "values.csv" in found.output
+
+
+def test_the_documented_table_has_the_values_of_the_figures():
+    series = {}
+    with (command.FIGURES / "values.csv").open() as file:
+        for row in csv.DictReader(file):
+            sizes = series.setdefault((row["axis"], row["curve"]), {})
+            sizes[float(row["size"])] = float(row["cost"])
+    measured = []
+    for (axis, curve), costs in series.items():
+        usual = min(costs)
+        measured.append((axis, curve, *(costs[times * usual] for times in (1, 10, 100))))
+    page = (command.REPOSITORY / "docs" / "performance.md").read_text()
+    table = page.partition("| cost | size | curve | usual |")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.split("\n")[2:]]
+    assert len(rows) == len(measured)
+    for _, _, curve, *cells, ratio in rows:
+        shown = pytest.approx([float(cell) for cell in cells], rel=0.006, abs=0.006)
+        found = [one for one in measured if one[1] == curve and list(one[2:]) == shown]
+        assert len(found) == 1, (curve, cells)
+        assert float(ratio) == pytest.approx(found[0][4] / found[0][2], abs=0.006)
