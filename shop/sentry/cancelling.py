@@ -139,8 +139,8 @@ def _database(session: Any) -> tuple[object, ...]:
 class CancelSession:
     """A session in which PostgreSQL cancels the queries of other sessions of the same role.
 
-    It is unusable if the database refuses it, or if a connection pooler stands between, because
-    psycopg then does not know the numbers of PostgreSQL's processes.
+    It is unusable if the database refuses it. It is also unusable if the database is reached
+    through a connection pooler, because psycopg then does not know PostgreSQL's process numbers.
     """
 
     def __init__(self, like: Any) -> None:
