@@ -14,9 +14,10 @@ def load_words(rho: float | None) -> str:
     return "closed loop" if rho is None else f"ρ = {rho:g}"
 
 
-def factor_words(factor: float) -> str:
-    """Return the text that describes a change of the load."""
-    return f"load × {factor:g}"
+def factor_words(factor: float, rho: float | None = None) -> str:
+    """Return the text that describes a change of the load; with `rho`, the load of the plan, the
+    text also gives the new load."""
+    return f"load × {factor:g}" + ("" if rho is None else f" (ρ = {rho * factor:.3g})")
 
 
 def leaving_words(abandonment: str) -> str:

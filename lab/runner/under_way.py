@@ -9,6 +9,7 @@ from typing import Any
 
 from common import fault_limits
 from common.waiting import wait_until
+from lab.analysis.event_words import factor_words
 from lab.engines.live import announcement, faults
 from lab.engines.live.appliance import Appliance
 from lab.engines.live.run import policy_call
@@ -155,7 +156,7 @@ def change_load(lab: Settings, factor: float) -> str:
             f"The customers have not adopted the change within {_TAKEN_OVER_WITHIN_S:g} s (real "
             "time). The console's page Watch shows their present load."
         )
-    return _at("Applied")
+    return f"{_at('Applied')} Now {factor_words(factor, going.planned.rho)}."
 
 
 def restore(lab: Settings) -> str:

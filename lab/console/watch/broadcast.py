@@ -200,7 +200,8 @@ class Watch:
             and _run_number(before)
             and before["load_factor"] != self._run["load_factor"]
         ):
-            found.append({"kind": "load", "text": factor_words(self._run["load_factor"])})
+            text = factor_words(self._run["load_factor"], self._run["rho"])
+            found.append({"kind": "load", "text": text})
         return [{"at": frame["at"], "time_s": frame["time_s"], **mark} for mark in found]
 
     def _event(self, name: str, frame: Frame) -> bytes:

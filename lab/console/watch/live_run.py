@@ -55,6 +55,7 @@ class UnderWay:
                 "run": runs.planned.number,
                 "of": runs.of,
                 "words": f"{_which(runs)}, {load_words(runs.planned.rho)}",
+                "rho": runs.planned.rho,
                 "load_factor": load_factor_of(runs.customers),
                 "customers": None if runs.beside else runs.customers,
                 "patience_s": _patience_s(runs),

@@ -27,7 +27,8 @@ def sentence(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> str
     elif run is None:
         parts = _without_run(frame)
     elif "run" in run:
-        parts = [*_queue(frame), *_share(frame, earlier), *_customers(run)]
+        before = frame["sold"] and frame["sold"]["before"]
+        parts = [*_queue(frame), *_share(frame, earlier), *_customers(run), _last(before)]
     elif run.get("between"):
         parts = [_sentence(run["words"]), _last(frame["sold"])]
     else:

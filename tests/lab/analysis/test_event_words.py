@@ -23,3 +23,4 @@ def test_an_event(event: dict[str, object], words: str) -> None:
 def test_the_load() -> None:
     assert event_words.load_words(1.4) == "ρ = 1.4"
     assert event_words.load_words(None) == "closed loop"
+    assert event_words.factor_words(0.4, rho=2.0) == "load × 0.4 (ρ = 0.8)"

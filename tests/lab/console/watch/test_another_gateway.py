@@ -10,7 +10,13 @@ from runtime.settings import load
 from tests.lab.console.conftest import PATIENCE_S
 from tests.lab.console.gateway_scene import Scene, answering, counted
 
-RUN = {"experiment": "20261122T120000Z-rush", "run": 1, "words": "run 1/2: SQ", "load_factor": 1.0}
+RUN = {
+    "experiment": "20261122T120000Z-rush",
+    "run": 1,
+    "words": "run 1/2: SQ",
+    "load_factor": 1.0,
+    "rho": 2.0,
+}
 
 
 class Shown(Scene):

@@ -281,7 +281,7 @@ def test_a_run_that_is_changed_says_so(appliance, lab):
         assert APPLIED in lab.post("/watch/load", {"load_factor": "3"}).text
         lab.post("/watch/policy", {"policy": "always-lifo", "admission": "none"})
         texts = []
-        while not {"load × 3", "Always-LIFO"} <= set(texts):
+        while not {"load × 3 (ρ = 1.5)", "Always-LIFO"} <= set(texts):
             texts += [mark["text"] for mark in next(seen)["marks"]]
         first(seen, lambda one: any(mark["kind"] == "end" for mark in one["marks"]), "its end")
     lab.wait_until(launch, "done")

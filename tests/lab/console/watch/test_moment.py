@@ -6,7 +6,8 @@ from lab.console.watch.frames import frame_of
 from lab.console.watch.moment import sentence, share_words
 from tests.lab.console.watch.test_frames import policy, snapshot
 
-SOLD = {"confirms": 4, "revenue_cents": 9_400, "words": "run 1/2: SQ, ρ = 2", "ended_at": 5.0}
+SOLD = {"confirms": 4, "revenue_cents": 9_400, "words": "run 1/2: SQ, ρ = 2", "ended_at": 5.0,
+        "before": None}  # fmt: skip
 RUN = {"run": 1, "words": "run 1/2: SQ, ρ = 2", "customers": {}, "patience_s": 20.0}
 FIFO = policy() | {"snapshot": {"discipline": "FIFO"}}
 LIFO = policy("always-lifo") | {"snapshot": {"discipline": "LIFO"}}
@@ -33,6 +34,13 @@ def test_a_queue_is_told_with_who_has_gone_and_how_long_the_next_has_waited():
         "customer who has "
         "gone."
     )
+
+
+def test_the_second_run_is_compared_with_the_first():
+    """The purchases of the run before stay on the page while the next run is in progress."""
+    before = {"confirms": 3, "words": "run 1/2: SQ, ρ = 2"}
+    found = said(RUN | {"run": 2}, QUEUE, SOLD | {"before": before}, policy=FIFO)
+    assert found.endswith("In the last run (run 1/2: SQ, ρ = 2) 3 customers bought.")
 
 
 @pytest.mark.parametrize(

@@ -22,11 +22,13 @@ def test_both_figures_begin_at_zero_with_each_run():
     sold = Sold()
     assert sold.look(run(1), 1.0) == {
         "confirms": 0, "revenue_cents": 0, "words": "run 1/2: SQ, ρ = 2", "ended_at": None,
+        "before": None,
     }  # fmt: skip
     found = sold.look(run(1, confirms=3, revenue_cents=4500), 2.0)
     assert (found["confirms"], found["revenue_cents"]) == (3, 4500)
     found = sold.look(run(2), 3.0)
     assert (found["confirms"], found["revenue_cents"]) == (0, 0)
+    assert found["before"] == {"confirms": 3, "words": "run 1/2: SQ, ρ = 2"}
 
 
 def test_the_last_run_stays_with_its_end():
