@@ -32,6 +32,7 @@ LEAST_MEMORY_BYTES = 1024**3
 GOOD_MEMORY_BYTES = 2 * 1024**3
 LEAST_OPEN_FILES = 1024
 GOOD_OPEN_FILES = 4096
+SHARED_MEMORY = Path("/dev/shm")
 GATEWAY = "DOORBUSTER_GATEWAY_TLS"
 _MOST_NAMED = 5
 OPTIONAL_PROGRAMS = {
@@ -250,6 +251,8 @@ def _postgres(settings: Settings, state: State) -> Finding:
         installation = postgres.find(settings.postgres_bin, state.postgres, _copying(run_as, state))
     except (LookupError, postgres.PostgresError) as error:
         return Finding.of(Verdict.BAD, "PostgreSQL", error)
+    if fault := shared_memory_fault(SHARED_MEMORY, run_as):
+        return Finding.of(Verdict.BAD, "PostgreSQL", fault)
     runs_as = f", runs as {run_as.name}" if run_as else ""
     made = f", database created by {needed}" if needed else ""
     if _readable(state.postgres) and (named := postgres.stale_lock(state.postgres)):
@@ -261,6 +264,27 @@ def _postgres(settings: Settings, state: State) -> Finding:
         return Finding(Verdict.BEWARE, "PostgreSQL", left, "make up removes this file")
     found = f"{installation.version}, {installation.origin}, {installation.bin_dir}{runs_as}{made}"
     return Finding(Verdict.GOOD, "PostgreSQL", found)
+
+
+def shared_memory_fault(folder: Path, run_as: Account | None) -> str:
+    """Return why PostgreSQL cannot create its shared memory in `folder`, with the fix; empty if it
+    can. With `run_as`, PostgreSQL runs as this account.
+    """
+    if run_as is None:
+        can_write = os.access(folder, os.W_OK | os.X_OK)
+    else:
+        found = folder.stat() if folder.is_dir() else None
+        can_write = found is not None and (
+            found.st_mode & 0o003 == 0o003 or found.st_uid == run_as.uid
+        )
+    if can_write:
+        return ""
+    name = "this user" if run_as is None else f"the user {run_as.name}"
+    mount = f"mount -t tmpfs -o mode=1777 tmpfs {folder}"
+    return (
+        f"{name} cannot write to {folder}, where PostgreSQL creates its shared memory; "
+        f"fix: `{mount}` as root"
+    )
 
 
 def _copying(run_as: Account | None, state: State) -> Account | None:

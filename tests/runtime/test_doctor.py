@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from runtime import accounts, certificate_files, certificates
+from runtime.accounts import Account
+from runtime.doctor import shared_memory_fault
 from tests.runtime.conftest import Appliance
 
 
@@ -77,6 +79,20 @@ def test_a_certificate_that_ends_is_named_with_its_mend(
     assert code == 0, printed
     assert f"! Certificate {made.server}, your own certificate: {words}" in said
     assert "fix: replace the certificate and its key" in said
+
+
+def test_shared_memory_that_postgresql_cannot_write_is_named_with_its_fix(tmp_path: Path) -> None:
+    """The account that runs PostgreSQL decides, also if root runs the doctor."""
+    folder = tmp_path / "shm"
+    folder.mkdir(mode=0o755)
+    account = Account("postgres", uid=64_999, gid=64_999)
+    assert f"the user postgres cannot write to {folder}" in shared_memory_fault(folder, account)
+    folder.chmod(0o1777)
+    assert shared_memory_fault(folder, account) == shared_memory_fault(folder, None) == ""
+    fault = shared_memory_fault(tmp_path / "missing", None)
+    assert fault.endswith(
+        f"fix: `mount -t tmpfs -o mode=1777 tmpfs {tmp_path / 'missing'}` as root"
+    )
 
 
 def test_the_doctor_says_whether_other_people_reach_the_inner_host(appliance: Appliance) -> None:

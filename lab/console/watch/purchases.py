@@ -23,8 +23,8 @@ class Sold:
         """Return the purchases for the run `run` (`under_way.UnderWay.told`) at Unix time `now`.
 
         The purchases have `confirms` and `revenue_cents` since the run began, the `words` of the
-        run, `ended_at` (Unix time; None until the run ends), and `before`: the confirms and the
-        words of the experiment's run before this one (None in its first run). The result is None if
+        run, and `ended_at` (Unix time; None until the run ends). `before` has the confirms and the
+        words of the experiment's previous run; it is None in the first run. The result is None if
         no purchases have been counted.
         """
         if run is None or run.get("between"):
