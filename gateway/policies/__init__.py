@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
 Abandonment = Literal["ignore", "drop-queued", "cancel"]
-"""The driver's reactions when a customer leaves, which do not depend on the policy. `ignore`: the
+"""The driver's reactions to a customer who leaves; they do not depend on the policy. `ignore`: the
 orphan request is served in full (LIFO-Pri). `drop-queued`: the driver removes a waiting request
 from its queue. `cancel`: the driver also stops a request in service (Connection Sentry).
 """
@@ -67,8 +67,8 @@ CONNECTION_ADMISSIONS: Final[dict[str, Entry]] = {
 
 
 class PolicyError(ValueError):
-    """The error for an unknown policy, or for an unknown or invalid parameter. `field` is `policy`
-    or `parameters.<name>`, and `allowed` names the valid values.
+    """The error for an unknown policy, or for an unknown or invalid parameter. `field` names what
+    is wrong, e.g. `policy` or `parameters.<name>`; `allowed` describes the valid values.
     """
 
     def __init__(self, field: str, message: str, allowed: str) -> None:

@@ -17,11 +17,15 @@ class Admission(Protocol):
     name: str
 
     def arrival(self, time_s: float, request: Request) -> Reject | None:
-        """Return a rejection of the new request, or None to pass the request to the queues."""
+        """Return a rejection of the new request, or None to pass the request to the queueing
+        policy.
+        """
         ...
 
     def dropped(self, time_s: float, id: int) -> None:
-        """Count an admitted request that a full queue then dropped (SBAC: a refused connection)."""
+        """Count an admitted request that the queueing policy then turned away (SBAC: a refused
+        connection).
+        """
         ...
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
@@ -37,7 +41,7 @@ class Admission(Protocol):
         ...
 
     def load_sample(self, time_s: float, sample: LoadSample) -> None:
-        """Handle the server's load report, which arrives once per utilisation interval."""
+        """Handle a sample of the server's load, which arrives once per utilisation interval."""
         ...
 
     def snapshot(self) -> Mapping[str, object]:
@@ -47,7 +51,7 @@ class Admission(Protocol):
 
 NONE = Sheet(
     name="none",
-    idea="Every session is admitted; only a full queue drops requests.",
+    idea="Every session is admitted; only the queueing policy turns requests away.",
     rule="admit every session",
     source="the baseline of SBAC, section 6",
     deviations="none",

@@ -48,9 +48,8 @@ class Line:
 
 
 class IgnoringPolicy:
-    """A base class for policies that ignores every event that a simple queue does not need.
-    Abandonments are also ignored: in LIFO-Pri, an orphan request keeps its place and is executed in
-    full.
+    """A base class whose methods ignore the events that a simple queue does not need. Abandonments
+    are among them: in LIFO-Pri, an orphan request keeps its place and is executed in full.
     """
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:

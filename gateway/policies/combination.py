@@ -16,7 +16,7 @@ from gateway.policies.interface import (
 
 
 class Combination:
-    """A policy that passes the arrivals that `admission` admits to `queueing`.
+    """A policy that passes an arrival to `queueing` only if `admission` admits it.
 
     Both receive the later events of admitted requests, `admission` first.
     """

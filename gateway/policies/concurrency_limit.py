@@ -1,7 +1,7 @@
 """Policies that limit the number of requests in the system, as in Netflix' concurrency-limits.
 
 An arrival is dropped if the limit is reached; admitted requests wait in one FIFO queue. The limit
-is fixed, or it changes by AIMD or with a gradient.
+is fixed, or it changes by AIMD (additive increase, multiplicative decrease) or with a gradient.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,8 +26,8 @@ class Limit(Protocol):
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
         """Handle the end of a request `response_s` after its arrival. `in_flight` is the number of
-        requests in the system when the request arrived. A request is lost if its customer got no
-        valid answer.
+        requests in the system when the request arrived, including this request. A request is lost
+        if its customer got no valid answer.
         """
         ...
 
@@ -38,7 +38,7 @@ class Limit(Protocol):
 
 class Inside(NamedTuple):
     """A request in the system: its arrival time, and the number of requests in the system at that
-    time.
+    time, including this request.
     """
 
     arrived_s: float
@@ -59,7 +59,7 @@ class LimitedLine(IgnoringPolicy):
     def arrival(self, time_s: float, request: Request) -> Verdicts:
         limit = self._limit.value
         if len(self._inside) >= limit:
-            return (Drop(request.id, f"more than {limit} requests in the system"),)
+            return (Drop(request.id, f"more than {limit} requests would be in the system"),)
         self._enter(request)
         return NOTHING
 
@@ -116,8 +116,8 @@ class FixedLimit:
 
 
 class AimdLimit:
-    """A limit that grows by one while it is well used and no request is lost, and that each loss
-    reduces by a share.
+    """A limit that grows by one after each answer while at least half of it is used, and shrinks by
+    a share after each loss.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class Gradient2Limit:
 
     @property
     def value(self) -> int:
-        """The estimate, rounded down to a whole number."""
+        """The present limit, rounded down to a whole number."""
         return int(self._limit)
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
@@ -236,16 +236,16 @@ PASS_THROUGH = Sheet(
     title="Pass-through",
     idea="A plain reverse proxy: every request waits until a worker is free, however long that "
     "takes.",
-    rule="serve the oldest; never turn a request away",
+    rule="serve the oldest request; never turn a request away",
     source="nginx and HAProxy without limits",
     deviations="none",
 )
 FIXED_LIMIT = Sheet(
     name="fixed-limit",
     title="Fixed limit",
-    idea="At most a fixed number of requests in the system; any further request is turned away "
+    idea="At most a fixed number of requests are in the system; any further request is turned away "
     "at once.",
-    rule="turn an arrival away while limit requests are in the system; serve the oldest",
+    rule="turn an arrival away while limit requests are in the system; serve the oldest request",
     source=_NETFLIX + "FixedLimit",
     deviations="none",
     parameters=(
@@ -261,10 +261,10 @@ AIMD = Sheet(
     name="aimd",
     title="AIMD",
     idea="A limit that grows by one while no request is lost, and shrinks by a share after a loss.",
-    rule="turn an arrival away while limit requests are in the system; after a loss or a "
-    "response time above timeout_s: limit × backoff_ratio; otherwise, if at least half of the "
-    "limit is used: limit + 1. The limit starts at initial_limit and stays between min_limit and "
-    "max_limit",
+    rule="turn an arrival away while limit requests are in the system; serve the oldest request. "
+    "After a loss or a response time above timeout_s, the limit becomes limit × backoff_ratio. "
+    "After any other answer, it becomes limit + 1 if at least half of it is used. The limit starts "
+    "at initial_limit and stays between min_limit and max_limit",
     source=_NETFLIX + "AIMDLimit",
     deviations=_NOT_WINDOWED,
     parameters=(
@@ -282,7 +282,7 @@ AIMD = Sheet(
             "timeout_s",
             5.0,
             "s",
-            "a longer response is a loss",
+            "response time above which a request counts as lost",
             _NETFLIX + "AIMDLimit",
             0.001,
             3_600.0,
@@ -294,11 +294,11 @@ GRADIENT2 = Sheet(
     title="Gradient2",
     idea="A limit that shrinks when responses take longer than usual.",
     rule=(
-        "turn an arrival away while limit requests are in the system; serve the oldest. After "
-        "each response, if at least half of the limit is used: gradient = clamp(rtt_tolerance "
-        "× long-term mean / response time, 0.5, 1), limit = (1 − smoothing) × limit + "
-        "smoothing × (gradient × limit + queue_size). The limit starts at initial_limit and "
-        "stays between min_limit and max_limit. The long-term mean is an exponential mean over "
+        "turn an arrival away while limit requests are in the system; serve the oldest request. "
+        "After each response, if at least half of the limit is used: gradient = "
+        "clamp(rtt_tolerance × long-term mean / response time, 0.5, 1), limit = (1 − smoothing) × "
+        "limit + smoothing × (gradient × limit + queue_size). The limit starts at initial_limit "
+        "and stays between min_limit and max_limit. The long-term mean is an exponential mean over "
         "long_window samples"
     ),
     source=_NETFLIX + "Gradient2Limit",
@@ -318,7 +318,7 @@ GRADIENT2 = Sheet(
             "queue_size",
             4,
             "requests",
-            "number of requests by which the limit may grow",
+            "number of requests that is added to gradient × limit",
             _NETFLIX + "Gradient2Limit",
             0,
             1_000_000,
@@ -336,7 +336,7 @@ GRADIENT2 = Sheet(
             "rtt_tolerance",
             1.5,
             "ratio",
-            "ratio of response time to long-term mean above which the limit falls",
+            "ratio of response time to long-term mean above which the gradient is below 1",
             _NETFLIX + "Gradient2Limit",
             1.0,
             100.0,

@@ -12,8 +12,8 @@ from gateway.policies.sheet import Sheet
 
 
 class ConnectionAdmission(Protocol):
-    """A policy that decides which TLS connections to accept, whether they begin or resume a TLS
-    session.
+    """A policy that decides which TLS connections to accept, among connections that begin a TLS
+    session and connections that resume one.
     """
 
     name: str
@@ -23,7 +23,7 @@ class ConnectionAdmission(Protocol):
 
     def connection(self, time_s: float, *, resumed: bool) -> bool:
         """Return whether to accept a connection, before the expensive part of its handshake;
-        `resumed` is true if it resumes a verified TLS session.
+        `resumed` is true if the connection resumes a verified TLS session.
         """
         ...
 

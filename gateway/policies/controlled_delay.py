@@ -11,11 +11,11 @@ _UNBOUNDED = 1 << 62
 
 
 class ControlledDelay(IgnoringPolicy):
-    """A queue in which requests expire, with adaptive LIFO. The queue persists if it has not been
-    empty for more than `interval_s`. A request may wait for `interval_s`; if the queue persists
-    when the request arrives, only for `target_s`. While the queue persists, the newest request is
-    served first. At each arrival, the policy drops expired requests from the old end; when workers
-    are free, it also drops expired requests that it takes for service.
+    """A queue in which requests expire, with adaptive LIFO. The queue persists once it has been
+    non-empty for more than `interval_s`. A request may wait for `target_s` if the queue persists
+    when the request arrives, otherwise for `interval_s`. While the queue persists, the newest
+    request is served first. At each arrival, the policy drops expired requests from the old end of
+    the queue; when workers are free, it also drops expired requests that it takes for service.
     """
 
     def __init__(self, *, interval_s: float, target_s: float) -> None:
@@ -26,7 +26,7 @@ class ControlledDelay(IgnoringPolicy):
         self._expires_s: dict[int, float] = {}
         self._empty_s = 0.0  # when the queue was last empty
         self.is_standing = False
-        """Whether the queue persists: it has not been empty for more than `interval_s`."""
+        """Whether the queue persists: it has been non-empty for more than `interval_s`."""
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
         self._look(time_s)
@@ -78,8 +78,8 @@ class ControlledDelay(IgnoringPolicy):
         self.is_standing = time_s - self._empty_s > self._interval_s
 
     def _expired(self, time_s: float) -> Verdicts:
-        """Drop the oldest requests, up to the first one that has not expired; expired requests
-        behind it stay for now.
+        """Drop the oldest requests, up to the first request that has not expired; expired requests
+        behind that request stay for now.
         """
         late: list[Verdict] = []
         for request in self._line:
@@ -102,20 +102,20 @@ CODEL = Sheet(
     idea="A queue may build up for a moment, but a queue that persists is kept short, and its "
     "newest request is served first. The timeouts are Facebook's, derived from CoDel; CoDel's "
     "own drop law is not used.",
-    rule="a queue persists if it has not been empty for interval_s. A request may wait for "
-    "target_s if the queue persists when it arrives, otherwise for interval_s; drop a request "
-    "that has waited longer; serve the newest request while the queue persists, otherwise the "
-    "oldest",
+    rule="the queue persists once it has been non-empty for more than interval_s. A request may "
+    "wait for target_s if the queue persists when the request arrives, otherwise for interval_s; "
+    "drop a request that has waited longer. Serve the newest request while the queue persists, "
+    "otherwise the oldest request",
     source="Maurer, *Fail at Scale*, ACM Queue 13 (8), 2015: controlled delay and adaptive LIFO",
     deviations="In the article, LIFO begins “when a queue is forming”; here, LIFO begins when "
     "the queue persists. The article's times suit services that answer in milliseconds; they "
-    "are short for pages that take 250 ms of paper time.",
+    "are short for pages that take a quarter of a paper second.",
     parameters=(
         Parameter(
             "interval_s",
             0.1,
             "s",
-            "N, the time without an empty queue after which the queue persists",
+            "N, the time after which a non-empty queue persists",
             "Maurer 2015",
             0.001,
             600.0,
@@ -124,7 +124,7 @@ CODEL = Sheet(
             "target_s",
             0.005,
             "s",
-            "M, the longest wait while the queue persists",
+            "M, the longest wait of a request that arrives while the queue persists",
             "Maurer 2015",
             0.0,
             600.0,

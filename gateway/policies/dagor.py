@@ -1,7 +1,7 @@
 """DAGOR: admission by business priority and user priority, as in WeChat's services.
 
-DAGOR admits all priorities above a level, which it adjusts with a histogram of the arrivals'
-priorities.
+DAGOR admits requests whose priority is at least a level, and adjusts this level with a histogram of
+the arrivals' priorities.
 """
 
 from collections.abc import Mapping
@@ -24,11 +24,11 @@ class Dagor(LimitedLine):
     """A policy that admits all priorities from the highest down to a level, and adjusts the level
     to the queueing time.
 
-    Once per window, it adjusts the level (Algorithm 1). The server is overloaded if the window's
-    mean queueing time exceeds the threshold; in a window without a dispatch, the wait of the oldest
-    request counts. Under overload, the level falls until it would have admitted only the share 1 −
-    α of the window's admitted requests. Otherwise, the level rises until it would have admitted
-    more requests, by the share β of all arrivals.
+    Once per window, the policy adjusts the level (Algorithm 1). The server is overloaded if the
+    window's mean queueing time exceeds the threshold; in a window without a dispatch, the wait of
+    the oldest request counts. Under overload, the level becomes stricter until it would have
+    admitted only the share 1 − α of the window's admitted requests. Otherwise, the level becomes
+    less strict until it would have admitted more requests: the share β of all arrivals.
     """
 
     def __init__(
@@ -59,7 +59,9 @@ class Dagor(LimitedLine):
         self._arrived += 1
         self._arrived_by_level[level] += 1
         if level > self.level:
-            return (Drop(request.id, f"priority {level} is below level {self.level}"),)
+            return (
+                Drop(request.id, f"priority {level} is lower than {self.level} (0 is highest)"),
+            )
         self._admitted += 1
         return super().arrival(time_s, request)
 
@@ -126,17 +128,17 @@ DAGOR = Sheet(
     title="DAGOR",
     idea="The most important requests are admitted; the measured queueing time decides how many.",
     rule="admit a request whose priority (page, then a hash of the session) is at least the "
-    "level; serve the oldest. The level changes after window_s, or after window_requests "
-    "arrivals if they come first. If requests queued longer than queueing_threshold_s on "
-    "average, the level falls until it would have admitted fewer requests, by the share "
-    "decrease_ratio (α) of those admitted. Otherwise, the level rises until it would have "
-    "admitted more requests, by the share increase_ratio (β) of all arrivals",
+    "level; serve the oldest request. The level changes after window_s, or after window_requests "
+    "arrivals if they come first. If requests queued longer than queueing_threshold_s on average, "
+    "the level becomes stricter until it would have turned away the share decrease_ratio (α) of "
+    "the window's admitted requests. Otherwise, the level becomes less strict until it would have "
+    "admitted more requests: the share increase_ratio (β) of all arrivals",
     source=_SOURCE + "sections 4.1 and 4.2, Algorithm 1",
     deviations="There is only one service, so no priorities are passed on. The later a page is "
     "in the chain, the higher its business priority. A window ends with the first arrival after "
     "window_s; in a window without a dispatch, the wait of the oldest request counts. A wait "
-    "inside the shop does not count as queueing time. The threshold is WeChat's, whose services "
-    "answer in milliseconds; the pages here take a quarter of a second.",
+    "inside the shop does not count as queueing time. The threshold is from WeChat, whose "
+    "services answer in milliseconds; the pages here take a quarter of a paper second.",
     parameters=(
         Parameter(
             "queueing_threshold_s",
@@ -159,8 +161,24 @@ DAGOR = Sheet(
             1,
             10**9,
         ),
-        Parameter("decrease_ratio", 0.05, "ratio", "α", _SOURCE + "section 4.2.3", 0.0001, 1.0),
-        Parameter("increase_ratio", 0.01, "ratio", "β", _SOURCE + "section 4.2.3", 0.0001, 1.0),
+        Parameter(
+            "decrease_ratio",
+            0.05,
+            "ratio",
+            "α, the share of admitted requests that the level turns away next under overload",
+            _SOURCE + "section 4.2.3",
+            0.0001,
+            1.0,
+        ),
+        Parameter(
+            "increase_ratio",
+            0.01,
+            "ratio",
+            "β, the share of arrivals that the level admits in addition without overload",
+            _SOURCE + "section 4.2.3",
+            0.0001,
+            1.0,
+        ),
     ),
 )
 

@@ -27,11 +27,11 @@ from gateway.policies.patience_estimate import PatienceEstimate
 from gateway.policies.sheet import Parameter, Sheet
 
 _UNBOUNDED = 1 << 62
-"""The capacity of each queue for sessions in progress, which no run can fill."""
+"""The capacity of each queue for sessions in progress, too large for any run to fill."""
 
 
 class Entrance(Protocol):
-    """The admission queue for new sessions, which decides which request is refused and which is
+    """The admission queue for new sessions, which decides which request is turned away and which is
     served next.
     """
 
@@ -39,21 +39,23 @@ class Entrance(Protocol):
     discipline: Discipline
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
-        """Queue the first request of a new session."""
-        ...
-
-    def turn_away(self, time_s: float) -> Verdicts:
-        """Remove the requests that have waited too long, and return their refusals."""
-        ...
-
-    def next_timer_s(self) -> float | None:
-        """Return the time at which the next request will have waited too long; None if there is
-        none.
+        """Queue the first request of a new session; return a verdict if a request must be turned
+        away.
         """
         ...
 
+    def turn_away(self, time_s: float) -> Verdicts:
+        """Remove the requests that have waited too long, and return the verdicts that turn them
+        away.
+        """
+        ...
+
+    def next_timer_s(self) -> float | None:
+        """Return the time at which the next request will have waited too long; None means never."""
+        ...
+
     def sample(self, sample: LoadSample, patience: PatienceEstimate) -> None:
-        """Handle the load report of a utilisation interval."""
+        """Handle the load sample of a utilisation interval."""
         ...
 
     def figures(self) -> Mapping[str, object]:
@@ -100,9 +102,9 @@ class NewestFirst:
 
 class InTurn:
     """A FIFO admission queue that rejects a request with a page once the request has waited for
-    `wait_s`. With `follows`, wait_s depends on the customers' patience as soon as this is known:
-    FOLLOWS_SHARE × the age at which the share FOLLOWS_QUANTILE of the customers has left. Most
-    customers then get the rejection before they would leave.
+    `wait_s`. With `follows`, `wait_s` changes once the customers' patience is known: to
+    FOLLOWS_SHARE × the age at which the share FOLLOWS_QUANTILE of the customers has left, but at
+    least LEAST_S. Most customers then get the rejection before they would leave.
     """
 
     discipline = Discipline.FIFO
@@ -270,20 +272,19 @@ _REMOVES_GONE = Parameter(
 )
 _IDEA = "Sessions in progress are served first. New sessions get the remaining capacity, "
 _RULE = (
-    "dispatch only while the requests in service are below the concurrency limit hands (with "
-    "hands_automatic, the limit grows by one while the CPU is partly idle and newcomers wait, "
-    "and shrinks by one when the CPU is full). Requests of sessions in progress come first, the "
-    "latest page before the others, "
-    "and are never turned away. Newcomers, the first requests of new sessions, come next, "
+    "dispatch only while fewer than hands requests are in service. With hands_automatic, this "
+    "limit grows by one while the CPU is partly idle and newcomers wait, and shrinks by one when "
+    "the CPU is full. Requests of sessions in progress come first, the latest page before the "
+    "others, and are never turned away. Newcomers, the first requests of new sessions, come next, "
 )
 
 DOOR_LIFO = Sheet(
     name="door-lifo",
     title="DOOR-LIFO",
-    idea=_IDEA + "the newest first, because its customer is still there.",
+    idea=_IDEA + "the newest first, because its customer is probably still waiting.",
     rule=_RULE
     + "the newest first; with removes_gone, a newcomer is taken out when its customer leaves. "
-    "When places newcomers wait, a further newcomer replaces the oldest",
+    "When places newcomers wait, a further newcomer replaces the oldest one",
     source="this project (docs/door.md)",
     deviations="DOOR's rules do not define which newcomer a full admission queue turns away; "
     "here, it is the oldest.",
@@ -309,9 +310,9 @@ DOOR_FIFO = Sheet(
     idea=_IDEA + "in order of arrival; a customer who cannot be served learns this soon.",
     rule=_RULE
     + "in order of arrival; with removes_gone, a newcomer is taken out when its customer leaves. A "
-    "newcomer that has waited for wait_s is turned away with a page and "
-    "retry_after_s; with wait_automatic, wait_s is three quarters of the age at which 5 % of "
-    "the customers have left. At most places newcomers wait",
+    "newcomer that has waited for wait_s is turned away with a page that names retry_after_s; "
+    "with wait_automatic, wait_s is three quarters of the age at which 5 % of the customers have "
+    "left. When places newcomers wait, a further newcomer is dropped",
     source="this project (docs/door.md)",
     deviations="The admission queue holds at most places requests, to protect memory.",
     parameters=(
@@ -350,7 +351,7 @@ DOOR_FIFO = Sheet(
             1_000,
             "requests",
             "maximum number of waiting newcomers",
-            "guard",
+            "this project: a limit that protects memory",
             1,
             1_000_000,
         ),

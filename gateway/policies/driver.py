@@ -1,14 +1,16 @@
 """The driver of a policy, which passes events to the policy and carries out its verdicts.
 
 The gateway, the simulator, shadows and the checks of policies all drive a policy through `Driver`.
-They supply the time, the workers and the effects. Only this module states the rules:
+They supply the time, the workers, and a host that carries out the verdicts. Only this module states
+the rules:
 
 - A request without a verdict waits.
 - After every event, the driver offers the free workers to the policy once, if a request waits.
 - Only the answer to this offer may dispatch requests: at most one for each worker offered.
 - Only a request that waits may be dispatched, dropped or rejected.
-- A request in service may be cancelled; a waiting request only after its customer has left.
-- A refusal must give a reason.
+- A waiting request may be cancelled only after its customer has left; a request in service may be
+  cancelled at any time.
+- A `Drop` or `Reject` must give a reason.
 - An answer may contain only one verdict per request. An answer that breaks a rule has no effect.
 - When the policy is switched, the new policy adopts every waiting request, even above its capacity.
 """
@@ -49,15 +51,15 @@ class Workers(Protocol):
 
 
 class Host(Protocol[T_contra]):
-    """The system around the driver, which carries out verdicts. The driver calls each method at
-    most once per request, with the host's data about it.
+    """The system around the driver, which carries out verdicts. `item` is the host's data about the
+    request. The driver calls `start`, `refuse` and `withdraw` at most once per request.
     """
 
     def start(self, now_s: float, id: int, item: T_contra) -> None:
         """Give the request to a free worker."""
 
     def refuse(self, now_s: float, id: int, item: T_contra, verdict: Drop | Reject) -> None:
-        """Refuse the request, which the driver has removed."""
+        """Turn the request away; the driver has already removed it."""
 
     def rejected(self, now_s: float, number: int) -> None:
         """Charge the server for `number` rejections, after all verdicts of an answer have been
@@ -96,13 +98,15 @@ class Ledger(Generic[T]):
         return self.in_service.pop(id)
 
     def customer_left(self, id: int) -> None:
-        """Record that the customer of a request has left; ignored unless the request waits."""
+        """Record that the customer of a waiting request has left; do nothing if the request does
+        not wait.
+        """
         if id in self.waiting:
             self.gone.add(id)
 
     def obey(self, now_s: float, event: str, verdicts: Verdicts, offered: int = 0) -> None:
-        """Check the policy's answer to an event and record its verdicts; record nothing if it
-        raises BrokenPolicyError.
+        """Check the policy's answer to an event and record its verdicts. If the answer breaks a
+        rule, record nothing and raise BrokenPolicyError.
         """
         self.check(event, verdicts, offered)
         for verdict in verdicts:
@@ -146,7 +150,7 @@ class Ledger(Generic[T]):
                     "the request until the driver calls workers_free, when a worker is free"
                 )
             raise self._broken(
-                f"workers_free was offered {offered} and answered {dispatched} Dispatch; "
+                f"workers_free got free={offered} and returned {dispatched} Dispatch verdicts; "
                 f"dispatch at most `free` requests"
             )
 
@@ -217,7 +221,7 @@ class Driver(Ledger[T]):
         return item
 
     def abandonment(self, now_s: float, id: int, mode: Abandonment) -> None:
-        """Handle the departure of a request's customer; ignored if the request has ended. The
+        """Handle the departure of a request's customer; do nothing if the request has ended. The
         policy gets the event once. Then `mode` decides whether a waiting request is withdrawn, or a
         request in service is cancelled.
         """
@@ -234,7 +238,7 @@ class Driver(Ledger[T]):
         self.offer(now_s)
 
     def load_sample(self, now_s: float, sample: LoadSample) -> None:
-        """Handle a load report from the server."""
+        """Handle a sample of the server's load."""
         self._carry_out(now_s, "load_sample", self.policy.load_sample(now_s, sample))
         self.offer(now_s)
 

@@ -1,5 +1,5 @@
-"""The parts of eDragon in an application (edragon.txt): the load monitor ELM (section 3.2.1) and
-the admission control EAC (section 3.2.2).
+"""The parts of eDragon in an application: the load monitor ELM (eDragon, section 3.2.1) and the
+admission control EAC (section 3.2.2).
 """
 
 import math
@@ -15,9 +15,9 @@ class LoadMonitor:
     """The load monitor ELM, which predicts the connections of the next interval and the processors
     that they need.
 
-    It predicts the number O of resumed connections by eq. 3: Ô(2) = O(1), Ô(k) = ewma_alpha Ô(k−1)
-    + (1 − ewma_alpha) O(k−1); and the number N of new connections in the same way (eq. 4). Refused
-    connections count, too.
+    The number O of resumed connections is predicted by eq. 3: Ô(2) = O(1), Ô(k) = ewma_alpha Ô(k−1)
+    + (1 − ewma_alpha) O(k−1). The number N of new connections, which includes refused connections,
+    is predicted in the same way (eq. 4).
     """
 
     def __init__(self, *, cto_s: float, ctn_s: float, k_apl_s: float, ewma_alpha: float) -> None:
@@ -168,7 +168,8 @@ EAC = Sheet(
     "customer in the middle of a visit resumes a TLS session. So every resumed connection is "
     "accepted, but only as many new connections as the assigned processors can serve.",
     rule="AN = (k_apl_s × processors − Ô × cto_s) / ctn_s new connections per interval; "
-    "R = (Ô × cto_s + N̂ × ctn_s) / k_apl_s processors requested, rounded up",
+    "R = (Ô × cto_s + N̂ × ctn_s) / k_apl_s processors requested, rounded up. Ô and N̂ are the "
+    "predicted numbers of resumed and new connections",
     source="eDragon, sections 3.2.1 and 3.2.2, eq. (2) to (5)",
     deviations="R is at least 1. A fraction of AN is carried over to the next interval. The "
     "counts of an interval that ends late are scaled to k_apl_s. Every connection is accepted "

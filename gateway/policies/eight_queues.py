@@ -158,8 +158,8 @@ class EightQueues(IgnoringPolicy):
 EIGHT_QUEUES_AF = Sheet(
     name="8q-af",
     title="8Q-AF",
-    idea="Each page type has a queue, and the most valuable queue is served first, its oldest "
-    "request before the others.",
+    idea="Each page type has a queue, and the oldest request of the most valuable queue is served "
+    "first.",
     rule="serve the oldest request of the queue with the largest N_i × utility_i; drop an "
     "arrival whose queue is full",
     source="LIFO-Pri, section 3.2.1, scheme 2 (8Q-AF)",
@@ -170,8 +170,9 @@ EIGHT_QUEUES_AF = Sheet(
 EIGHT_QUEUES_LIFO_PRI = Sheet(
     name="8q-lifo-pri",
     title="8Q-LIFO-Pri",
-    idea="Each page type has a queue, and the most valuable queue is served first. Under "
-    "overload, the newest browsing request comes first, because its customer is still there.",
+    idea="Each page type has a queue, and the most valuable queue is served first. Under overload, "
+    "the newest request of a browsing queue comes first, because its customer is probably still "
+    "waiting.",
     rule="serve the queue with the largest N_i × utility_i: transaction queues FIFO, browsing "
     "queues LIFO once the utilisation is above cpu_upper_threshold, and FIFO again once it is "
     "below cpu_lower_threshold; drop an arrival whose queue is full",

@@ -17,8 +17,8 @@ _ADMISSION = "Envoy, admission control filter, "
 class GradientController:
     """A limit that follows the ratio (minimum response time + buffer) / current response time, with
     a headroom of √limit. Periodically, the controller measures the minimum response time with at
-    most `min_concurrency` requests in the system; earlier arrivals do not count. A window ends with
-    the first response after its planned end.
+    most `min_concurrency` requests in the system; requests that arrived before the measurement do
+    not count. A window ends with the first response after its planned end.
     """
 
     LOWEST_FOR_WINDOWS = 5
@@ -141,8 +141,8 @@ class SuccessRate:
 
 
 class AdmissionControl(LimitedLine):
-    """A policy that rejects requests at random: the lower the recent success rate, the more of
-    them.
+    """A policy that rejects requests at random; the lower the recent success rate, the more
+    requests it rejects.
     """
 
     def __init__(
@@ -201,16 +201,14 @@ ADAPTIVE_CONCURRENCY = Sheet(
     title="Envoy adaptive concurrency",
     idea="A limit that aims at response times only slightly longer than those of an empty server.",
     rule=(
-        "turn an arrival away while limit requests are in the system; serve the oldest. Every "
-        "update_interval_s, the gradient is calculated: gradient = clamp((1 + buffer_ratio) × "
-        "minRTT / median response "
-        "time, 0.5, 2). The limit becomes gradient × limit + √(gradient × limit), from "
-        "min_concurrency to max_concurrency. minRTT is the median response time of "
-        "request_count requests while at most min_concurrency requests are in the system; "
-        "earlier arrivals do not count. The measurement is repeated every min_rtt_interval_s, "
-        "with a "
-        "random delay of up to jitter_ratio of that interval (drawn with seed), and after five "
-        "successive windows with the limit at min_concurrency"
+        "turn an arrival away while limit requests are in the system; serve the oldest request. "
+        "Every update_interval_s, the gradient is calculated: gradient = clamp((1 + buffer_ratio) "
+        "× minRTT / median response time, 0.5, 2). The limit becomes gradient × limit + √(gradient "
+        "× limit), from min_concurrency to max_concurrency. minRTT is the median response time of "
+        "request_count requests while at most min_concurrency requests are in the system; requests "
+        "that arrived before the measurement do not count. The next measurement begins after "
+        "min_rtt_interval_s and a random delay (drawn with seed) of up to jitter_ratio × "
+        "min_rtt_interval_s, or after five successive windows with the limit at min_concurrency"
     ),
     source=_ADAPTIVE + "gradient controller",
     deviations="A window ends with the first response after update_interval_s. Envoy has no "
@@ -277,9 +275,9 @@ ADMISSION_CONTROL = Sheet(
     idea="The more requests fail, the more arrivals are rejected at random before they reach "
     "the shop.",
     rule="reject with probability min(max_probability, max(0, (n − s / threshold) / (n + 1)) ^ "
-    "(1 / aggression)), with random numbers from seed. n is the number of requests, "
-    "and s the number of successes, in the last window_s. Reject nothing while the rate n / "
-    "window_s is below rps_threshold; serve the oldest",
+    "(1 / aggression)), with random numbers from seed. n is the number of requests that ended, and "
+    "s the number of successes, in the last window_s. Reject nothing while the rate n / window_s "
+    "is below rps_threshold; serve the oldest request",
     source=_ADMISSION + "1.31 (earlier versions: n / age of the oldest request); based on "
     "Google's client-side throttling (SRE book, chapter 21)",
     deviations=(
@@ -308,7 +306,7 @@ ADMISSION_CONTROL = Sheet(
             "window_s",
             30.0,
             "s",
-            "time for which requests and successes count",
+            "time over which requests and successes are counted",
             _ADMISSION + "default",
             1.0,
             3600.0,

@@ -1,8 +1,8 @@
 """DOOR's concurrency limit c, fixed or automatic: the maximum number of requests in service.
 
-A page of a session in progress must wait for the requests that the server has already taken,
-because no queue can reorder them. With LIFO-Pri's pages and 30 workers, these are 30 × 0.179 CPU s
-= 5.4 CPU s of work.
+A page of a session in progress must wait for the requests that are already in service, because no
+queue can reorder them. With LIFO-Pri's pages and 30 busy workers, these requests need 30 × 0.179
+CPU s = 5.4 CPU s of work.
 """
 
 from gateway.policies.interface import LoadSample
@@ -56,7 +56,7 @@ class Hands:
         self._busy.discard(id)
 
     def sample(self, sample: LoadSample, somebody_waits: bool) -> None:
-        """Handle the load report of one utilisation interval; a fixed limit ignores it."""
+        """Handle the load sample of a utilisation interval; a fixed limit ignores it."""
 
 
 class AutomaticHands(Hands):

@@ -12,7 +12,9 @@ from typing import NamedTuple, Protocol
 
 
 class Page(StrEnum):
-    """The eight page types of LIFO-Pri, section 3.2.1, Table 2, in the order of the chain."""
+    """The eight page types of LIFO-Pri, section 3.2.1, Table 2, from the home page to the last page
+    of a purchase.
+    """
 
     HOME = "Br-1"
     BROWSE = "Br-2"
@@ -42,8 +44,8 @@ class Request(NamedTuple):
 
     The driver chooses the `id`. `session` is None if no cookie identifies the session; under
     admission control, and for a policy whose sheet sets `needs_sessions`, every request has a
-    session. `session_is_new` is true if this request would open the session. `attempt` is 1 for the
-    first request of a page; each retry adds 1.
+    session. `session_is_new` is true until the session is in progress. `attempt` is 1 for the first
+    request for a page; each retry adds 1.
     """
 
     id: int
@@ -60,7 +62,7 @@ class Outcome(StrEnum):
     ANSWERED = "answered"  # the whole response reached the customer
     ORPHANED = "orphaned"  # finished after the customer had left (an orphan request)
     FAILED = "failed"  # the server gave no usable answer
-    CANCELLED = "cancelled"  # stopped because of the policy, or because the customer left
+    CANCELLED = "cancelled"  # stopped by a verdict `Cancel`, or because the customer left
 
     __hash__ = str.__hash__  # as in Page
 
@@ -98,7 +100,7 @@ class Dispatch(NamedTuple):
 
 
 class Drop(NamedTuple):
-    """Turn this request away because a queue is full; `reason` is for people and logs."""
+    """Turn this request away because a queue is full; the customer reads `reason`."""
 
     id: int
     reason: str
@@ -141,7 +143,8 @@ class Policy(Protocol):
     turned away.
 
     A request without a verdict waits. After every event, the driver calls `workers_free` once if
-    workers are free and a request waits; the other requests wait for the next event.
+    workers are free and a request waits. A request that the policy does not dispatch then waits for
+    the next event.
     """
 
     name: str
@@ -171,7 +174,7 @@ class Policy(Protocol):
         ...
 
     def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:
-        """Handle the server's load report, which arrives once per utilisation interval."""
+        """Handle a sample of the server's load, which arrives once per utilisation interval."""
         ...
 
     def timer_due(self, time_s: float) -> Verdicts:

@@ -1,12 +1,12 @@
-"""The estimate of customers' patience, calculated from the ends of requests at a server.
+"""The estimate of customers' patience, calculated from how requests end at a server.
 
-Most requests end before their customers' patience does, so their ages are only lower bounds
-(censored observations). An estimate from the other requests alone would be too low, and a limit on
-the wait that follows it would shrink towards 0.
+Most requests end while their customers still wait, so the ages of these requests are only lower
+bounds of the patience (censored observations). An estimate from only the customers who left would
+be too low. A limit on the wait that followed this estimate would shrink towards 0.
 
 The product-limit estimate avoids this (Kaplan and Meier, *Nonparametric estimation from incomplete
-observations*, JASA 53, 1958). For each age, it uses the share of the customers still present at
-this age who left at this age.
+observations*, JASA 53, 1958). For each age, it divides the number of customers who left at this age
+by the number of customers who were still present.
 """
 
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ from itertools import accumulate
 STEP_S = 0.25
 """The width of the steps in which ages are counted, in paper seconds."""
 LONGEST_S = 120.0
-"""The highest age, in paper seconds; a higher age counts as this age."""
+"""The highest age that is counted, in paper seconds; a higher age counts as this age."""
 ENOUGH_LEFT = 20
-"""The minimum weight of the customers who left that an estimate needs."""
+"""The number of customers who left that an estimate needs; older observations count less."""
 REMEMBERED_FOR_S = 600.0
-"""The age, in paper seconds, at which the weight of an observation has fallen to 1/e."""
+"""The time, in paper seconds, in which the weight of an observation falls to 1/e."""
 
 _STEPS = int(LONGEST_S / STEP_S)
 
@@ -43,7 +43,7 @@ class PatienceEstimate:
 
     def fade(self, elapsed_s: float) -> None:
         """Reduce the weight of all observations after `elapsed_s` paper seconds; call this about
-        once a second.
+        once per paper second.
         """
         keep = max(0.0, 1.0 - elapsed_s / REMEMBERED_FOR_S)
         self._left = [number * keep for number in self._left]

@@ -1,5 +1,5 @@
-"""Prioritised rejection: rejects the lowest priorities first, along a cubic curve, as Netflix' Zuul
-does.
+"""Prioritised rejection, which rejects the lowest priorities first, along a cubic curve, as
+Netflix' Zuul does.
 """
 
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ LOWEST = 100
 
 
 class PrioritisedRejection(LimitedLine):
-    """A policy that admits requests whose score is at most a level, which falls with the cube of
-    the overload. The overload is 0 with up to `throttle_from` requests in the system, and 1 with
-    `overloaded_at` or more.
+    """A policy that admits a request if its score is at most the level; the level falls with the
+    cube of the overload. The overload is 0 with up to `throttle_from` requests in the system, and 1
+    with `overloaded_at` or more.
     """
 
     def __init__(
@@ -35,8 +35,8 @@ class PrioritisedRejection(LimitedLine):
 
     @property
     def overload_ratio(self) -> float:
-        """The overload: 0 with up to `throttle_from` requests in the system, then linear, 1 with
-        `overloaded_at` or more.
+        """The overload: 0 with up to `throttle_from` requests in the system, 1 with `overloaded_at`
+        or more, and linear between them.
         """
         beyond = len(self._inside) - self._throttle_from
         return min(1.0, max(0.0, beyond / (self._overloaded_at - self._throttle_from)))
@@ -49,7 +49,7 @@ class PrioritisedRejection(LimitedLine):
     def arrival(self, time_s: float, request: Request) -> Verdicts:
         score, level = self._priority[request.page], self.level
         if score > level:
-            return (Drop(request.id, f"priority {score:g} of 100 is below level {level:.1f}"),)
+            return (Drop(request.id, f"priority score {score:g} is above the level {level:.1f}"),)
         return super().arrival(time_s, request)
 
     def snapshot(self) -> Mapping[str, object]:
@@ -72,7 +72,7 @@ PRIORITISED_REJECTION = Sheet(
     idea="The fuller the system, the more important a request must be to be admitted.",
     rule="overload = (requests in the system − throttle_from) / (overloaded_at − throttle_from), "
     "from 0 to 1; level = 100 × (1 − overload³); turn an arrival away if its priority score is "
-    "above the level (1 is the most important score); serve the oldest",
+    "above the level (1 is the most important score); serve the oldest request",
     source=_SOURCE + ", service throttling",
     deviations="The source calls the curve cubic, with a level in the mid-90s at an overload of "
     "35 %, about 50 at 80 % and about 10 at 95 %; 100 × (1 − overload³) gives 96, 49 and 14. "

@@ -1,5 +1,5 @@
 """The scheduling policy of the CPU manager (ECM), which assigns processors to applications
-(edragon.txt, section 3.1.1).
+(eDragon, section 3.1.1).
 
 The module calculates each application's number of processors (eq. 1), and chooses the processors,
 of which some are shared.
@@ -50,16 +50,18 @@ class Share:
 def assign(wishes: Sequence[Wish], processors: int, sharing: Sharing = "both") -> dict[str, Share]:
     """Return the share A_i of every application; the sum of the shares is at most `processors`.
 
-    A_i = Round(P_i R_i N / Σ P_j R_j) (eq. 1), and at most R_i. If all requests together are at
-    most N, each application gets R_i. An R_i above N counts as N; otherwise, a rush at one
-    application could take another application's only processor.
+    A_i = Round(P_i R_i N / Σ P_j R_j) (eq. 1), and at most R_i, where P_i is `priority`, R_i is
+    `requested` and N is `processors`. If all requests together are at most N, each application gets
+    R_i. An R_i above N counts as N; otherwise, a rush at one application could take another
+    application's only processor.
 
-    If rounding makes the sum too large, the application that gained most gives up a processor. If
-    the sum is too small, the application that lost most gets another one.
+    If rounding makes the sum too large, the application that gained most by rounding gives up a
+    processor. If the sum is too small, the application that lost most gets another processor.
 
-    Then some processors are shared in halves. Two equal applications share one if one of them has a
-    processor more than the other. An application that got all that it requested shares one with an
-    application that got less. An application shares at most one processor.
+    Then some processors are shared in halves. Two applications with equal priorities and requests
+    share a processor if one of them has a processor more than the other. An application that got
+    all that it requested shares a processor with an application that got less. An application
+    shares at most one processor.
 
     The order of `wishes` decides between equal applications. Raises ValueError if a name occurs
     twice, a priority is not above 0, or a number of processors is negative.
@@ -200,8 +202,8 @@ def _share_what_is_left_over(
     """Let applications that got all that they requested share a processor with applications that
     got less.
 
-    The application of the highest priority that got less comes first; of the others, the lowest
-    priority shares first.
+    Of the applications that got less, the highest priority comes first; of the satisfied
+    applications, the lowest priority shares first.
     """
     satisfied = {wish.application: whole[wish.application] == wish.requested for wish in wishes}
     takers = sorted(

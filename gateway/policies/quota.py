@@ -1,5 +1,5 @@
-"""The quota of new sessions in an ac-interval (eq. 7), and the account of unused quota (SBAC,
-section 12).
+"""The quota of new sessions in an ac-interval (SBAC, section 12, eq. 7), and the account of unused
+quota.
 """
 
 from collections import deque
@@ -12,8 +12,8 @@ _ROUNDING = 1e-9
 def sessions_rps(
     capacity_rps: float, session_length: float, load: float, rejection_cost: float = 1.0
 ) -> float:
-    """Return y of eq. 7: the sessions per second that a server can complete while it rejects all
-    other sessions.
+    """Return y of eq. 7: the number of sessions per second that a server can complete while it
+    rejects all others.
 
     y = S_r (L − r Load) / (L (L − r)), with S_r = `capacity_rps`, L = `session_length` in requests,
     r = `rejection_cost` in requests; with r = 1, this is eq. 7. Like eq. 7, the formula follows

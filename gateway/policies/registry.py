@@ -1,4 +1,4 @@
-"""Functions that return a policy's data sheet, or create the policy, by its name."""
+"""The functions that find a policy's data sheet, or create the policy, from its name."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager

@@ -47,8 +47,8 @@ class AcIntervals:
 
 
 class UtilisationAdmission:
-    """A policy that rejects all new sessions of an ac-interval if its predicted utilisation is
-    above `ac_threshold`.
+    """A policy that rejects all new sessions of an ac-interval if the utilisation predicted for
+    this interval is above `ac_threshold`.
 
     f(1) = ac_threshold, f(i+1) = (1 − weight) f(i) + weight U_measured(i) (SBAC, section 7).
     """
@@ -179,16 +179,17 @@ def ac_weight(meaning: str, default: float, source: str, *, low: float = 0.0) ->
 
 def _rule(weight: str) -> str:
     return (
-        f"predicted_utilisation_ratio f(1) = ac_threshold, f(i+1) = {weight}, where U_i is the "
-        "mean utilisation of ac-interval i (ac_interval_s long); if f(i+1) > ac_threshold, "
-        "reject every new session in interval i+1 with retry_after_s, otherwise admit it; "
-        "admit every request of a session in progress"
+        f"the predicted utilisation is f(1) = ac_threshold, f(i+1) = {weight}, where U_i is the "
+        "mean utilisation of ac-interval i (ac_interval_s long). If f(i+1) > ac_threshold, reject "
+        "all new sessions in interval i+1 with retry_after_s, otherwise admit them; admit every "
+        "request of a session in progress"
     )
 
 
 _INTERVALS = (
     "An ac-interval ends with a load sample, so its length can differ from ac_interval_s by "
-    "half a sample. A client without a session cookie counts as a new session on every request."
+    "half the length of a sample. A client without a session cookie counts as a new session on "
+    "every request."
 )
 
 SBAC = Sheet(
@@ -199,7 +200,7 @@ SBAC = Sheet(
         "are admitted."
     ),
     rule=_rule("(1 − ac_weight) f(i) + ac_weight U_i"),
-    source="SBAC, section 7 (ac-function), section 10 (weights between the two)",
+    source="SBAC, section 7 (ac-function), section 10 (weights between responsive and stable)",
     deviations=_INTERVALS,
     parameters=(
         ac_weight(
@@ -214,7 +215,7 @@ SBAC = Sheet(
 SBAC_RESPONSIVE = Sheet(
     name="sbac-responsive",
     title="SBAC responsive",
-    idea="SBAC with only the last ac-interval, which leads to the fewest aborted sessions.",
+    idea="SBAC that considers only the last ac-interval, so that few sessions are aborted.",
     rule=_rule("U_i (weight k = 1)"),
     source="SBAC, section 7 (ac-responsive)",
     deviations=_INTERVALS,

@@ -1,4 +1,4 @@
-"""The common part of the SBAC policies that count sessions."""
+"""The common part of sbac-hybrid and sbac-predictive: a census of the admitted sessions."""
 
 from gateway.policies.interface import Outcome, Reject, Request
 from gateway.policies.sbac import AcInterval, UtilisationAdmission

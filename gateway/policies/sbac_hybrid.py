@@ -55,7 +55,7 @@ class HybridAdmission(CountingAdmission):
 
     @property
     def ac_cycle_s(self) -> float | None:
-        """The mean lifetime of a session in paper seconds; None until it has been measured."""
+        """The ac_cycle in paper seconds, given or measured; None while it is unknown."""
         if self._given_cycle_s:
             return self._given_cycle_s
         between_s = self.census.inter_request_s
@@ -89,7 +89,7 @@ class HybridAdmission(CountingAdmission):
 SBAC_HYBRID = Sheet(
     name="sbac-hybrid",
     title="SBAC hybrid",
-    idea="SBAC that becomes responsive when customers leave or are refused, and otherwise "
+    idea="SBAC that becomes responsive when customers leave or are turned away, and otherwise "
     "returns to stable step by step.",
     rule=(
         "as sbac, but the weight starts at ac_weight and changes. Ab(i) = aborted requests + "
@@ -99,13 +99,18 @@ SBAC_HYBRID = Sheet(
         "sessions with retry_after_s while f(i+1) > ac_threshold"
     ),
     source="SBAC, section 11; section 12 for ac_cycle in practice",
-    deviations="The paper does not give the initial weight; here it is 1, the cautious end. "
-    "Without ac_cycle_s, the cycle is inter-request time × session length, measured as in "
+    deviations="The paper does not give the initial weight; here, it is 1, the most cautious "
+    "value. If ac_cycle_s is 0, the cycle is inter-request time × session length, measured as in "
     "sbac-predictive; the weight does not fall before both are known. A closed connection "
     "counts as an aborted request, even if the customer retries. ac-intervals and clients "
     "without cookies are handled as in sbac.",
     parameters=(
-        ac_weight("k at the start", RESPONSIVE_WEIGHT, "the cautious end", low=STABLE_WEIGHT),
+        ac_weight(
+            "k, the weight of the last ac-interval, at the start",
+            RESPONSIVE_WEIGHT,
+            "this project: the most cautious value",
+            low=STABLE_WEIGHT,
+        ),
         Parameter(
             "ac_cycle_s",
             0.0,

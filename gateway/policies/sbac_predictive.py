@@ -22,13 +22,15 @@ earlier ones by 1 − 1/n.
 LEFTOVER_LIVES = log(2)
 """The time for which unused quota lasts, in mean session lives (ac_cycle).
 
-For geometric lengths, half of the sessions that were admitted together have ended after this time.
-It is also the longest time with which arrivals after a lull never lead to more sessions in progress
-than the server can serve.
+If session lengths are geometrically distributed, half of the sessions that were admitted together
+have ended after this time. If unused quota lasted longer, arrivals after a lull could lead to more
+sessions in progress than the server can serve.
 """
 
 REMEMBERED_INTERVALS = 10_000
-"""The maximum number of intervals before the first quota that are kept, the newest ones."""
+"""The maximum number of kept intervals from the time before the first quota; the oldest are
+forgotten first.
+"""
 
 ROUNDING = 1e-9
 
@@ -63,11 +65,11 @@ class PredictiveAdmission(CountingAdmission):
     """A policy that admits in each ac-interval only as many new sessions as the server can
     complete.
 
-    quota = y × ac_interval_s, where y is calculated by eq. 7 from the load of the previous
-    interval, plus two numbers:
+    The quota is y × ac_interval_s, where eq. 7 gives y from the load of the previous interval, plus
+    two numbers:
 
-    - a correction for the previous interval: the quota that y gives with its real load, minus the
-      quota that it had;
+    - a correction for the previous interval: the quota that y gives for its measured load, minus
+      the quota that y gave for its expected load;
     - the unused quota of the last intervals.
 
     Until capacity, session length and (if it must be measured) the mean life of a session are
@@ -180,7 +182,7 @@ class PredictiveAdmission(CountingAdmission):
         if self._allowed is None:
             self._start_quotas(y)
         else:
-            # After a long time without reports, no more than the permitted unused quota is left.
+            # After a long time without samples, no more than the permitted unused quota is left.
             longest_s = self.ac_interval_s * (1 + self._leftover_intervals)
             correction = y * min(over.covered_s, longest_s) - self._allowed
             self._begin(y, correction)
@@ -237,21 +239,20 @@ SBAC_PREDICTIVE = Sheet(
     "sbac-responsive, with ac_threshold",
     source="SBAC, section 12, eq. 7 (r = 1), and its remark on inaccuracy and unused quota",
     deviations=(
-        "SesLength = C_r/C_s is measured whenever a session ends. C_s counts only sessions that "
-        "have ended by themselves: without a request for 5 mean inter-request times. The plain "
-        "ratio also counts aborted sessions and sessions in progress, and is too low while "
-        "there are many of them; the policy would then admit more sessions when more sessions "
-        "are aborted. In the long run, both ratios agree. The measured length is used only "
-        "after 30 sessions have ended; a given session_length has as much weight as 30 "
-        "sessions. Load ≤ 1: y = S_r / L, "
-        "because no session needs to be rejected. Load ≥ L / r: y = 0. L ≤ r: y = S_r / L, "
-        "because a rejection saves nothing. Eq. 7 counts a rejection as one request; "
-        "rejection_cost is 0 if a gateway answers for the server. The paper does not define how "
-        "long unused quota lasts; here, ln 2 × inter-request time × L, so that an idle server "
-        "fills up fast, but never has more sessions in progress than it can serve. The paper "
-        "does not define the first quota; here, quotas start as if they had been in force since "
-        "the server was empty. ac-intervals and clients without cookies are handled as "
-        "in sbac."
+        "L = C_r/C_s (requests / sessions) is measured whenever a session ends. C_s counts only "
+        "sessions that have ended by themselves: they have sent no request for 5 mean "
+        "inter-request times. The paper's C_s also counts aborted sessions and sessions in "
+        "progress. While there are many of them, the paper's ratio is too low, and the policy "
+        "would admit more sessions when more sessions are aborted. Without aborted sessions, both "
+        "ratios agree in the long run. The measured length is used only after 30 sessions have "
+        "ended; a given session_length has as much weight as 30 sessions. Load ≤ 1: y = S_r / L, "
+        "because no session needs to be rejected. Load ≥ L / r: y = 0. L ≤ r: y = S_r / L, because "
+        "a rejection saves nothing. Eq. 7 counts a rejection as one request; use rejection_cost 0 "
+        "if a gateway answers for the server. The paper does not define how long unused quota "
+        "lasts; here, it lasts ln 2 × inter-request time × L, so that an idle server fills up "
+        "fast, but never has more sessions in progress than it can serve. The paper does not "
+        "define the first quota; here, quotas start as if they had been in force since the server "
+        "was empty. ac-intervals and clients without cookies are handled as in sbac."
     ),
     parameters=(
         Parameter(
@@ -269,7 +270,7 @@ SBAC_PREDICTIVE = Sheet(
             "ratio",
             "share of the capacity that quotas may fill; a value below 1 leaves room for random "
             "variation",
-            "SBAC, eq. 7 (all of it)",
+            "SBAC, eq. 7 (the whole capacity)",
             0.1,
             1.0,
         ),
@@ -278,7 +279,7 @@ SBAC_PREDICTIVE = Sheet(
             0.5,
             "ratio",
             "minimum utilisation of the ac-intervals in which capacity is measured",
-            "ours",
+            "this project",
             0.1,
             1.0,
         ),
@@ -307,7 +308,7 @@ SBAC_PREDICTIVE = Sheet(
             0.0,
             "s",
             "time for which unused quota can be used later; 0: ln 2 × the measured mean life of "
-            "a session; other values below ac_interval_s: unused quota is lost",
+            "a session; a value between 0 and ac_interval_s: unused quota is lost",
             "SBAC, section 12 (“the last few ac-intervals”)",
             0.0,
             86_400.0,

@@ -1,8 +1,9 @@
 """The census of a server's sessions: their mean length, and the time between their requests (SBAC,
 section 12: C_r, C_s, inter-request time).
 
-The paper's running ratio C_r/C_s is too low while most sessions are in progress, and when sessions
-are aborted. An overloaded server would then seem to have room for more sessions.
+The paper's running ratio C_r/C_s (requests / sessions) is too low while most sessions are in
+progress, and when sessions are aborted. An overloaded server would then seem to have room for more
+sessions.
 
 So here, a session counts in the denominator only once it has ended by itself, and C_r is read at
 that moment. For geometric lengths, this estimate is unbiased, even if sessions are cut short. In
@@ -14,8 +15,8 @@ from collections import OrderedDict
 from gateway.policies.interface import Outcome
 
 # A session has ended (the paper's T) after this number of mean inter-request times without a
-# request. One in e^5 exponential gaps is longer; if a session continues, it no longer counts as
-# ended.
+# request. One in e^5 exponential gaps is longer; a session that sends a request later no longer
+# counts as ended.
 SILENCE_GAPS = 5
 
 ENOUGH_SESSIONS = 30
@@ -109,7 +110,8 @@ class SessionCensus:
             self._processed_of_sessions += asked is not None
 
     def request_aborted(self, id: int) -> None:
-        """Record that a customer closed the connection, or that a full queue refused the request.
+        """Record that a customer closed the connection, or that the queueing policy turned the
+        request away.
 
         If the session sends no further request, it counts as cut short.
         """

@@ -11,9 +11,9 @@ ParameterValue = int | float | dict[Page, float]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a policy, whose values have the type of `default`. If `default` is a mapping,
-    there is one value for each page type, and an omitted page type keeps its default. `low` and
-    `high` are the smallest and the largest allowed value.
+    """A policy's parameter; its values have the type of `default`. If `default` is a mapping, there
+    is one value for each page type, and an omitted page type keeps its default. `low` and `high`
+    are the smallest and the largest allowed value.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """The documentation of a policy; its `rule` contains the parameters' names as symbols."""
+    """A policy's documentation. In `rule`, the names of parameters stand for their values."""
 
     name: str
     idea: str
@@ -66,9 +66,7 @@ class Sheet:
     deviations: str
     parameters: tuple[Parameter, ...] = ()
     needs_sessions: bool = False
-    """Whether the policy uses the session in a customer's cookie, which the gateway must then
-    verify.
-    """
+    """Whether the policy uses sessions; the gateway must then verify the cookies that name them."""
     title: str = ""
     """The policy's name as its source spells it; if this is empty, pages show `name`."""
 

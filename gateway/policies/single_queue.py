@@ -1,4 +1,4 @@
-"""One queue for all page types: SQ, and the three disciplines of LIFO-Pri's section 3.1."""
+"""One queue for all page types: SQ, and the three policies of LIFO-Pri's section 3.1."""
 
 from collections.abc import Mapping, Sequence
 
@@ -86,7 +86,7 @@ SQ = Sheet(
     name="sq",
     title="SQ",
     idea="One first-come-first-served queue for all requests: a server without overload control.",
-    rule="serve the oldest; drop an arrival when capacity requests wait",
+    rule="serve the oldest request; drop an arrival while capacity requests wait",
     source="LIFO-Pri, section 3.2.1, scheme 1 (SQ)",
     deviations="none",
     parameters=(_capacity(100, "LIFO-Pri, section 3.2.1"),),
@@ -94,8 +94,8 @@ SQ = Sheet(
 ALWAYS_FIFO = Sheet(
     name="always-fifo",
     title="Always-FIFO",
-    idea="SQ with a shorter queue, as in the paper's comparison of FIFO and LIFO.",
-    rule="serve the oldest; drop an arrival when capacity requests wait",
+    idea="SQ with a shorter queue, as in LIFO-Pri's comparison of FIFO and LIFO.",
+    rule="serve the oldest request; drop an arrival while capacity requests wait",
     source="LIFO-Pri, section 3.1.1 (Always-FIFO)",
     deviations="none",
     parameters=(_capacity(50, "LIFO-Pri, section 3.1.1"),),
@@ -103,9 +103,9 @@ ALWAYS_FIFO = Sheet(
 ALWAYS_LIFO = Sheet(
     name="always-lifo",
     title="Always-LIFO",
-    idea="The newest request comes first, because its customer is still there; customers who "
-    "have waited long have left.",
-    rule="serve the newest; drop an arrival when capacity requests wait",
+    idea="The newest request comes first, because its customer is probably still waiting; "
+    "customers of older requests may have left.",
+    rule="serve the newest request; drop an arrival while capacity requests wait",
     source="LIFO-Pri, section 3.1.1 (Always-LIFO)",
     deviations="none",
     parameters=(_capacity(50, "LIFO-Pri, section 3.1.1"),),
@@ -113,11 +113,10 @@ ALWAYS_LIFO = Sheet(
 LIFO_AT_OVERLOAD = Sheet(
     name="lifo-at-overload",
     title="LIFO-at-overload",
-    idea="Under normal load, the oldest request comes first; when the CPU is full, the newest "
-    "request.",
+    idea="The oldest request comes first under normal load, the newest request when the CPU is "
+    "full.",
     rule="serve LIFO once the utilisation is above cpu_upper_threshold, and FIFO again once it is "
-    "below cpu_lower_threshold; "
-    "drop an arrival when capacity requests wait",
+    "below cpu_lower_threshold; drop an arrival while capacity requests wait",
     source="LIFO-Pri, section 3.1.1 (LIFO-at-overload) and Algorithm 1, SET_DISCIPLINE",
     deviations="none",
     parameters=(

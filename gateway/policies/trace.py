@@ -40,7 +40,9 @@ class Event(NamedTuple):
 
 
 def said(verdicts: Verdicts) -> tuple[Said, ...]:
-    """Return verdicts as plain values, which unlike named tuples differ if their kinds differ."""
+    """Return verdicts as plain values that include the kind: two named tuples of different kinds
+    can be equal.
+    """
     return tuple((_kind(verdict), *verdict) for verdict in verdicts)
 
 
@@ -120,17 +122,17 @@ def read(path: Path) -> list[Event]:
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise TraceError(f"{path}: is not UTF-8 text") from None
+        raise TraceError(f"{path}: must be UTF-8 text") from None
     events: list[Event] = []
     for number, line in enumerate(lines, start=1):
         try:
             events.append(_event(json.loads(line)))
         except json.JSONDecodeError:
-            raise TraceError(f"{path}:{number}: is not JSON") from None
+            raise TraceError(f"{path}:{number}: must be JSON") from None
         except (KeyError, OverflowError, TypeError, ValueError) as error:
             raise TraceError(f"{path}:{number}: {_in_words(error)}") from None
         if len(events) > 1 and events[-1].time_s < events[-2].time_s:
-            raise TraceError(f"{path}:{number}: time_s: time must not go backwards")
+            raise TraceError(f"{path}:{number}: time_s: must not be before the previous line's")
     return events
 
 
@@ -149,13 +151,13 @@ def _plain(value: Any) -> Any:
 
 def _event(row: Any) -> Event:
     if not isinstance(row, dict):
-        raise TypeError("is not an event")
+        raise TypeError("must be an event, a JSON object")
     name, told = row["event"], row["told"]
     if not isinstance(name, str) or name not in _READERS:
         raise ValueError(f"event: {name!r} is unknown; allowed: {', '.join(_READERS)}")
     readers = _READERS[name]
     if not isinstance(told, list) or len(told) != len(readers):
-        raise ValueError(f"`told`: {name} takes {len(readers)} values")
+        raise ValueError(f"`told`: must be a list of length {len(readers)} for {name}")
     time_s = _number(row["time_s"], "time_s")
     values = tuple(reader(value) for reader, value in zip(readers, told, strict=True))
     return Event(name, time_s, values, tuple(_verdict(verdict) for verdict in row["verdicts"]))
@@ -176,7 +178,7 @@ def _whole(value: Any) -> int:
 def _request(value: Any) -> Request:
     id, page, arrived_s, session, session_is_new, attempt = value
     if not (session is None or isinstance(session, str)) or not isinstance(session_is_new, bool):
-        raise ValueError("`told`: the session of the request is invalid")
+        raise ValueError("`told`: session must be text or null, and session_is_new true or false")
     arrived_s = _number(arrived_s, "told")
     return Request(_whole(id), Page(page), arrived_s, session, session_is_new, _whole(attempt))
 

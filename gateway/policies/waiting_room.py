@@ -1,5 +1,5 @@
-"""A waiting room: a limited number of sessions is inside, and the next session enters when another
-has gone.
+"""A waiting room: a limited number of sessions is in the shop, and the next session enters when
+another has gone.
 """
 
 from collections import OrderedDict
@@ -14,7 +14,7 @@ _UNBOUNDED = 1 << 62
 
 
 class WaitingRoom(IgnoringPolicy):
-    """A policy that serves only the sessions inside the shop, whose requests are in order of
+    """A policy that serves only the sessions inside the shop, and their requests in order of
     arrival; other sessions wait.
 
     A session counts as gone once it has sent no request for `idle_s` after its last answer. A
@@ -130,8 +130,8 @@ WAITING_ROOM = Sheet(
     title="Waiting room",
     idea="The shop has a doorkeeper: when the shop is full, a customer may enter only when "
     "another customer leaves.",
-    rule="serve the requests of the sessions inside in order of arrival; while fewer than "
-    "inside sessions are inside, let further sessions enter in order of arrival; a session "
+    rule="serve the requests of the sessions in the shop in order of arrival; while fewer than "
+    "inside sessions are in the shop, let further sessions enter in order of arrival; a session "
     "counts as gone idle_s after its last answer",
     source="Cloudflare Waiting Room, documentation: total active users, session duration",
     deviations="Cloudflare's session duration is 5 minutes, and its limit is at least 200 "
@@ -142,7 +142,7 @@ WAITING_ROOM = Sheet(
             "inside",
             30,
             "sessions",
-            "maximum number of sessions inside",
+            "maximum number of sessions in the shop",
             "chosen by this project: one session per worker",
             1,
             1_000_000,

@@ -27,7 +27,7 @@ class Proxy:
 HAPROXY: Final = Proxy(
     sheet=Sheet(
         name="haproxy",
-        idea="HAProxy, as a competent operator of this shop would set it up. The shop gets as "
+        idea="HAProxy, as a competent operator would configure it for this shop. The shop gets as "
         "many requests as it has workers; other requests wait in one queue, in which later "
         "pages come first. A request that has waited too long is turned away.",
         rule="At most maxconn requests are at the shop. A free place goes to the oldest of the "
@@ -95,8 +95,8 @@ NGINX: Final = Proxy(
     sheet=Sheet(
         name="nginx",
         idea="nginx without a queue in front of the shop, because `queue` is not in the free "
-        "version. It turns requests away if they exceed a rate or a number of requests at the "
-        "shop.",
+        "version. nginx turns a request away if the request would exceed a rate, or a number of "
+        "requests at the shop.",
         rule="The rules apply to the pages in limited. If more than burst requests exceed the "
         "rate, a request gets 503 (leaky bucket: rate = rate_rps, or rate_ratio × the "
         "measured capacity). A request also gets 503 while the number of requests at the shop "
@@ -125,8 +125,8 @@ NGINX: Final = Proxy(
                 "rate_rps",
                 0.0,
                 "requests/s",
-                "the rate; 0 means that rate_ratio applies",
-                "rate_ratio is easier if the capacity is known",
+                "the sustained rate as a number; 0: rate_ratio applies",
+                "the capacity is known, so rate_ratio is easier to choose",
                 0,
                 100_000,
             ),
@@ -134,7 +134,7 @@ NGINX: Final = Proxy(
                 "burst",
                 WORKERS,
                 "requests",
-                "the maximum number of requests beyond the rate",
+                "the number of requests by which a burst may exceed the rate",
                 "the number of the shop's workers, which can take such a burst at once",
                 0,
                 100_000,

@@ -15,9 +15,10 @@ def arrive(policy, id, time_s=0.0):
 def test_who_comes_when_the_system_is_full_is_turned_away_at_once():
     policy = create("fixed-limit", {"limit": 2})
     assert arrive(policy, 1) == arrive(policy, 2) == ()
-    assert arrive(policy, 3) == (Drop(3, "more than 2 requests in the system"),)
+    assert arrive(policy, 3) == (Drop(3, "more than 2 requests would be in the system"),)
     assert policy.workers_free(0.0, 1) == [Dispatch(1)]
-    assert arrive(policy, 4) == (Drop(4, "more than 2 requests in the system"),)  # 1 is in service
+    # Request 1 is in service.
+    assert arrive(policy, 4) == (Drop(4, "more than 2 requests would be in the system"),)
     policy.completion(1.0, 1, Outcome.ANSWERED)
     assert arrive(policy, 5) == ()
     policy.withdraw(1.0, 2)

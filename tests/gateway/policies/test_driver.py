@@ -105,7 +105,7 @@ def driven(**answers):
     ("event", "verdicts", "words"),
     [
         ("load_sample", [Dispatch(2)], "only workers_free may dispatch"),
-        ("workers_free", [Dispatch(2), Dispatch(3)], "offered 1 and answered 2"),
+        ("workers_free", [Dispatch(2), Dispatch(3)], "free=1 and returned 2"),
         ("workers_free", [Dispatch(77)], "no request 77 waits"),
         ("workers_free", [Dispatch(1)], "1 is in service already"),
         ("workers_free", [Dispatch(5)], "5 ended at 0.5 s"),

@@ -79,16 +79,16 @@ GOOD = '{"event": "abandonment", "time_s": 1.0, "told": [1], "verdicts": []}'
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("{", "is not JSON"),
-        ("7", "is not an event"),
+        ("{", "must be JSON"),
+        ("7", "must be an event"),
         ('{"event": "abandonment", "time_s": 1.0}', "told is missing"),
         ('{"event": "arrive", "time_s": 1.0, "told": [], "verdicts": []}', "allowed: arrival"),
-        ('{"event": "abandonment", "time_s": 1.0, "told": [], "verdicts": []}', "takes 1 value"),
+        ('{"event": "abandonment", "time_s": 1.0, "told": [], "verdicts": []}', "list of length 1"),
         ('{"event": "abandonment", "time_s": "1", "told": [1], "verdicts": []}', "time_s: '1'"),
         (f'{{"event": "abandonment", "time_s": 1{"0" * 400}, "told": [1]}}', "too large"),
         ('{"event": "abandonment", "time_s": NaN, "told": [1], "verdicts": []}', "time_s: nan"),
         ('{"event": "abandonment", "time_s": 1, "told": ["1"], "verdicts": []}', "whole number"),
-        ('{"event": "abandonment", "time_s": 0.5, "told": [1], "verdicts": []}', "backwards"),
+        ('{"event": "abandonment", "time_s": 0.5, "told": [1], "verdicts": []}', "previous line"),
         ('{"event": "completion", "time_s": 1, "told": [1, "lost"], "verdicts": []}', "'lost'"),
         ('{"event": "arrival", "time_s": 1, "told": [[1, "Br-1"]], "verdicts": []}', "unpack"),
         ('{"event": "timer_due", "time_s": 1, "told": [], "verdicts": [["go", 1]]}', "dispatch"),
@@ -110,5 +110,5 @@ def test_an_unreadable_file_is_named(tmp_path):
     with pytest.raises(trace.TraceError, match=r"trace\.jsonl: No such file"):
         trace.read(tmp_path / "trace.jsonl")
     (tmp_path / "trace.jsonl").write_bytes(b"\xff\xfe")
-    with pytest.raises(trace.TraceError, match=r"trace\.jsonl: is not UTF-8"):
+    with pytest.raises(trace.TraceError, match=r"trace\.jsonl: must be UTF-8"):
         trace.read(tmp_path / "trace.jsonl")

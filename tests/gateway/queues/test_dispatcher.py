@@ -221,5 +221,5 @@ def test_forbidden_verdicts_are_named(answers):
 
 def test_a_policy_cannot_use_more_workers_than_there_are():
     driver, _ = dispatcher(Says(Dispatch, lambda id: Dispatch(id - 1)), workers=1)
-    with pytest.raises(BrokenPolicyError, match="offered 1 and answered 2"):
+    with pytest.raises(BrokenPolicyError, match="free=1 and returned 2"):
         driver.take_over(AtHand([Request(id, Page.HOME, 0.0) for id in (1, 2)], [], set()))

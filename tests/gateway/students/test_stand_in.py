@@ -125,7 +125,7 @@ def test_an_endless_loop_ends_at_the_deadline(where):
         ("return [Dispatch(2)]", "2 is in service already"),
         ("return [Dispatch(77)]", "no request 77 waits"),
         ("return [Dispatch(3), Dispatch(3)]", "two verdicts on 3"),
-        ("return [Dispatch(3), Dispatch(4)]", "offered 1 and answered 2"),
+        ("return [Dispatch(3), Dispatch(4)]", "free=1 and returned 2"),
         ("return [Cancel(2), Cancel(2)]", "two verdicts on 2"),
         ("return [Dispatch(3)] * 40_001", "more than 40,000 verdicts"),
         ("return [Dispatch('3')]", "is not a verdict"),
