@@ -202,8 +202,8 @@ def _share_what_is_left_over(
     """Let applications that got all that they requested share a processor with applications that
     got less.
 
-    Of the applications that got less, the highest priority comes first; of the satisfied
-    applications, the lowest priority shares first.
+    The highest priority comes first among the applications that got less, the lowest priority first
+    among the satisfied applications.
     """
     satisfied = {wish.application: whole[wish.application] == wish.requested for wish in wishes}
     takers = sorted(

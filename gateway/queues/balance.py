@@ -1,8 +1,8 @@
 """The balancer, which chooses one of the shop's processes for each request.
 
 A Python process uses at most one processor, so a shop that may be assigned P processors runs P
-processes. Only as many of them get requests as the shop has processors at present, but at least
-one; the others stay ready.
+processes. Only as many processes get requests as the shop has processors at present, but at least
+one; the other processes stay ready.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from gateway.http.upstream import Pool
 
 
 class Processors:
-    """The shop's present number of processors, which all of its balancers share."""
+    """The shop's present number of processors, in an object that all its balancers share."""
 
     def __init__(self) -> None:
         self.assigned: float | None = None
@@ -29,8 +29,8 @@ class Processors:
 
 
 class Balance:
-    """A balancer that sends each request to the process with the fewest requests in service, or to
-    the first of these.
+    """A balancer that sends each request to the process with the fewest requests in service; of
+    several such processes, the first gets the request.
     """
 
     def __init__(self, pools: Sequence[Pool], processors: Processors) -> None:

@@ -1,7 +1,6 @@
 """The dispatcher, which drives the gateway's policy, counts the fates of requests, and informs an
-observer. It adds four things to `gateway.policies.driver`: a clock in paper seconds, a queue for
-events that arrive while an effect is carried out, counts by page type, and a switch of the policy
-without a lost request. Its host carries out the effects.
+observer. It adds to `gateway.policies.driver` a clock in paper seconds, counts by page type, and a
+queue for events that arrive while a verdict is carried out. Its host carries out the verdicts.
 """
 
 from collections import Counter, deque
@@ -32,7 +31,7 @@ class Host(Protocol):
         """Give the request to a free worker now."""
 
     def refuse(self, id: int, verdict: Drop | Reject) -> None:
-        """Answer the request with a refusal; the dispatcher has removed it."""
+        """Answer the request with an error page; the dispatcher has already removed the request."""
 
     def cancel(self, id: int) -> None:
         """Stop the work on the request; the host calls `finished` once the work has stopped."""
@@ -45,7 +44,8 @@ class Witness(Protocol):
     """An observer that receives all events and must not influence them; its methods must not raise
     errors.
 
-    It receives each verdict when it is carried out, and each event after the policy has handled it.
+    The observer receives each verdict when the verdict is carried out, and each event after the
+    policy has handled the event.
     """
 
     def arrival(self, time_s: float, request: Request) -> None: ...
@@ -71,8 +71,8 @@ class Witness(Protocol):
 
 
 class AtHand(NamedTuple):
-    """A record of all requests of a dispatcher at one moment; the requests in `gone` wait although
-    their customers have left.
+    """A record of all requests of a dispatcher at one moment; `gone` contains the ids of waiting
+    requests whose customers have left.
     """
 
     waiting: Sequence[Request]
@@ -142,7 +142,7 @@ class Dispatcher:
         self._handle(completion)
 
     def client_left(self, id: int, mode: Abandonment | None = None) -> None:
-        """Handle the departure of a request's customer; ignored if the request has ended. The
+        """Handle the departure of a request's customer; do nothing if the request has ended. The
         policy gets the event first. Then `mode` (by default `abandonment`) decides whether a
         waiting request is withdrawn, or a request in service is cancelled.
         """
@@ -172,7 +172,9 @@ class Dispatcher:
         self._handle(load_sample)
 
     def tick(self, due_s: float = inf) -> None:
-        """Call the policy's timer, which `next_timer_s` set for the time `due_s`."""
+        """Handle the timer that `next_timer_s` set for the time `due_s`; the policy's timer is
+        called only if it is due by then.
+        """
 
         def timer_due(now_s: float) -> None:
             wanted_s = self.policy.next_timer_s()
@@ -249,7 +251,7 @@ class Dispatcher:
         return AtHand([*driver.waiting.values()], [*driver.in_service.values()], {*driver.gone})
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """The number of requests since the start, for each page type and fate (see FATES)."""
+        """Return the number of requests since the start for each page type and fate (FATES)."""
         return {page: {fate: n[fate] for fate in FATES} for page, n in self._counts.items()}
 
     def snapshot(self) -> Mapping[str, object]:

@@ -1,6 +1,6 @@
 """The probe of the shop's load, which polls the shop's controller once per utilisation interval.
 
-The probe calculates the CPU utilisation. While the shop does not answer, it keeps the latest
+The probe calculates the CPU utilisation. While the shop does not answer, the probe keeps the latest
 sample.
 """
 
@@ -23,8 +23,8 @@ from gateway.policies.interface import LoadSample
 
 log = logging.getLogger("gateway.load")
 
-# The probe waits for a saturated shop: a late answer is still exact, because it covers the whole
-# time since the previous answer, and a new connection would be more work for the shop.
+# The probe waits for a saturated shop, because a new connection would be more work for the shop. A
+# late answer is still exact: it covers the whole time since the previous answer.
 LEAST_PATIENCE_S = 10.0
 _LEAST_PAUSE_S: Final = 0.02
 _ANSWER_BYTES: Final = 1 << 20
@@ -38,8 +38,8 @@ class ProbeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One answer from the controller: `time_s` is the time on its monotonic clock, and `cpu_s` is
-    the CPU time used since it started.
+    """One answer from the controller: `time_s` is the time on the controller's monotonic clock, and
+    `cpu_s` is the CPU time that the shop has used since its start.
     """
 
     time_s: float
@@ -62,7 +62,7 @@ def read_status(body: bytes) -> Status:
     for name in _NUMBERS:
         value = whole.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
-            raise ProbeError(f"{name}: {reprlib.repr(value)} is not a number of at least 0")
+            raise ProbeError(f"{name}: {reprlib.repr(value)} must be a number of at least 0")
     if whole["cpus"] <= 0:
         raise ProbeError("cpus: must be above 0")
     return Status(whole["time_s"], whole["cpu_s"], whole["cpus"], int(whole["busy_workers"]), whole)
@@ -81,7 +81,7 @@ def sample(before: Status, now: Status, interval_s: float) -> LoadSample | None:
 
 
 class LoadProbe:
-    """A poller over one persistent connection that passes each sample to `hand_over`.
+    """A poller that uses one persistent connection, and passes each sample to `hand_over`.
 
     If the shop is slow or not running, samples are missing and `snapshot` shows the error.
     """
@@ -161,7 +161,7 @@ class LoadProbe:
         while True:
             await self._ask()
             pause_s = self._clock.real_s(self._interval_s)
-            # Samples are on a fixed grid; a slow shop misses intervals.
+            # Samples are taken at fixed times; if the shop is slow, some are missing.
             due_s = max(due_s + pause_s, time.monotonic() + min(_LEAST_PAUSE_S, pause_s))
             try:
                 async with asyncio.timeout(due_s - time.monotonic()):
@@ -194,8 +194,8 @@ class LoadProbe:
             self._error = fault
 
     def _handed_over(self, measured: LoadSample) -> str | None:
-        """Pass the sample on; return the error that this raises, or None, so that polling
-        continues.
+        """Pass the sample to `hand_over`, and return the message of its error, or None. Polling
+        continues in both cases.
         """
         self.samples += 1
         self._newest = measured

@@ -37,8 +37,8 @@ class PolicyChoice:
         admission_parameters: Mapping[str, object],
         source: str | None = None,
     ) -> "PolicyChoice":
-        """Return the choice. If `name` is a path, the policy's text is `source` or, without it,
-        read from the file.
+        """Return the choice. If `name` is a path, the policy's text is `source`; if `source` is
+        None, the file is read.
 
         Raises PolicyError.
         """
@@ -103,7 +103,7 @@ class PolicyChoice:
     @property
     def label(self) -> str:
         """Return a label such as `door-lifo+sbac (hands 4, sbac ac_weight 0.3)`: the policies'
-        names and the parameters with other values than the defaults.
+        names, and the parameters that differ from their defaults.
         """
         admission = registry.admission_sheet(self.admission)
         own = (("", self.sheet, self.parameters),)

@@ -22,8 +22,8 @@ Observe = Callable[[Exchange, str], None]
 def _told(exchange: Exchange, tell: Callable[[], bool | None]) -> bool | None:
     """Pass a queue's decision to an exchange, and return the exchange's answer.
 
-    If the exchange raises an error, it is ended and the result is None, because a fault must not
-    stop other requests.
+    If the exchange raises an error, this function ends the exchange and returns None, because a
+    fault must not stop other requests.
     """
     try:
         return tell()
@@ -36,8 +36,8 @@ def _told(exchange: Exchange, tell: Callable[[], bool | None]) -> bool | None:
 class PolicyQueue:
     """The queue for the eight pages, whose requests a policy dispatches or refuses.
 
-    `serve` sends a request to the shop. `observe` is called with the fate's name and the request
-    whenever a request ends.
+    `serve` sends a request to the shop. Whenever a request ends, `observe` is called with the
+    request and the name of its fate.
     """
 
     def __init__(

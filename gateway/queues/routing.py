@@ -1,4 +1,4 @@
-"""The routing of requests to the policy, to the shop without a policy, or to a separate server."""
+"""The routing of each request to the policy's queue or to a bypass."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Bypass:
 
 def queue_for(target: bytes, bypasses: Sequence[Bypass]) -> BypassQueue:
     """Return the queue of the first bypass whose prefix matches the target (in origin form); if no
-    prefix matches, the last queue.
+    prefix matches, return the last bypass's queue.
     """
     for one in bypasses:
         if target.startswith(one.prefix):
@@ -46,9 +46,7 @@ def queue_for(target: bytes, bypasses: Sequence[Bypass]) -> BypassQueue:
 
 
 class Router:
-    """A router that creates an exchange for each request and assigns it to the queue for the
-    request's kind.
-    """
+    """A router that creates an exchange for each request, and assigns the exchange to a queue."""
 
     def __init__(
         self,

@@ -1,15 +1,10 @@
-"""The times at which customers leave in a shadow's world. A customer who leaves in the real world
-leaves in the shadow's world at the same time. If a request has ended in the real world but waits in
-the shadow's world, its customer's patience is unknown: it is one of AGES equally likely values
-above the request's present age. The patience is estimated from the requests of the real world
-(product-limit estimate); until there is an estimate, it is UNKNOWN_S.
+"""The times at which customers leave in a shadow's world.
 
-A customer who leaves in the real world leaves in the shadow's world at the same time. The real
-world may already have answered or refused a request that still waits in the shadow's world. It is
-then unknown when its customer would leave. The module chooses one of AGES equally likely values for
-the customer's patience; the value is above the age that the request has reached. The patience is
-estimated from the requests of the real world (product-limit estimate). Until there is an estimate,
-the module uses UNKNOWN_S as the patience.
+A customer who leaves in the real world leaves in the shadow's world at the same time. If the real
+world has already answered or refused a request that still waits in the shadow's world, its
+customer's patience is unknown. The module then chooses one of AGES equally likely patiences, which
+is longer than the request's present age. These patiences are estimated from the requests of the
+real world (product-limit estimate). Until there is an estimate, the module uses UNKNOWN_S.
 """
 
 from math import sqrt
@@ -38,18 +33,20 @@ class Customers:
         self._estimate.left(age_s)
 
     def stayed(self, age_s: float) -> None:
-        """Record that a customer was still waiting when its request ended."""
+        """Record that a request ended at this age while its customer was still waiting."""
         self._estimate.stayed(age_s)
 
     def fade(self, elapsed_s: float) -> None:
         """Reduce the weight of all observations after `elapsed_s` paper seconds; call this about
-        once a second.
+        once per paper second.
         """
         self._estimate.fade(elapsed_s)
         self._ages_s = self._estimate.quantiles_s(_SHARES) or []
 
     def leaves_s(self, request: Request, now_s: float) -> float:
-        """Return the time, never in the past, at which a customer who still waits would leave."""
+        """Return the time (`now_s` or later) at which the customer of a waiting request would
+        leave.
+        """
         age_s = now_s - request.arrived_s
         if not self._ages_s:
             return max(now_s, request.arrived_s + UNKNOWN_S)

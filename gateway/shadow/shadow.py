@@ -53,7 +53,7 @@ class RealWorld:
 
 
 class _Case:
-    """A request that waits in the shadow's world, or that only one of the two policies has
+    """A request that waits in the shadow's world, or on which only one of the two policies has
     decided.
     """
 
@@ -67,8 +67,8 @@ class _Case:
 
 
 class Shadow:
-    """A shadow of the acting policy, whose decisions `policy` makes. Events must come in the order
-    of their times. Every method that handles an event may raise the policy's error.
+    """A shadow, whose decisions `policy` makes. Events must come in the order of their times. Every
+    method that handles an event may raise the policy's error.
     """
 
     def __init__(self, policy: Policy, *, now_s: float, real: RealWorld) -> None:
@@ -113,7 +113,7 @@ class Shadow:
 
     def end(self) -> None:
         """Release the policy and its process, if any; no events may follow."""
-        del self.dispatcher  # they refer to each other, and would stay in memory
+        del self.dispatcher  # it and the shadow refer to each other, and would stay in memory
 
     # ---- events of the real world --------------------------------------------------------------
 
@@ -247,8 +247,8 @@ class Shadow:
         return id in self._shop or ((case := self._cases.get(id)) is not None and case.waits)
 
     def _undecided_left(self, id: int) -> None:
-        """Record the decision `left` for a request that the shadow has not decided; the request may
-        stay in the queue.
+        """Record the decision `left` for a request on which the shadow has not decided; the request
+        may stay in the queue.
         """
         case = self._cases.get(id)
         if case is not None and case.said is None:

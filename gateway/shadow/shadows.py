@@ -127,7 +127,9 @@ class Shadows:
         }
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return the number of requests for each (shadow's name, result of the comparison)."""
+        """Return each shadow's number of requests by result of the comparison; the keys are the
+        shadows' names.
+        """
         return {
             entry.name: entry.shadow.tally.counts()
             for entry in self.entries

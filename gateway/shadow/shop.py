@@ -1,11 +1,11 @@
-"""The shadow's model of the shop, which calculates when a request ends that the real shop serves at
+"""The shadow's model of the shop. It calculates the end of a request that the real shop serves at
 another time or never.
 
-Both shops are modelled as one server whose CPU is shared by all requests in service (processor
-sharing), like LIFO-Pri's server (docs/simulator.md). With n requests in service, each request gets
-1 / max(FILL, n) CPU seconds of work per second. The work of a request is known once the real shop
-has finished it; until then, the model uses the mean of its page type, or more if the real shop has
-already spent more.
+The real shop and the shadow's shop are each modelled as a server whose CPU is shared by all
+requests in service (processor sharing), like LIFO-Pri's server (docs/simulator.md). With n requests
+in service, each request gets 1 / max(FILL, n) CPU seconds of work per second. The work of a request
+is known once the real shop has finished it; until then, the model uses the mean of its page type,
+or more if the real shop has already spent more.
 """
 
 from dataclasses import dataclass, field
@@ -53,7 +53,9 @@ class Deed:
     started_s: float | None = None
     """The time at which the real shop received the request; a decision `left` may be earlier."""
     from_work_s: float = 0.0
-    """The real shop's account when the request was dispatched or first seen in service."""
+    """The `work_s` of the real shop's account when the request was dispatched or first seen in
+    service.
+    """
     is_measured: bool = True
     """Whether the model has seen the request since its dispatch."""
     work_s: float | None = None
@@ -94,7 +96,9 @@ class Account:
         self.at_s = now_s
 
     def work_at(self, time_s: float) -> float:
-        """Return the account at `time_s`, which must not be before the latest step."""
+        """Return `work_s` as it is at `time_s`, which must not be before the start of the latest
+        step of `advance`.
+        """
         if time_s >= self.at_s:
             return self.work_s + (time_s - self.at_s) / max(FILL, self.in_service)
         at_s, work_s, shares = self._before
@@ -138,8 +142,8 @@ class _Serving:
 
 @dataclass(slots=True)
 class ThoughtShop:
-    """A model of the shop, with a shadow's requests in service; `real` is the account of the real
-    shop.
+    """A model of the shop, with a shadow's requests in service. `account` is the model's account,
+    and `real` is the real shop's.
     """
 
     real: Account
@@ -186,8 +190,8 @@ class ThoughtShop:
         return self._serving.pop(id).deed
 
     def next_done(self, until_s: float) -> tuple[float, int] | None:
-        """Return (time, id) of the next request that is done by `until_s`, the present time, or
-        None. Call `end` for it before the next call.
+        """Return (time, id) of the next request that is done by `until_s`, the present time; None
+        if there is none. Call `end` for this request before the next call.
         """
         account = self.account
         until_work_s = account.work_at(until_s)

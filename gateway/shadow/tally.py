@@ -25,8 +25,8 @@ VERDICTS: Final = (
     "would_lose",  # served or refused, but the customer left before the shadow had decided
     "absent",  # not decided: the shadow had refused an earlier page of the session
 )
-"""The possible results of comparing the shadow's decision about a request with the acting policy's
-decision.
+"""The possible results when the shadow's decision about a request is compared with the acting
+policy's.
 """
 
 _BY_SAID: Final[Mapping[str, str]] = {
@@ -57,7 +57,7 @@ class Tally:
         self._disagreements: deque[tuple[Request, str, Decision, Decision]] = deque(maxlen=KEPT)
 
     def add(self, request: Request, acted: Decision, said: Decision) -> None:
-        """Count a request that both policies have decided."""
+        """Count a request on which both policies have decided."""
         found = verdict(acted, said)
         self._verdicts[request.page][found] += 1
         if found == "same":
@@ -71,15 +71,16 @@ class Tally:
         self._verdicts[request.page]["absent"] += 1
 
     def counts(self) -> dict[str, int]:
-        """Return the number of requests for each verdict."""
+        """Return the number of requests for each result in VERDICTS."""
         return {name: sum(n[name] for n in self._verdicts.values()) for name in VERDICTS}
 
     def figures(self) -> dict[str, object]:
         """Return the metrics, ready for JSON.
 
-        `asked` is the number of requests. `agrees_ratio` is the share of them with the same
-        decision (None before the first request). `verdicts`, `earlier_s` and `later_s` (means)
-        follow. `pages` has the same numbers for each page type.
+        `asked` is the number of requests on which both policies decided. `agrees_ratio` is the
+        share of these requests with the result `same` (None before the first). `verdicts` contains
+        the number of requests for each result. `earlier_s` and `later_s` are mean time differences.
+        `pages` has the same numbers for each page type.
         """
         return {
             "since_s": self.since_s,
@@ -100,7 +101,7 @@ class Tally:
     def disagreements(self) -> list[dict[str, object]]:
         """Return the latest disagreements, the newest first: `id`, `page`, `is_new`, `attempt`,
         `arrived_s`, `verdict`, and the decisions `acted` and `said`. A decision has its kind, its
-        delay in seconds, the number of waiting requests, and the reason.
+        delay in paper seconds, the number of waiting requests, and the reason.
         """
         return [
             {

@@ -1,5 +1,5 @@
 """The calls of a student's policy, as messages to the confined process (`process.Child`) or the
-visitor's browser that has loaded it.
+visitor's browser that has loaded the policy.
 """
 
 from abc import ABC, abstractmethod
@@ -45,19 +45,21 @@ class Calls(ABC):
 
     @abstractmethod
     def decision(self, message: object, what: str, reader: Callable[[object], T], most: Most) -> T:
-        """Return the answer to a message, read by `reader`, for which a request may be waiting."""
+        """Return the answer to a message, as read by `reader`. The time limit of a decision
+        applies, because a request may be waiting for the answer.
+        """
 
     @abstractmethod
     def cpu_s(self) -> float:
         """Return the CPU seconds that the policy has used."""
 
     def load(self, file: PolicyFile) -> None:
-        """Load the file and return its data sheet."""
+        """Load the file, and set `sheet` to its data sheet."""
         answer = self.begin(["load", file.name, file.text], "the file", wire.OF_A_FILE)
         self.sheet = read(wire.sheet_of, answer)
 
     def make(self, parameters: Mapping[str, Any]) -> None:
-        """Create a new policy with these checked parameters."""
+        """Create a new policy with these checked parameters, and set `timer_s` and `ignores`."""
         answer = self.begin(["make", parameters], "make()")
         self.timer_s, self.ignores = read(wire.made_of, answer)
 
@@ -80,7 +82,7 @@ class Calls(ABC):
         return self.decision(["snapshot"], "snapshot()", wire.snapshot_of, wire.most_about(0))
 
     def waiting(self) -> Sequence[int]:
-        """Return the ids of the requests that the policy says are waiting."""
+        """Return the ids of the requests that wait according to the policy."""
         most = wire.most_about(MOST_WAITING)
         return self.decision(["waiting"], "waiting()", wire.waiting_of, most)
 

@@ -16,7 +16,7 @@ from gateway.students import confinement, loaded, purity, wire
 
 
 class _Line:
-    """The connection on the only open descriptor, over which messages are exchanged."""
+    """The connection to the gateway, over which messages are exchanged."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -43,8 +43,8 @@ class _Line:
 
 
 def main(descriptor: int, parent: int) -> None:
-    """Serve the gateway at the other end of `descriptor` until it closes the connection, or read
-    one file.
+    """Answer the gateway at the other end of `descriptor` until the gateway closes the connection.
+    If the first order is `read`, only check one file.
     """
     _import_all()
     line = _Line(descriptor)

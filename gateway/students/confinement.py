@@ -3,10 +3,10 @@ memory, and the rights of its account.
 
 `confine` is for policies. `confine_tests` is for tests of a policy, which need some files. The
 layers are independent: if the kernel does not support a layer, the others still protect, and the
-result omits it. Without the layers in `NEEDED`, no policy runs.
+result omits the missing layer. Without the layers in `NEEDED`, no policy runs.
 
-The child calls this once, before it reads a line of the policy. Afterwards, the interpreter cannot
-open any file.
+The child calls `confine` once, before it reads a line of the policy. Afterwards, the interpreter
+cannot open any file.
 """
 
 import contextlib
@@ -59,8 +59,9 @@ _OPEN_FILES: Final = 64
 
 
 def confine(*, cpu_s: int, memory_bytes: int, parent: int) -> dict[str, str]:
-    """Apply every layer and return the names and effects of those in force. `parent` is the
-    parent's process id; if the parent has already ended, this process exits.
+    """Apply every layer and return the names of the layers in force, each with a detail such as
+    `landlock 6`. `parent` is the parent's process id; if the parent has already ended, this process
+    exits.
     """
     return _applied(
         ("oom", _first_to_go),
@@ -82,9 +83,9 @@ def confine_tests(
     readable: Iterable[str],
     writable: Iterable[str],
 ) -> dict[str, str]:
-    """Apply the layers for tests, which may read the given paths and write files of at most
-    `file_bytes`. The account stays the same, because another account often cannot read the
-    interpreter.
+    """Apply the layers for tests, which may read the `readable` paths, and write files of at most
+    `file_bytes` at the `writable` paths. The account stays the same, because another account often
+    cannot read the interpreter.
     """
     return _applied(
         ("oom", _first_to_go),

@@ -1,5 +1,5 @@
-"""The files of students' policies. A path names a file, and the digest of its content identifies
-it. This module checks the names, reads the files, and finds a text by its digest.
+"""The files of students' policies. A file is named by its path, and identified by the digest of its
+content. This module checks the names, reads the files, and finds a text by its digest.
 """
 
 import errno
@@ -54,7 +54,8 @@ def opened(name: str) -> PolicyFile:
     try:
         return PolicyFile(name, content.decode())
     except UnicodeDecodeError:
-        raise PolicyError("policy", f"{name}: is not a text file", "Python source, UTF-8") from None
+        allowed = "Python source, UTF-8"
+        raise PolicyError("policy", f"{name}: must be a text file", allowed) from None
 
 
 def _content(path: Path) -> bytes:
@@ -92,7 +93,7 @@ def check_form(file: PolicyFile) -> None:
         size_bytes = len(file.text.encode())
     except UnicodeEncodeError:  # half of a surrogate pair, which is possible in JSON
         raise PolicyError(
-            "policy", f"{file.name}: is not a text file", "Python source, UTF-8"
+            "policy", f"{file.name}: must be a text file", "Python source, UTF-8"
         ) from None
     if size_bytes > MOST_BYTES:
         allowed = f"at most {MOST_BYTES:,} bytes"
@@ -101,7 +102,7 @@ def check_form(file: PolicyFile) -> None:
 
 def impurities(file: PolicyFile) -> tuple[str, ...]:
     """Return one line for each impurity of this source; raise PolicyError if no process can read
-    the source. The first call for a source takes a tenth of a second.
+    the source. The first call for a source takes about 0.1 s.
     """
     if file.sha256 not in _judged:
         try:
@@ -118,14 +119,14 @@ def impurities(file: PolicyFile) -> tuple[str, ...]:
 def _check_name(name: str) -> None:
     allowed = "lower-case letters, digits and _, e.g. own/quiet_door.py"
     if not name.isprintable():
-        raise PolicyError("policy", f"{name!a}: cannot be printed", allowed)
+        raise PolicyError("policy", f"{name!a}: must contain only printable characters", allowed)
     if len(name) > MOST_NAME or len(stem(name)) > MOST_STEM:
         allowed = f"at most {MOST_NAME} characters, of which at most {MOST_STEM} in the file's name"
-        raise PolicyError("policy", f"{name:.{MOST_STEM}}…: its name is too long", allowed)
+        raise PolicyError("policy", f"{name:.{MOST_STEM}}…: the name is too long", allowed)
     if not stem(name).isidentifier():
-        raise PolicyError("policy", f"{name}: its name must be a valid module name", allowed)
+        raise PolicyError("policy", f"{name}: the file's name must be a valid module name", allowed)
     if unicodedata.normalize("NFKC", name) != name:
-        raise PolicyError("policy", f"{name!a}: is not in its normal form (NFKC)", allowed)
+        raise PolicyError("policy", f"{name!a}: must be in its Unicode normal form (NFKC)", allowed)
     if stem(name).casefold() in {*POLICIES, *ADMISSIONS}:
         raise PolicyError(
             "policy",

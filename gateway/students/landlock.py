@@ -1,9 +1,9 @@
-"""The Landlock rules, which let the process open only the named files, and keep it from connecting
-or sending signals to other processes. They need Linux 5.13 or newer
-(Documentation/userspace-api/landlock.rst). A rule set that handles every right and grants none
-denies all of them; open files stay usable. Landlock does not control stat, or changes of a file's
-mode, owner and times; before version 3, it does not control truncation. seccomp must deny these
-calls.
+"""The Landlock rules, which let the process open only the named files. Newer versions also keep the
+process from TCP connections, and from sending signals to other processes. Landlock needs Linux 5.13
+or newer (Documentation/userspace-api/landlock.rst). A rule set that handles every right and grants
+none denies all of them; open files stay usable. Landlock does not control stat, or changes of a
+file's mode, owner and times; before version 3, it does not control truncation. seccomp must deny
+the calls that could change something in these ways.
 """
 
 import ctypes
@@ -53,9 +53,10 @@ def forbid_all() -> str:
 
 
 def forbid_but(readable: Iterable[str], writable: Iterable[str]) -> str:
-    """Remove every right from this process, except to read and to write these paths and everything
-    below them. Paths that do not exist are ignored. Return the name of the layer; raise OSError if
-    the kernel refuses. The process must have `no_new_privs`.
+    """Remove every right from this process, except to read the `readable` paths, and to read and
+    write the `writable` paths. The rights include everything below a path. Paths that do not exist
+    are ignored. Return the name of the layer; raise OSError if the kernel refuses. The process must
+    have `no_new_privs`.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     version = libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION)

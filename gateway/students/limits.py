@@ -21,12 +21,14 @@ class Limits:
     the limit is replaced.
     """
     share_ratio: float = 0.25
-    """The share of a CPU that the child and the gateway together may spend on answers."""
+    """The share of a CPU that the child and the gateway may each spend on the child's answers."""
     burst_s: float = 1.0
-    """The time by which answers may exceed `share_ratio` before the CPU time is checked."""
+    """The time by which the child's answers may exceed `share_ratio` before the CPU time is
+    checked.
+    """
     cpu_s: int = 3600
-    """The CPU seconds of the whole process, far more than a run needs; the limit ends forgotten
-    processes.
+    """The CPU seconds of the whole process, far more than a run needs. The limit ends processes
+    that nothing else has ended.
     """
     memory_bytes: int = 256 * 1024 * 1024
     """The limit on address space in bytes, including the interpreter."""

@@ -1,6 +1,6 @@
-"""A loaded student's policy, which answers the messages of `wire` and names its faulty lines. The
-confined child process and a visitor's browser both use this module, which does not confine the
-policy.
+"""A student's policy after loading, which answers the messages of `wire` and names its own faulty
+lines. The confined child process and a visitor's browser both use this module. The module itself
+does not confine the policy.
 """
 
 import sys
@@ -55,7 +55,7 @@ class Loaded:
 
 
 class _Own:
-    """The student's module and the policy that it has created."""
+    """The student's module, which creates the policy."""
 
     def __init__(self, name: str, text: str) -> None:
         self.module = types.ModuleType(f"own.{name.rpartition('/')[2].removesuffix('.py')}")
@@ -64,9 +64,9 @@ class _Own:
 
     def sheet(self) -> dict[str, Any]:
         if not hasattr(self.module, "SHEET"):
-            raise wire.WireError("the file has no SHEET: SHEET = Sheet(name=…, idea=…, rule=…, …)")
+            raise wire.WireError("the file has no SHEET; add SHEET = Sheet(name=…, idea=…, …)")
         if not callable(getattr(self.module, "make", None)):
-            raise wire.WireError("the file has no make(): def make(*, capacity: int): return …")
+            raise wire.WireError("the file has no make(); add def make(*, capacity: int): return …")
         return wire.sheet_said(self.module.SHEET)
 
     def make(self, parameters: dict[str, Any]) -> Policy:
@@ -85,7 +85,7 @@ class _Own:
 
 def impurities(text: str) -> list[object]:
     """Return the impurities of this source, or the reason why it is not Python, without running it.
-    Call this only in a process with limits or in a browser: Python's parser can need much time and
+    Call this only in a process with limits or in a browser: Python's parser may need much time and
     memory even for a short text.
     """
     try:

@@ -1,7 +1,4 @@
-"""The queueing policy of a name, which is a name in the registry or the path of a student's file.
-
-For a student's file, this module finds the data sheet and creates the policy.
-"""
+"""The functions that find the data sheet in a student's file, and create the file's policy."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -28,8 +25,8 @@ class _Started(NamedTuple):
 
 
 remembered: OrderedDict[str, _Started] = OrderedDict()
-"""The data sheets of texts by digest, the most recently used last, because reading one takes a
-process.
+"""The data sheets of texts by digest, the most recently used last. They are kept because reading a
+sheet takes a process.
 """
 
 

@@ -1,7 +1,7 @@
 """The parent's control of the child process: start, calls and end. The child gets an interpreter
-without site-packages, an environment with one variable, and no terminal; the connection to its
-parent is its only open file. The hash seed is fixed, so that a policy that iterates over a set of
-texts decides the same in every process.
+without site-packages, an environment with one variable, and no terminal. Apart from /dev/null, the
+connection to its parent is its only open file. The hash seed is fixed, so that a policy that
+iterates over a set of texts decides the same in every process.
 """
 
 import contextlib
@@ -37,15 +37,13 @@ T = TypeVar("T")
 class Confined:
     """One confined process.
 
-    It ends when `end` is called, when this object is garbage-collected, or when the interpreter
-    ends. Every other method may raise MisbehavedError, after which the process cannot be used
-    again.
+    The process ends when `end` is called, when this object is garbage-collected, or when the
+    interpreter ends. Every method except `end` may raise MisbehavedError, after which the process
+    cannot be used again.
     """
 
     def __init__(self, limits: Limits) -> None:
-        """Start and confine the process, which takes a tenth of a second, and at most
-        `limits.start_s`.
-        """
+        """Start and confine the process. This takes about 0.1 s, and at most `limits.start_s`."""
         self._limits = limits
         self.begun_s = time.monotonic()
         try:
@@ -161,7 +159,7 @@ class Child(Confined, Calls):
     """A confined process that has loaded one policy."""
 
     def __init__(self, file: PolicyFile, limits: Limits) -> None:
-        """Start the process and load the file, which takes a tenth of a second, and at most
+        """Start the process and load the file. This takes about 0.1 s, and at most
         `limits.start_s`.
         """
         super().__init__(limits)
@@ -200,9 +198,9 @@ class Child(Confined, Calls):
         """Charge the policy for the time of an answer, and raise MisbehavedError if the policy has
         used more than its share.
 
-        Otherwise, a policy that answers without a break could use all of the gateway's time. In the
-        end, the CPU time of child and gateway decides, because a busy machine is not the policy's
-        fault.
+        Without this charge, a policy that answers all the time could use all of the gateway's time.
+        The error depends on the CPU time of child and gateway, because a busy machine is not the
+        policy's fault.
         """
         earned_s = (asked_s - self._paid_s) * self._limits.share_ratio
         self._owed_s = max(0.0, self._owed_s - earned_s) + answered_s - asked_s
@@ -214,15 +212,15 @@ class Child(Confined, Calls):
         allowed_s = (answered_s - since_s) * self._limits.share_ratio
         if max(self._looked[1] - cpu_s, own_cpu_s) > allowed_s:
             raise MisbehavedError(
-                f"its answers take more than {self._limits.share_ratio:.0%} of the time; a "
-                f"decision may take a few milliseconds"
+                f"its answers use more than {self._limits.share_ratio:.0%} of a CPU; a "
+                f"decision may take at most a few milliseconds"
             )
 
 
 def impurities(name: str, text: str) -> list[str]:
     """Return one line for each impurity of this source; raise MisbehavedError if the process fails.
-    A confined process reads the source without running it, because reading a malicious source can
-    take much time and memory.
+    A confined process reads the source without running it. The process is confined because a
+    malicious source can take much time and memory to read.
     """
     reader = Confined(OF_READING)
     try:

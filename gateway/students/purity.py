@@ -30,8 +30,8 @@ MODULES: Final = (
     "types",
     "typing",
 )
-"""The allowed modules of the standard library. `gateway.policies` is allowed, too, except for
-reading and writing traces.
+"""The allowed modules of the standard library. `gateway.policies` is allowed, too, except for its
+module `trace`.
 """
 
 _INSTEAD: Final = {
@@ -62,7 +62,7 @@ _ATTRIBUTES: Final = ("__subclasses__", "__globals__", "__builtins__", "__code__
 
 
 class Impurity(NamedTuple):
-    """A forbidden name, its line, and the reason."""
+    """A forbidden name, the number of its line, and the reason."""
 
     line: int
     what: str
@@ -159,7 +159,7 @@ def _imported(line: int, name: str) -> Iterator[Impurity]:
 def _imported_from(line: int, node: ast.ImportFrom) -> Iterator[Impurity]:
     module = node.module or ""
     if node.level:
-        yield Impurity(line, "from .", "a policy is a single file and cannot import its neighbours")
+        yield Impurity(line, "from .", "a policy is a single file and cannot import other files")
     elif module == "gateway":
         for alias in node.names:
             yield from _imported(line, f"gateway.{alias.name}")

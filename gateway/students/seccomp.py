@@ -12,9 +12,9 @@ The filter allows only the operations of fcntl and ioctl that files need, and no
 sends a signal or inserts input.
 
 A call that is not in the list fails but does not end the process, so that the policy's author sees
-the faulty line. The list does not contain futex: a single thread does not need it, and a policy
-could use it to sleep without CPU time. The numbers of the calls are from the kernel's tables for
-x86_64 and arm64.
+the faulty line. The list for policies does not contain futex: a single thread does not need this
+call, and a policy could use it to sleep without CPU time. The numbers of the calls are from the
+kernel's tables for x86_64 and arm64.
 """
 
 import ctypes

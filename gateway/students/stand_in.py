@@ -31,9 +31,9 @@ class FallBack:
 class StandIn:
     """The policy object that a driver uses in place of a student's policy.
 
-    The child receives every event, and its verdicts are checked before they take effect. If it
-    raises an error, answers too late, breaks a rule, serves no request for too long, or ends, SQ
-    takes over all waiting requests and the present event.
+    The child receives every event, and its verdicts are checked before they take effect. SQ takes
+    over all waiting requests and the present event if the child raises an error, answers too late,
+    breaks a rule, serves no request for too long, or ends.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class StandIn:
         self._fall_back(
             time_s,
             f"it served no request for {time_s - since_s:g} s, although workers were free and "
-            f"{waiting} waited; answer workers_free with Dispatch",
+            f"{waiting} requests waited; answer workers_free with Dispatch",
         )
         return True
 

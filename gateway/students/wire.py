@@ -1,7 +1,7 @@
-"""The protocol between the gateway and the child process. A message is its length in 4 bytes,
-followed by JSON; events and verdicts are plain values. The gateway does not trust the child: before
-decoding, it checks the answer's size and its number of values, because decoding blocks the event
-loop. Then it checks the type and size of every value.
+"""The protocol between the gateway and the child process. A message consists of a length in 4 bytes
+and JSON; events and verdicts are plain values. The gateway does not trust the child: before
+decoding an answer, the gateway checks the answer's size and number of values, because decoding
+blocks the event loop. Then the gateway checks the type and size of every value.
 """
 
 import json
@@ -34,7 +34,7 @@ HEAD: Final = struct.Struct(">I")
 _MOST_ANSWER_BYTES: Final = 4 * 1024 * 1024
 """The maximum size of an answer in bytes; verdicts on all requests that may wait take 2 MB."""
 MOST_VERDICTS: Final = 2 * MOST_WAITING
-"""The maximum number of verdicts in an answer, one for each waiting request."""
+"""The maximum number of verdicts in an answer: twice the number of requests that may wait."""
 MOST_REASON: Final = 200
 """The maximum length of a verdict's reason in characters; texts in a data sheet may be five times
 as long.
@@ -98,8 +98,8 @@ def check_size(size_bytes: int, most: Most) -> None:
     """Raise WireError for an answer with more bytes than `most`."""
     if size_bytes > most.size_bytes:
         raise WireError(
-            f"its answer has more than {most.size_bytes:,} bytes; a verdict for each request "
-            f"takes less"
+            f"its answer has more than {most.size_bytes:,} bytes; verdicts on all requests "
+            f"need fewer"
         )
 
 
@@ -245,7 +245,7 @@ def decision_of(answer: object) -> tuple[float | None, Verdicts]:
 
 
 def waiting_of(answer: object) -> list[int]:
-    """Return the ids of the requests that the policy says are waiting; raises WireError."""
+    """Return the ids of the requests that wait according to the policy; raises WireError."""
     if not isinstance(answer, list) or not all(map(_is_id, answer)):
         raise WireError("waiting() must return the waiting requests in order of arrival")
     return answer
@@ -276,8 +276,8 @@ _BY_QUEUE: Final = ("queues", "capacities", "dynamic_priority")
 
 def snapshot_of(found: object) -> dict[str, object]:
     """Return a policy's snapshot: `discipline`, the numbers for each queue, and other single
-    values. The latter are under `figures`, so that they cannot replace the gateway's names. Raises
-    WireError.
+    values. These other values are under `figures`, so that they cannot replace the gateway's names.
+    Raises WireError.
     """
     if not isinstance(found, dict) or len(found) > _MOST_FIGURES:
         raise WireError(f"snapshot() must return a dictionary of at most {_MOST_FIGURES} entries")
@@ -353,7 +353,7 @@ def sheet_said(sheet: Sheet) -> dict[str, Any]:
     rows = []
     for parameter in sheet.parameters:
         if not isinstance(parameter, Parameter):
-            raise WireError("SHEET: parameters must be a tuple of Parameter(…)")
+            raise WireError("SHEET: parameters: must be a tuple of Parameter(…)")
         row = {field: getattr(parameter, field) for field in _PARAMETER}
         if isinstance(row["default"], Mapping):
             row["default"] = {str(page): value for page, value in row["default"].items()}
@@ -376,7 +376,7 @@ def sheet_of(row: object) -> Sheet:
     if not isinstance(row["needs_sessions"], bool):
         raise WireError("SHEET: needs_sessions must be True or False")
     if not isinstance(row["parameters"], list) or len(row["parameters"]) > _MOST_PARAMETERS:
-        raise WireError(f"SHEET: parameters: there must be at most {_MOST_PARAMETERS}")
+        raise WireError(f"SHEET: parameters: must be at most {_MOST_PARAMETERS}")
     parameters = tuple(_parameter(one) for one in row["parameters"])
     if len({one.name for one in parameters}) < len(parameters):
         raise WireError("SHEET: parameters: two parameters have the same name")
@@ -385,7 +385,7 @@ def sheet_of(row: object) -> Sheet:
 
 def _parameter(row: object) -> Parameter:
     if not isinstance(row, dict) or set(row) != set(_PARAMETER):
-        raise WireError("SHEET: a parameter is incomplete")
+        raise WireError("SHEET: parameters: a parameter is incomplete")
     name = _text("SHEET: a parameter's name", row["name"])
     if not name.isidentifier():
         raise WireError(f"SHEET: {name!r} must be valid as the name of an argument of make()")

@@ -45,14 +45,14 @@ def test_another_text_than_was_meant_is_refused(tmp_path):
     ("name", "content", "words"),
     [
         ("nowhere.py", None, "No such file"),
-        ("two words.py", b"x = 1", "its name must be a valid module name"),
-        ("two\nlines.py", b"x = 1", "lines.py'?: cannot be printed"),
-        ("null\0.py", None, "cannot be printed"),
+        ("two words.py", b"x = 1", "the file's name must be a valid module name"),
+        ("two\nlines.py", b"x = 1", "lines.py'?: must contain only printable characters"),
+        ("null\0.py", None, "only printable characters"),
         ("sq.py", b"x = 1", "in tables, another policy already has the name sq"),
         ("SQ.py", b"x = 1", "in tables, another policy already has the name SQ"),
-        ("\uff53q.py", b"x = 1", "is not in its normal form"),
+        ("\uff53q.py", b"x = 1", "must be in its Unicode normal form"),
         ("large.py", b"#" * (files.MOST_BYTES + 1), "is too large"),
-        ("binary.py", b"\xff\xfe", "is not a text file"),
+        ("binary.py", b"\xff\xfe", "must be a text file"),
         ("broken.py", b"def f(:\n", "line 1: invalid syntax"),
         ("null.py", b"x = '\0'", "null bytes"),
         ("impure.py", b"import os\nimport time\n", "line 1: import os.*and 1 more"),
@@ -76,7 +76,7 @@ def test_what_never_ends_or_begins_is_not_read(tmp_path):
 
 
 def test_half_a_pair_is_no_text():
-    with pytest.raises(PolicyError, match="is not a text file"):
+    with pytest.raises(PolicyError, match="must be a text file"):
         files.checked(PolicyFile("own/x.py", "x = '\ud800'"))
 
 

@@ -142,9 +142,9 @@ def test_what_cannot_be_a_policy_changes_nothing():
                 ({"name": "own/x.py", "source": "x = 1"}, "name", "has no SHEET"),
                 ({"name": "own/x.py", "source": 7}, "source", "must be text"),
                 ({"name": "own/x.py", "source": ""}, "name", "has no SHEET"),
-                ({"name": "own/x.py", "source": "x = '\ud800'"}, "name", "is not a text file"),
-                ({"name": "own/\ud800.py", "source": "x = 1"}, "name", "cannot be printed"),
-                ({"name": "own\0/x.py"}, "name", "cannot be printed"),
+                ({"name": "own/x.py", "source": "x = '\ud800'"}, "name", "must be a text file"),
+                ({"name": "own/\ud800.py", "source": "x = 1"}, "name", "only printable characters"),
+                ({"name": "own\0/x.py"}, "name", "only printable characters"),
                 (
                     {"name": "own/x.py", "source": source(), "parameters": {"capacity": 0}},
                     "parameters.capacity",

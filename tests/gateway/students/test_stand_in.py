@@ -206,7 +206,7 @@ def test_who_is_never_late_but_always_slow_is_given_up():
         if driven.told:
             break
         driven.submit(id)
-    assert "its answers take more than 0% of the time" in driven.why
+    assert "its answers use more than 0% of a CPU" in driven.why
 
 
 def test_who_is_quick_but_costs_the_gateway_much_is_given_up(monkeypatch):
@@ -217,7 +217,7 @@ def test_who_is_quick_but_costs_the_gateway_much_is_given_up(monkeypatch):
     driven = Driven(f"{source()}\n{slow}\n", limits=limits)
     monkeypatch.setattr(driven.policy.child, "cpu_s", lambda: 0.0)
     driven.submit(1)
-    assert "its answers take more than 0% of the time" in driven.why
+    assert "its answers use more than 0% of a CPU" in driven.why
 
 
 def test_a_machine_that_is_busy_is_not_the_policy_s_fault(monkeypatch):
@@ -239,7 +239,10 @@ def test_a_silent_policy_is_given_up_when_nobody_is_served_for_long():
     assert not driven.told
     driven.now_s = 15.0
     driven.dispatcher.tick()
-    assert "it served no request for 10 s, although workers were free and 2 waited" in driven.why
+    assert (
+        "it served no request for 10 s, although workers were free and 2 requests waited"
+        in driven.why
+    )
     assert driven.started == [1, 2]
     assert driven.dispatcher.next_timer_s() is None
 

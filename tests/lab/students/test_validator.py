@@ -137,7 +137,7 @@ def test_a_failure_teaches(change, check, words, tmp_path):
         (
             {"workers_free": "if len(self.line) < 3: return NOTHING"},
             "every request",
-            "though workers were free and 2 waited; answer workers_free with Dispatch",
+            "though workers were free and 2 requests waited; answer workers_free with Dispatch",
         ),
         (
             {
@@ -154,7 +154,7 @@ def timer_due(self, time_s):
 """,
             },
             "every request",
-            "though workers were free and 2 waited; answer workers_free with Dispatch",
+            "though workers were free and 2 requests waited; answer workers_free with Dispatch",
         ),
         ({"more": "def adopt(self, time_s, requests): pass"}, "switched", "also in adopt"),
         (
