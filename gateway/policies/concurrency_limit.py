@@ -346,12 +346,12 @@ GRADIENT2 = Sheet(
 
 
 def pass_through() -> LimitedLine:
-    """Return the policy pass-through."""
+    """Return the policy `pass-through`."""
     return LimitedLine(PASS_THROUGH.name, FixedLimit(UNBOUNDED))
 
 
 def fixed_limit(*, limit: int) -> LimitedLine:
-    """Return the policy fixed limit."""
+    """Return the policy `fixed-limit`."""
     return LimitedLine(FIXED_LIMIT.name, FixedLimit(limit))
 
 

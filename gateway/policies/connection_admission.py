@@ -12,9 +12,7 @@ from gateway.policies.sheet import Sheet
 
 
 class ConnectionAdmission(Protocol):
-    """A policy that decides which TLS connections to accept, among connections that begin a TLS
-    session and connections that resume one.
-    """
+    """A policy that decides which new and resumed TLS connections to accept."""
 
     name: str
     asks_for_processors: bool

@@ -134,5 +134,5 @@ CODEL = Sheet(
 
 
 def codel(*, interval_s: float, target_s: float) -> ControlledDelay:
-    """Return the policy controlled delay with adaptive LIFO."""
+    """Return the policy `codel`."""
     return ControlledDelay(interval_s=interval_s, target_s=target_s)

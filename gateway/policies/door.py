@@ -39,7 +39,7 @@ class Entrance(Protocol):
     discipline: Discipline
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
-        """Queue the first request of a new session; return a verdict if a request must be turned
+        """Queue the first request of a new session, or return a verdict that turns a request
         away.
         """
         ...
@@ -311,8 +311,8 @@ DOOR_FIFO = Sheet(
     idea=_IDEA + "in order of arrival; a customer who cannot be served learns this soon.",
     rule=_RULE
     + "in order of arrival; with removes_gone, a newcomer is taken out when its customer leaves. A "
-    "newcomer that has waited for wait_s is turned away with a page that names retry_after_s; "
-    "with wait_automatic, wait_s is three quarters of the age at which 5 % of the customers have "
+    "newcomer that has waited for wait_s is turned away with a page that names retry_after_s. "
+    "With wait_automatic, wait_s is three quarters of the age at which 5 % of the customers have "
     "left. When places newcomers wait, a further newcomer is dropped",
     source="this project (docs/door.md)",
     deviations="The admission queue holds at most places requests, to protect memory.",

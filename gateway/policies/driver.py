@@ -8,8 +8,8 @@ the rules:
 - After every event, the driver offers the free workers to the policy once, if a request waits.
 - Only the answer to this offer may dispatch requests: at most one for each worker offered.
 - Only a request that waits may be dispatched, dropped or rejected.
-- A waiting request may be cancelled only after its customer has left; a request in service may be
-  cancelled at any time.
+- A request in service may be cancelled at any time, a waiting request only after its customer has
+  left.
 - A `Drop` or `Reject` must give a reason.
 - An answer may contain only one verdict per request. An answer that breaks a rule has no effect.
 - When the policy is switched, the new policy adopts every waiting request, even above its capacity.
@@ -118,7 +118,7 @@ class Ledger(Generic[T]):
 
     def check(self, event: str, verdicts: Verdicts, offered: int) -> None:
         """Raise BrokenPolicyError if the policy's answer to `event` breaks a rule; `offered` is the
-        number of free workers.
+        number of workers offered with the event.
         """
         waiting = self.waiting
         judged: set[int] = set()

@@ -167,9 +167,9 @@ EAC = Sheet(
     idea="A full TLS handshake costs a hundred times as much as a resumed handshake, and only a "
     "customer in the middle of a visit resumes a TLS session. So every resumed connection is "
     "accepted, but only as many new connections as the assigned processors can serve.",
-    rule="AN = (k_apl_s × processors − Ô × cto_s) / ctn_s new connections per interval; "
-    "R = (Ô × cto_s + N̂ × ctn_s) / k_apl_s processors requested, rounded up. Ô and N̂ are the "
-    "predicted numbers of resumed and new connections",
+    rule="accept AN = (k_apl_s × processors − Ô × cto_s) / ctn_s new connections per interval; "
+    "request R = (Ô × cto_s + N̂ × ctn_s) / k_apl_s processors, rounded up. The predicted numbers "
+    "of resumed and new connections are Ô and N̂",
     source="eDragon, sections 3.2.1 and 3.2.2, eq. (2) to (5)",
     deviations="R is at least 1. A fraction of AN is carried over to the next interval. The "
     "counts of an interval that ends late are scaled to k_apl_s. Every connection is accepted "

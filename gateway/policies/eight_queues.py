@@ -68,8 +68,9 @@ class EightQueues(IgnoringPolicy):
     (LIFO-Pri, Algorithm 1).
 
     The next request comes from the queue i with the largest DP_i = N_i × U_i (queue length ×
-    utility of the page); of equal priorities, the later page comes first. Transaction queues are
-    always FIFO. The discipline of browsing queues follows `switch`; without a switch, it is FIFO.
+    utility of the page). If priorities are equal, the later page comes first. Transaction queues
+    are always FIFO. The discipline of browsing queues follows `switch`; without a switch, it is
+    FIFO.
     """
 
     def __init__(
@@ -173,9 +174,9 @@ EIGHT_QUEUES_LIFO_PRI = Sheet(
     idea="Each page type has a queue, and the most valuable queue is served first. Under overload, "
     "the newest request of a browsing queue comes first, because its customer is probably still "
     "waiting.",
-    rule="serve the queue with the largest N_i × utility_i: transaction queues FIFO, browsing "
-    "queues LIFO once the utilisation is above cpu_upper_threshold, and FIFO again once it is "
-    "below cpu_lower_threshold; drop an arrival whose queue is full",
+    rule="serve the queue with the largest N_i × utility_i. Transaction queues are FIFO; browsing "
+    "queues are LIFO once the utilisation is above cpu_upper_threshold, and FIFO again once it is "
+    "below cpu_lower_threshold. Drop an arrival whose queue is full",
     source="LIFO-Pri, sections 2.2 and 3.2.1, Algorithm 1, scheme 3 (8Q-LIFO-Pri)",
     deviations="If priorities are equal, the later page comes first (not defined in the paper). "
     "Among transaction queues, the priority is Algorithm 1's N_i × U_i, although section 2.2 "

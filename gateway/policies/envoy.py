@@ -204,10 +204,10 @@ ADAPTIVE_CONCURRENCY = Sheet(
         "turn an arrival away while limit requests are in the system; serve the oldest request. "
         "Every update_interval_s, the gradient is calculated: gradient = clamp((1 + buffer_ratio) "
         "× minRTT / median response time, 0.5, 2). The limit becomes gradient × limit + √(gradient "
-        "× limit), from min_concurrency to max_concurrency. minRTT is the median response time of "
-        "request_count requests while at most min_concurrency requests are in the system; requests "
-        "that arrived before the measurement do not count. The next measurement begins after "
-        "min_rtt_interval_s and a random delay (drawn with seed) of up to jitter_ratio × "
+        "× limit), from min_concurrency to max_concurrency. The minRTT is the median response time "
+        "of request_count requests while at most min_concurrency requests are in the system; "
+        "requests that arrived before the measurement do not count. The next measurement begins "
+        "after min_rtt_interval_s and a random delay (drawn with seed) of up to jitter_ratio × "
         "min_rtt_interval_s, or after five successive windows with the limit at min_concurrency"
     ),
     source=_ADAPTIVE + "gradient controller",
@@ -275,9 +275,9 @@ ADMISSION_CONTROL = Sheet(
     idea="The more requests fail, the more arrivals are rejected at random before they reach "
     "the shop.",
     rule="reject with probability min(max_probability, max(0, (n − s / threshold) / (n + 1)) ^ "
-    "(1 / aggression)), with random numbers from seed. n is the number of requests that ended, and "
-    "s the number of successes, in the last window_s. Reject nothing while the rate n / window_s "
-    "is below rps_threshold; serve the oldest request",
+    "(1 / aggression)), with random numbers from seed. In the last window_s, n requests ended, "
+    "and s of them succeeded. Reject nothing while the rate n / window_s is below rps_threshold; "
+    "serve the oldest request",
     source=_ADMISSION + "1.31 (earlier versions: n / age of the oldest request); based on "
     "Google's client-side throttling (SRE book, chapter 21)",
     deviations=(

@@ -53,8 +53,8 @@ class PatienceEstimate:
         """Return the age, in paper seconds, at which the share `share` (0 to 1) of the customers
         has left; None while unknown.
 
-        The result is rounded down to a multiple of STEP_S. It is LONGEST_S if fewer customers
-        leave.
+        The result is rounded down to a multiple of STEP_S. If fewer customers leave, the result is
+        LONGEST_S.
         """
         ages_s = self.quantiles_s((share,))
         return None if ages_s is None else ages_s[0]

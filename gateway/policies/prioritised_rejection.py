@@ -71,7 +71,7 @@ PRIORITISED_REJECTION = Sheet(
     title="Prioritised rejection",
     idea="The fuller the system, the more important a request must be to be admitted.",
     rule="overload = (requests in the system − throttle_from) / (overloaded_at − throttle_from), "
-    "from 0 to 1; level = 100 × (1 − overload³); turn an arrival away if its priority score is "
+    "from 0 to 1; level = 100 × (1 − overload³). Turn an arrival away if its priority score is "
     "above the level (1 is the most important score); serve the oldest request",
     source=_SOURCE + ", service throttling",
     deviations="The source calls the curve cubic, with a level in the mid-90s at an overload of "
@@ -85,7 +85,7 @@ PRIORITISED_REJECTION = Sheet(
             30,
             "requests",
             "number of requests in the system above which requests may be rejected",
-            "this project: all 30 workers busy; the source does not give a number",
+            "this project: all 30 workers busy; the source gives no number",
             0,
             10_000_000,
         ),
@@ -94,7 +94,7 @@ PRIORITISED_REJECTION = Sheet(
             100,
             "requests",
             "number of requests in the system at which no request is admitted",
-            "this project: LIFO-Pri's capacity of SQ; the source does not give a number",
+            "this project: LIFO-Pri's capacity of SQ; the source gives no number",
             1,
             10_000_000,
         ),
@@ -115,7 +115,7 @@ PRIORITISED_REJECTION = Sheet(
 def prioritised_rejection(
     *, throttle_from: int, overloaded_at: int, priority: Mapping[Page, float]
 ) -> PrioritisedRejection:
-    """Return the policy prioritised rejection."""
+    """Return the policy `prioritised-rejection`."""
     return PrioritisedRejection(
         throttle_from=throttle_from, overloaded_at=overloaded_at, priority=priority
     )

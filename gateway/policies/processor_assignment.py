@@ -137,8 +137,8 @@ def _check(wishes: Sequence[Wish], processors: int) -> None:
 
 
 def _whole(wishes: Sequence[Wish], processors: int) -> dict[str, int]:
-    """Return each application's number of processors by eq. 1, corrected so that the sum is
-    `processors`.
+    """Return each application's number of processors by eq. 1. If the sum of the requests is more
+    than `processors`, the sum of the result is `processors`.
     """
     if sum(wish.requested for wish in wishes) <= processors:
         return {wish.application: wish.requested for wish in wishes}
@@ -179,7 +179,7 @@ def _whole(wishes: Sequence[Wish], processors: int) -> dict[str, int]:
 def _share_between_equals(
     wishes: Sequence[Wish], whole: dict[str, int], partner: dict[str, str], sharing: Sharing
 ) -> None:
-    """Let two equal applications (same request, same priority) share a processor if one of them has
+    """Let two applications with equal requests and priorities share a processor if one of them has
     a processor more.
     """
     if sharing == "to-high":

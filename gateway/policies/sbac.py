@@ -155,7 +155,7 @@ AC_INTERVAL_S = Parameter(
     "ac_interval_s",
     1.0,
     "s",
-    "length of an ac-interval; load samples are combined until they cover it",
+    "length of an ac-interval, for which shorter load samples are combined",
     "SBAC, section 9",
     0.1,
     3600.0,

@@ -249,10 +249,10 @@ SBAC_PREDICTIVE = Sheet(
         "because no session needs to be rejected. Load ≥ L / r: y = 0. L ≤ r: y = S_r / L, because "
         "a rejection saves nothing. Eq. 7 counts a rejection as one request; use rejection_cost 0 "
         "if a gateway answers for the server. The paper does not define how long unused quota "
-        "lasts; here, it lasts ln 2 × inter-request time × L, so that an idle server fills up "
+        "lasts; here, it lasts ln 2 × inter-request time × L. An idle server then fills up "
         "fast, but never has more sessions in progress than it can serve. The paper does not "
         "define the first quota; here, quotas start as if they had been in force since the server "
-        "was empty. ac-intervals and clients without cookies are handled as in sbac."
+        "was empty. The ac-intervals, and clients without cookies, are handled as in sbac."
     ),
     parameters=(
         Parameter(

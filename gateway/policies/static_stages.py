@@ -89,7 +89,7 @@ def static_stages(
     cpu_lower_threshold: float,
     hands: int,
 ) -> StaticStages:
-    """Return the policy static stages."""
+    """Return the policy `static-stages`."""
     return StaticStages(
         browsing_capacity=browsing_capacity,
         transaction_capacity=transaction_capacity,

@@ -213,7 +213,7 @@ _READERS: dict[str, tuple[Callable[[Any], Any], ...]] = {
     "timer_due": (),
     "adopt": (_requests,),
 }
-"""The arguments of each event that follow its time."""
+"""For each event, the functions that read the arguments after its time."""
 
 _VERDICTS = {"dispatch": 0, "drop": 1, "reject": 2, "cancel": 0}
-"""The fields of each verdict that follow its id."""
+"""For each kind of verdict, the number of fields after its id."""

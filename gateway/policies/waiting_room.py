@@ -130,8 +130,8 @@ WAITING_ROOM = Sheet(
     title="Waiting room",
     idea="The shop has a doorkeeper: when the shop is full, a customer may enter only when "
     "another customer leaves.",
-    rule="serve the requests of the sessions in the shop in order of arrival; while fewer than "
-    "inside sessions are in the shop, let further sessions enter in order of arrival; a session "
+    rule="serve the requests of the sessions in the shop in order of arrival. While fewer than "
+    "inside sessions are in the shop, let further sessions enter in order of arrival. A session "
     "counts as gone idle_s after its last answer",
     source="Cloudflare Waiting Room, documentation: total active users, session duration",
     deviations="Cloudflare's session duration is 5 minutes, and its limit is at least 200 "
@@ -162,5 +162,5 @@ WAITING_ROOM = Sheet(
 
 
 def waiting_room(*, inside: int, idle_s: float) -> WaitingRoom:
-    """Return the policy waiting room."""
+    """Return the policy `waiting-room`."""
     return WaitingRoom(inside=inside, idle_s=idle_s)

@@ -44,8 +44,7 @@ class Witness(Protocol):
     """An observer that receives all events and must not influence them; its methods must not raise
     errors.
 
-    The observer receives each verdict when the verdict is carried out, and each event after the
-    policy has handled the event.
+    Verdicts reach the observer when they are carried out, events after the policy has handled them.
     """
 
     def arrival(self, time_s: float, request: Request) -> None: ...

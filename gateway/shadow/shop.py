@@ -1,11 +1,11 @@
 """The shadow's model of the shop. It calculates the end of a request that the real shop serves at
 another time or never.
 
-The real shop and the shadow's shop are each modelled as a server whose CPU is shared by all
-requests in service (processor sharing), like LIFO-Pri's server (docs/simulator.md). With n requests
-in service, each request gets 1 / max(FILL, n) CPU seconds of work per second. The work of a request
-is known once the real shop has finished it; until then, the model uses the mean of its page type,
-or more if the real shop has already spent more.
+The real shop and the shadow's shop are each modelled as a server whose CPU all requests in service
+share, like LIFO-Pri's server (docs/simulator.md). With n requests in service, each request gets 1 /
+max(FILL, n) CPU seconds of work per second. The work of a request is known once the real shop has
+finished the request. Until then, the model uses the mean of the page type, or more if the real shop
+has already spent more.
 """
 
 from dataclasses import dataclass, field
@@ -72,8 +72,8 @@ class Deed:
 
 
 class Account:
-    """The account of a shop's work: the work, in CPU seconds, that each request in service has got
-    since the account was opened. All requests get the same work.
+    """The account of a shop's work: the CPU seconds that each request in service has got since the
+    account was opened. All requests get the same work.
     """
 
     def __init__(self, now_s: float) -> None:
@@ -96,9 +96,7 @@ class Account:
         self.at_s = now_s
 
     def work_at(self, time_s: float) -> float:
-        """Return `work_s` as it is at `time_s`, which must not be before the start of the latest
-        step of `advance`.
-        """
+        """Return `work_s` at `time_s`, which must not be before the latest step of `advance`."""
         if time_s >= self.at_s:
             return self.work_s + (time_s - self.at_s) / max(FILL, self.in_service)
         at_s, work_s, shares = self._before

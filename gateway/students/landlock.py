@@ -2,8 +2,8 @@
 process from TCP connections, and from sending signals to other processes. Landlock needs Linux 5.13
 or newer (Documentation/userspace-api/landlock.rst). A rule set that handles every right and grants
 none denies all of them; open files stay usable. Landlock does not control stat, or changes of a
-file's mode, owner and times; before version 3, it does not control truncation. seccomp must deny
-the calls that could change something in these ways.
+file's mode, owner and times; before version 3, it does not control truncation. The seccomp filter
+must deny such changes.
 """
 
 import ctypes
@@ -54,9 +54,9 @@ def forbid_all() -> str:
 
 def forbid_but(readable: Iterable[str], writable: Iterable[str]) -> str:
     """Remove every right from this process, except to read the `readable` paths, and to read and
-    write the `writable` paths. The rights include everything below a path. Paths that do not exist
-    are ignored. Return the name of the layer; raise OSError if the kernel refuses. The process must
-    have `no_new_privs`.
+    write the `writable` paths, with everything below them. Paths that do not exist are ignored.
+    Return the name of the layer; raise OSError if the kernel refuses. The process must have
+    `no_new_privs`.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     version = libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION)

@@ -219,8 +219,8 @@ class Child(Confined, Calls):
 
 def impurities(name: str, text: str) -> list[str]:
     """Return one line for each impurity of this source; raise MisbehavedError if the process fails.
-    A confined process reads the source without running it. The process is confined because a
-    malicious source can take much time and memory to read.
+    A confined process reads the source without running it, because the parser may need much time
+    and memory for a malicious source.
     """
     reader = Confined(OF_READING)
     try:

@@ -1,6 +1,6 @@
-"""The reading of students' files in a separate thread, one at a time, so that the event loop does
-not wait and most of the CPU remains for customers. A file may keep the process that reads it busy
-for the whole time limit.
+"""The reading of students' files in a separate thread, one at a time. The event loop does not wait,
+and most of the CPU remains for customers. A file may keep the process that reads it busy for the
+whole time limit.
 """
 
 import asyncio
