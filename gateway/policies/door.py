@@ -1,7 +1,7 @@
 """This project's policy DOOR in its two forms, DOOR-LIFO and DOOR-FIFO.
 
-DOOR limits the number of requests in service. A session is in progress once one of its requests has
-been served. DOOR serves sessions in progress first; new sessions wait in an admission queue.
+DOOR limits the number of requests in service. It serves sessions in progress first; new sessions
+wait in an admission queue.
 """
 
 from collections.abc import Mapping, Sequence

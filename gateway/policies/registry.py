@@ -29,22 +29,22 @@ def import_all() -> None:
 
 
 def sheet(name: str) -> Sheet:
-    """Return the data sheet of the queueing policy `name`; if it is unknown, raise PolicyError with
-    the known names.
+    """Return the data sheet of the queueing policy `name`; raise PolicyError if the name is
+    unknown.
     """
     return _sheet(find(name, POLICIES, "policy"))
 
 
 def admission_sheet(name: str) -> Sheet:
-    """Return the data sheet of the admission policy `name`; if it is unknown, raise PolicyError
-    with the known names.
+    """Return the data sheet of the admission policy `name`; raise PolicyError if the name is
+    unknown.
     """
     return _sheet(find(name, ADMISSIONS, "admission"))
 
 
 def connection_admission_sheet(name: str) -> Sheet:
-    """Return the data sheet of the connection admission policy `name`; if it is unknown, raise
-    PolicyError with the known names.
+    """Return the data sheet of the connection admission policy `name`; raise PolicyError if the
+    name is unknown.
     """
     return _sheet(find(name, CONNECTION_ADMISSIONS, "connection_admission"))
 

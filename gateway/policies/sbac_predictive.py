@@ -1,6 +1,4 @@
-"""SBAC with a quota of new sessions for each ac-interval: sbac-predictive. The policy measures
-capacity and load, and calculates the quota.
-"""
+"""SBAC with a quota of new sessions for each ac-interval: sbac-predictive."""
 
 from collections import deque
 from collections.abc import Mapping

@@ -171,8 +171,8 @@ class Dispatcher:
         self._handle(load_sample)
 
     def tick(self, due_s: float = inf) -> None:
-        """Handle the timer that `next_timer_s` set for the time `due_s`; the policy's timer is
-        called only if it is due by then.
+        """Handle the timer set for `due_s`; the policy's timer is called only if it is due by
+        then.
         """
 
         def timer_due(now_s: float) -> None:

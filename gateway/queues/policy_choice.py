@@ -131,9 +131,7 @@ def _in_words(value: ParameterValue, default: ParameterValue) -> str:
 
 
 class PolicyInForce:
-    """The policy in force, and the number of students' policies that FIFO has replaced after a
-    failure.
-    """
+    """The policy in force, and the number of failed students' policies."""
 
     def __init__(self, choice: PolicyChoice, own_policy_s: float) -> None:
         """Begin with the policies in `choice`; a student's policy may use `own_policy_s` real

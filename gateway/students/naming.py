@@ -25,8 +25,8 @@ class _Started(NamedTuple):
 
 
 remembered: OrderedDict[str, _Started] = OrderedDict()
-"""The data sheets of texts by digest, the most recently used last. They are kept because reading a
-sheet takes a process.
+"""The data sheets of texts by digest, the most recently used last; reading a sheet takes a
+process.
 """
 
 
