@@ -26,7 +26,7 @@ _BUYERS: Final[_Metrics] = (
 )
 """The columns, each with its title, number of decimals and metric."""
 _SESSIONS: Final[_Metrics] = (
-    ("Completed %", 1, lambda run: 100 * run.fates.share("completed")),
+    ("Sessions completed %", 1, lambda run: 100 * run.fates.share("completed")),
     ("Mean length of completed", 1, lambda run: run.fates.mean_completed_length),
     ("Useful requests/s", 2, lambda run: run.useful_rps),
 )

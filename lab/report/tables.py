@@ -60,7 +60,7 @@ def sessions(cells: Sequence[Cell]) -> Table:
     metrics = of_table("Sessions")
     table = Table(
         "Sessions",
-        ("ρ", "Policy", "Arrived", "Completed %", "Lost %", "Never let in %", "Rejected %",
+        ("ρ", "Policy", "Arrived", "Sessions completed %", "Lost %", "Never let in %", "Rejected %",
          *(metric.title for metric in metrics)),
         note=f"Arrived is the mean per run. {FATES_MEANING} These four columns are in % of all "
         "sessions that arrived. "

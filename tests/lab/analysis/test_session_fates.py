@@ -65,7 +65,7 @@ def test_race_and_table_of_one_run_agree(tmp_path):
         turned_away = ends["dropped_total"] + ends["rejected_total"]
         failed_percent = row["Rejected %"] + row["Never let in %"] + row["Lost %"]
         assert 100 * turned_away / row["Arrived"] == pytest.approx(failed_percent, abs=0.15)
-        assert failed_percent + row["Completed %"] == pytest.approx(100, abs=0.2)
+        assert failed_percent + row["Sessions completed %"] == pytest.approx(100, abs=0.2)
     assert ends_of_runs(folder)["door-lifo"]["dropped_total"] > 0
     assert table["DOOR-LIFO"]["Lost %"] == 0
 
@@ -83,7 +83,7 @@ def test_page_table_and_database_say_the_same(rush):
     """The bars of the page, the table and the database have the same four fates."""
     table = table_by_policy(rush)
     lines = {line["policy"]: line for line in curves_of(rush)["lines"]}
-    columns = {"completed": "Completed %", "lost": "Lost %",
+    columns = {"completed": "Sessions completed %", "lost": "Lost %",
                "never_let_in": "Never let in %", "rejected": "Rejected %"}  # fmt: skip
     for planned, _ in rush.whole_runs():
         row = run_row(rush, rush.spec(), planned)
