@@ -214,8 +214,8 @@ def require_order(least_name: str, least: int, most_name: str, most: int) -> Non
 
 _NETFLIX = "Netflix concurrency-limits 0.5, "
 _NOT_WINDOWED = (
-    "Each response is a sample; there are no windows. An orphan request counts as "
-    "lost. The response time includes the wait in the policy's queue."
+    "Each response is a sample; there are no windows. The response time includes the wait in the "
+    "policy's queue."
 )
 
 
@@ -266,7 +266,7 @@ AIMD = Sheet(
     "After any other answer, it becomes limit + 1 if at least half of it is used. The limit starts "
     "at initial_limit and stays between min_limit and max_limit",
     source=_NETFLIX + "AIMDLimit",
-    deviations=_NOT_WINDOWED,
+    deviations=f"{_NOT_WINDOWED} An orphan request counts as lost.",
     parameters=(
         *_limits(_NETFLIX + "AIMDLimit"),
         Parameter(

@@ -27,7 +27,7 @@ class Parameter:
     @property
     def allowed(self) -> str:
         """A description of the allowed values, for error messages."""
-        span = f"from {self.low:,.12g} to {self.high:,.12g}"
+        span = f"from {_written(self.low)} to {_written(self.high)}"
         if isinstance(self.default, Mapping):
             return f"a table with a number for each page type ({', '.join(Page)}), each {span}"
         return f"{'a whole number' if isinstance(self.default, int) else 'a number'} {span}"
@@ -92,3 +92,8 @@ class Sheet:
         for parameter, row in zip(self.parameters, described["parameters"], strict=True):
             row["allowed"] = parameter.allowed
         return described
+
+
+def _written(number: float) -> str:
+    """Return a bound as text, and a whole number with all its digits."""
+    return f"{number:,.0f}" if number == int(number) else f"{number:,.12g}"
