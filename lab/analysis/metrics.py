@@ -100,7 +100,7 @@ METRICS: tuple[Metric, ...] = (
         "planned_requests",
         "Planned requests",
         "requests",
-        "The number of requests that would be made if every session were served to its end.",
+        "The number of requests that customers would make if every session completed.",
         lambda run: sum(run.planned.values()),
     ),
     Metric(
@@ -121,7 +121,8 @@ METRICS: tuple[Metric, ...] = (
     _outcome(
         "dropped_attempts",
         AttemptOutcome.DROPPED,
-        "The number of attempts turned away because a queue was full.",
+        "The number of attempts that a queueing policy turned away, usually because a queue was "
+        "full.",
     ),
     _outcome(
         "rejected_attempts",
@@ -140,7 +141,7 @@ METRICS: tuple[Metric, ...] = (
     _outcome(
         "not_generated_requests",
         AttemptOutcome.NOT_GENERATED,
-        "The number of planned requests that were never sent because their session was lost.",
+        "The number of planned requests that were never sent because their session ended early.",
     ),
     Metric(
         "completed_ratio",
@@ -171,7 +172,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     _fate(
         "arrived_sessions",
-        "The number of sessions that arrived; each of them has one of the four fates below.",
+        "The number of sessions that arrived; each session has one of the next four fates.",
     ),
     _fate(
         "rejected_sessions",
@@ -181,7 +182,8 @@ METRICS: tuple[Metric, ...] = (
     _fate(
         "never_let_in_sessions",
         "The number of other sessions that got no page of the shop: their customers gave up "
-        "waiting, or their requests were dropped, refused, failed, or rejected at a later attempt.",
+        "waiting, or their requests failed, or were dropped, refused, or rejected at a later "
+        "attempt.",
     ),
     _fate(
         "lost_sessions",
@@ -278,8 +280,8 @@ METRICS: tuple[Metric, ...] = (
         "estimated_efficiency_ratio",
         "Estimated",
         "",
-        "The expected efficiency if each page serves the same share of its sessions as in this "
-        "run, which scatters less than confirms divided by the bound.",
+        "The efficiency to expect if the shop serves the same share of the requests for each page "
+        "as in this run; varies less by chance than confirms divided by the bound.",
         lambda run: run.estimated_efficiency_ratio,
         2,
         "–",
@@ -290,7 +292,8 @@ METRICS: tuple[Metric, ...] = (
         "throughput_rps",
         "Requests/s",
         "requests/s",
-        "Completed requests per paper second, over the whole run until its last session ends.",
+        "Completed requests per paper second, from the first arrival to the end of the last "
+        "session.",
         lambda run: run.throughput_rps,
         2,
         curve=Curve("throughput", "completed requests per paper second", 1),
@@ -316,9 +319,9 @@ def of_table(table: TableName) -> list[Metric]:
 PAGE = """\
 # Metrics of a run
 
-`python -m lab.analysis.metrics` writes this page.
-The metrics are declared in `lab/analysis/metrics.py`, for tables, CSV files, curves and the columns
-of `results.runs` in PostgreSQL. The database stores a ratio of 100 % as 1.
+`python -m lab.analysis.metrics` writes this page from the metrics in `lab/analysis/metrics.py`.
+The same metrics are in tables, CSV files, curves and the columns of `results.runs` in PostgreSQL.
+CSV files and the database store 100 % as 1.
 
 | metric | in tables | unit | definition |
 | --- | --- | --- | --- |
