@@ -57,7 +57,7 @@ class Entry:
         return estimates.engine_of_command(self.arguments)
 
     def estimate(self, lab: settings.Settings) -> Estimate:
-        """Return the current estimate."""
+        """Return the present estimate of the experiment's duration."""
         cpus = estimates.cpus_here()
         if self.spec is not None:
             return estimates.of_launch(self.spec, lab, processes=cpus)
@@ -101,8 +101,8 @@ def entries() -> list[Entry]:
 
 
 def taken(lab: settings.Settings) -> dict[str, Taken]:
-    """Return the durations of the newest complete run of each experiment in the results folder, by
-    `what`.
+    """Return the durations of the newest complete run of each experiment in the results folder; the
+    keys are the texts `Entry.what`.
     """
     found: dict[str, Taken] = {}
     for folder in made_here(lab.results_dir, stopwatch.FILE):
@@ -128,13 +128,11 @@ def table(lab: settings.Settings, every: Iterable[Entry]) -> Table:
     found = Table(
         "Predicted and actual times",
         ("Experiment", "Engine", "Predicted now", "Predicted then", "Took", "Idle", "Ratio", "Run"),
-        note=f"Real time, including the drawing of tables and figures, {estimates.IDLE}; "
-        f"simulations on {cpus} processors. "
-        "Took: the duration of the last complete run on this machine. Idle: the same duration on "
-        "an idle machine, calculated from the run's CPU time and its time with customers. Ratio: "
-        "idle duration / "
-        "predicted duration; good from "
-        f"{1 / ALLOWED_FACTOR:.2f} to {ALLOWED_FACTOR}.",
+        note="All durations are in real time and include the drawing of tables and figures. "
+        f"Predicted: the duration {estimates.IDLE}, with simulations on {cpus} processors. "
+        "Took: the duration of the last complete run on this machine. Idle: this run's duration on an idle machine, "
+        "calculated from its CPU time and its time with customers. Ratio: idle duration / "
+        f"predicted duration; good from {1 / ALLOWED_FACTOR:.2f} to {ALLOWED_FACTOR}.",
     )
     for one in every:
         run = known.get(one.what)
@@ -148,8 +146,8 @@ def table(lab: settings.Settings, every: Iterable[Entry]) -> Table:
 
 
 def rows(lab: settings.Settings, every: Iterable[Entry]) -> list[dict[str, Any]]:
-    """Return the table in a form for programs: durations in real seconds; `run` is None if the
-    experiment has not run yet.
+    """Return the rows of the table for programs. Durations are in real seconds; `run` is None if
+    the experiment has not run yet.
     """
     known = taken(lab)
     found = []
@@ -241,14 +239,15 @@ def estimates_command(names: tuple[str, ...], markdown: bool, as_json: bool) -> 
         known = taken(lab)
         off = [one.name for one in wanted if one.what in known and not known[one.what].is_good]
         if off:
-            console.print(f"Off by more than a factor of {ALLOWED_FACTOR}: {', '.join(off)}")
+            console.print(
+                f"Predictions wrong by more than a factor of {ALLOWED_FACTOR}: {', '.join(off)}"
+            )
     if off or failed:
         sys.exit(1)
 
 
 def _run(one: Entry) -> str:
-    """Run the entry as the command line does; return the reason if it failed, otherwise an empty
-    text."""
+    """Run the entry's command; return the reason if the command failed, otherwise an empty text."""
     program = [sys.executable, "-m", "doorbuster", *one.arguments, "--fresh"]
     ended: Any = subprocess.run(program, capture_output=True, text=True, check=False)
     if ended.returncode == 0:

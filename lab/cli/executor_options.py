@@ -11,12 +11,12 @@ from lab.executors import broker
 from runtime import settings
 
 FRESH = click.option(
-    "--fresh", is_flag=True, help="Start a new result, even if the same experiment was interrupted."
+    "--fresh", is_flag=True, help="Start a new result instead of resuming an interrupted one."
 )
 
 
 def spread(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options `processes` and `celery` to a command; they determine where simulations
+    """Add to a command the options `--processes` and `--celery`, which determine where simulations
     run.
     """
     for option in (
@@ -40,7 +40,7 @@ def spread(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def broker_of(celery: str | None) -> str | None:
-    """Return the broker that `--celery` or the settings name; None if the option is not given."""
+    """Return the broker that `--celery` or the settings name; None without `--celery`."""
     if celery is None:
         return None
     return broker.checked(celery or settings.load().simulations_broker, "--celery")

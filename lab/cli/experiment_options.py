@@ -29,7 +29,7 @@ def _names(_: click.Context, option: click.Parameter, text: str | None) -> list[
 
 
 PAGE_PROFILE = click.option(
-    "--page-profile", type=click.Choice(["paper", "cpu", "real"]), help="Page work."
+    "--page-profile", type=click.Choice(["paper", "cpu", "real"]), help="The work of each page."
 )
 SEED = click.option("--seed", type=int, help="Seed of the first repetition.")
 TIME_SCALE = click.option("--time-scale", type=float, help="Paper seconds per real second.")
@@ -39,15 +39,15 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--policies",
         callback=_names,
         shell_complete=complete_policies,
-        help="Policies, e.g. sq,8q-lifo-pri; also labels of a spec.",
+        help="Names of policies or labels of the spec, e.g. sq,8q-lifo-pri.",
     ),
     click.option(
         "--gateway",
         callback=_names,
         shell_complete=completing_lists(["doorbuster", *PROXIES]),
         help=(
-            "Live: haproxy or nginx, which replaces the gateway; doorbuster adds the spec's "
-            "policies."
+            "Live: baseline proxies that replace the gateway (haproxy, nginx); with doorbuster in "
+            "the list, the spec's policies also run."
         ),
     ),
     click.option(
@@ -61,7 +61,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--abandonment",
         callback=_names,
         shell_complete=completing_lists(get_args(Abandonment)),
-        help="Run each policy with each abandonment, e.g. ignore,cancel.",
+        help="Run each policy with each of these abandonment modes, e.g. ignore,cancel.",
     ),
     click.option("--rho", callback=_floats, help="Offered loads, e.g. 0.85,1.4,2."),
     click.option("--sessions", type=int, help="The number of sessions started in each run."),
@@ -79,8 +79,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--crowded",
         is_flag=True,
         help=(
-            "Like --at-once, even if there are too few CPUs. Use it only to try the option, "
-            "because the numbers are meaningless."
+            "Like --at-once, but with too few CPUs. The measured numbers are meaningless: "
+            "use this option only for a trial."
         ),
     ),
     click.option(
@@ -95,14 +95,14 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 
 def overridable(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that `with_options` reads to a command."""
+    """Add to a command the options that `with_options` reads."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
-    """Return `spec` after replacing values by the options of the command line; raises SpecError."""
+    """Return `spec` with the values that the command line gives; raises SpecError."""
     if given.get("sessions") is not None and given.get("duration_s") is not None:
         raise SpecError("--duration-s: given together with --sessions; allowed: one of them")
     if given.get("crowded") and given.get("at_once") is False:
@@ -164,7 +164,7 @@ def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
         known = [choice for choice in spec.policy if choice.key == name]
         known = known or [choice for choice in spec.policy if choice.name == name]
         if not known and name in PROXIES:
-            raise SpecError(f"--policies: {name!r} is no policy; allowed: --gateway {name}")
+            raise SpecError(f"--policies: {name} is a baseline proxy; give --gateway {name}")
         if not known and name not in POLICIES and not is_path(name):
             allowed = dict.fromkeys([*(choice.key for choice in spec.policy), *POLICIES])
             raise SpecError(
@@ -176,8 +176,8 @@ def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
 
 
 def _whole(names: Sequence[str], keys: Sequence[str]) -> Iterator[str]:
-    """Join parts between commas that belong together, because a label of the spec, such as
-    `HAProxy, tuned`, can contain a comma.
+    """Yield the names after joining the parts of each label that contains a comma, such as
+    `HAProxy, tuned`; `keys` has the labels of the spec.
     """
     left = list(names)
     while left:
@@ -199,8 +199,8 @@ def _behind(
 ) -> Iterator[PolicyChoice]:
     """Return each queueing policy combined with each admission policy.
 
-    A combination that the spec has is the spec's choice. A baseline proxy has no admission policy,
-    so it is returned once.
+    If the spec contains a combination, the spec's choice is returned. A baseline proxy has no
+    admission policy, so each proxy is returned once.
     """
     if unknown := [name for name in admissions if name not in ADMISSIONS]:
         raise SpecError(f"--admission: {unknown[0]!r} is unknown; allowed: {', '.join(ADMISSIONS)}")
@@ -227,7 +227,8 @@ def _when_left(
 ) -> Iterator[PolicyChoice]:
     """Return each choice combined with each abandonment; equal combinations are returned once.
 
-    If several choices would have the same key, the key includes the label: `mine+cancel`.
+    Labels are removed. Choices that would then have the same key get the label and the abandonment
+    as their new label: `mine+cancel`.
     """
     known = get_args(Abandonment)
     if unknown := [name for name in abandonments if name not in known]:

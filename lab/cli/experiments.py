@@ -38,8 +38,10 @@ def _printing(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command(cls=TimedCommand)
 @click.argument("spec_name", metavar="[SPEC]", required=False, shell_complete=complete_spec)
-@click.option("--full", is_flag=True, help="The acceptance run: three loads, three repetitions.")
-@click.option("--spec", "spec_option", metavar="SPEC", help="The same as SPEC.")
+@click.option(
+    "--full", is_flag=True, help="Run the spec lifo-pri-full: three loads, three repetitions."
+)
+@click.option("--spec", "spec_option", metavar="SPEC", help="Another way to give SPEC.")
 @FRESH
 @_CONSOLE
 @_printing
@@ -47,11 +49,11 @@ def _printing(command: Callable[..., Any]) -> Callable[..., Any]:
 def compare(spec_name: str | None, full: bool, spec_option: str | None, **given: Any) -> None:
     """Compare policies that serve the same rush of impatient customers.
 
-    SPEC is a spec file or the name of an included spec; the default is LIFO-Pri, Tables 4 and 5.
-    The command measures the capacity, runs the policies in random order, and writes a result
-    folder. The output shows published numbers next to measured numbers, and a conclusion. To resume
-    after an interruption, repeat the command. With --server, a console runs the policies and keeps
-    the result.
+    SPEC is a spec file or the name of an included spec; the default is lifo-pri (Tables 4 and 5 of
+    the paper). The command measures the capacity, runs the policies in random order, and writes a
+    result folder. The output shows published numbers next to measured numbers, and a conclusion. To
+    resume after an interruption, repeat the command. With --server, a console runs the policies and
+    keeps the result.
     """
     named = [name for name in (spec_name, spec_option, "--full" if full else None) if name]
     if len(named) > 1:
@@ -71,7 +73,7 @@ def _name_of(given: str | None, full: bool = False) -> str:
 @_printing
 @overridable
 def run(spec_name: str, processes: int | None, celery: str | None, **given: Any) -> None:
-    """Run the experiment of a spec file, or of an included spec by its name."""
+    """Run the experiment of SPEC: a spec file, or the name of an included spec."""
     spec = with_options(load_checked(spec_name), given)
     if spec.engine == "live" and (processes is not None or celery is not None):
         option = "--processes" if celery is None else "--celery"
@@ -96,9 +98,9 @@ def run(spec_name: str, processes: int | None, celery: str | None, **given: Any)
 def simulate(spec_name: str, **given: Any) -> None:
     """Run an experiment in the simulator, even if its spec names the live engine.
 
-    Policies and customers are the same as in a live run, but the server is a model and the time is
-    virtual, so an experiment takes seconds instead of hours. The default SPEC is LIFO-Pri, Tables 4
-    and 5. With --server, a console runs the simulation and keeps the result.
+    Policies and customers are the same as in a live run. The server is a model and time is virtual,
+    so an experiment takes seconds instead of hours. The default SPEC is lifo-pri-simulated (Tables
+    4 and 5 of the paper). With --server, a console runs the simulation and keeps the result.
     """
     _carry_out_as_told(with_options(load_checked(spec_name), given | SIMULATED), **given)
 
@@ -106,8 +108,8 @@ def simulate(spec_name: str, **given: Any) -> None:
 def spec_of(words: Sequence[str], load: Callable[[str], Spec] = load_checked) -> Spec:
     """Return the spec that `compare`, `run` or `simulate` would run with these arguments.
 
-    `load` returns the spec with a name. Raises SpecError, or click's exception for an invalid
-    option.
+    `load` returns the spec that has the given name. Raises SpecError, or click's exception for an
+    invalid option.
     """
     name, *options = words
     command = {"compare": compare, "run": run, "simulate": simulate}[name]
@@ -145,7 +147,7 @@ def _carry_out_as_told(
             ):
                 if given:
                     raise SpecError(
-                        f"{option}: cannot be sent to a console; allowed: without --server"
+                        f"{option}: does not apply to a console; allowed: only without --server"
                     )
             with client_of(server, token_file, authority) as client:
                 found = summary_of_launch(client, server, spec)
@@ -162,7 +164,7 @@ def _carry_out_as_told(
 def carry_out(
     spec: Spec, *, fresh: bool, processes: int | None = None, broker: str | None = None
 ) -> Mapping[str, Any]:
-    """Run an experiment on the engine that its spec names, and report as `report` does."""
+    """Run an experiment on the engine that its spec names, and report its result."""
     from lab.runner.comparison import compare as make
 
     result = make(spec, fresh=fresh, processes=processes, broker=broker)

@@ -37,8 +37,8 @@ class LabCommand(OneLineCommand):
                 raise
             where = f"{fault.filename}: " if fault.filename else ""
             click.echo(
-                f"Error: {where}{fault.strerror}; if it holds the results, choose another folder "
-                "with DOORBUSTER_RESULTS_DIR.",
+                f"Error: {where}{fault.strerror}; if the results are stored there, set "
+                "DOORBUSTER_RESULTS_DIR to another folder.",
                 err=True,
             )
             sys.exit(1)

@@ -39,13 +39,13 @@ FAIRNESS = {"load__rho": [1.4]}
 @click.option(
     "--recovery/--no-recovery",
     default=True,
-    help="Also measure recovery times that are missing (board, all).",
+    help="For the parts board and all: also measure missing recovery times.",
 )
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="Print the board as JSON for a program (board, fairness).",
+    help="Print the board as JSON for a program; only for the parts board and fairness.",
 )
 @FRESH
 @spread
@@ -75,13 +75,14 @@ def leaderboard(
       fairness    the board at one load: which sessions complete, and how soon
                   the others are turned away
       bound       whether any policy exceeds the bound, in runs of three lengths
-      tuning      for every policy, HAProxy and nginx, the same number of settings,
-                  with seeds that no board uses; the best becomes the tuned row
+      tuning      try the same number of settings for every policy, HAProxy and
+                  nginx, with seeds that no board uses; the best becomes the tuned row
       all         board, robustness, hysteresis and bound
     """
     if engine == "live" and part in ("robustness", "bound", TUNING_PART, "all"):
         raise SpecError(
-            f"--engine live: {part} is simulated; allowed: with board, hysteresis or fairness"
+            f"--engine live: the part {part} needs the simulator; allowed: the parts board, "
+            "hysteresis, fairness"
         )
     if engine == "live" and (processes is not None or celery is not None):
         option = "--processes" if celery is None else "--celery"
@@ -146,8 +147,8 @@ def _spec(engine: str, part: str, *, quick: bool, given: dict[str, Any]) -> Spec
 
 
 def _tune(given: dict[str, Any], *, quick: bool, **options: Any) -> None:
-    """Search for the best settings of the named policies and proxies; by default, of all that are
-    on the board.
+    """Search for the best settings of the named policies and proxies; by default, of all policies
+    and proxies.
     """
     from lab.baselines.sheets import PROXIES
     from lab.leaderboard import tuning
@@ -156,7 +157,7 @@ def _tune(given: dict[str, Any], *, quick: bool, **options: Any) -> None:
     for option in ("sessions", "duration_s", "repetitions", "seed"):
         if given[option] is not None:
             raise SpecError(
-                f"--{option.replace('_', '-')}: {TUNING_PART} has the same value for every row; "
+                f"--{option.replace('_', '-')}: {TUNING_PART} has a fixed value; "
                 "allowed: with another part"
             )
     gateways = given["gateway"]

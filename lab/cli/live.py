@@ -21,7 +21,7 @@ from runtime import settings
 
 
 def _parameters(_: click.Context, option: click.Parameter, given: tuple[str, ...]) -> Any:
-    """Return the parameters in arguments of the form `NAME=VALUE`, in which each value is JSON."""
+    """Return the parameters from arguments of the form `NAME=VALUE`, in which VALUE is JSON."""
     found: dict[str, Any] = {}
     for word in given:
         name, equals, text = word.partition("=")
@@ -31,7 +31,8 @@ def _parameters(_: click.Context, option: click.Parameter, given: tuple[str, ...
             equals = ""
         if not equals:
             raise click.BadParameter(
-                f'{word!r}: allowed: NAME=VALUE with a number, or {{"Br-1": 3}} for each page type'
+                f'{word!r}: must be NAME=VALUE; allowed values: a number, or {{"Br-1": 3}} with a '
+                "number for each page type"
             )
     return found
 
@@ -75,7 +76,7 @@ def policy(name: str, **given: Any) -> None:
 def load(factor: float) -> None:
     """Multiply the rate of arriving customers by FACTOR until the run in progress ends.
 
-    FACTOR is a number from 0 to 10; 1 is the rate at the start of the run.
+    FACTOR is a number from 0 to 10; with 1, the rate is the same as at the start of the run.
     """
     from lab.runner import under_way
 
@@ -100,10 +101,11 @@ def abandonment(mode: Abandonment) -> None:
     help="Duration in paper seconds; at most 300 real seconds.",
 )
 def fault(name: str, for_s: float) -> None:
-    """Cause a fault in the running shop for a limited time; at the latest, it ends with the run.
+    """Cause a fault in the running shop for a limited time.
 
-    slow-database makes each query of a page wait one paper second longer. The result of the run
-    records the fault, and leaderboards do not use this result.
+    The fault ends with the run at the latest. With slow-database, each database query of a page
+    takes one paper second longer. The result of the run records the fault, and leaderboards do not
+    use this result.
     """
     from lab.runner import under_way
 

@@ -31,7 +31,9 @@ def capacity(**given: Any) -> None:
     with live_run_lock(), surroundings(appliance, spec):
         measured = measure_capacity(spec, lab, [appliance])
     each = ", ".join(f"{rps:.3f}" for rps in measured.measurements_rps)
-    console.print(f"Capacity {measured.median_rps:.3f} requests per paper second (of {each})")
+    console.print(
+        f"Capacity {measured.median_rps:.3f} requests per paper second (median of {each})"
+    )
     console.print(
         f"Live runs use this capacity for the next {capacities.KEPT_FOR.days * 24} hours."
     )
@@ -39,14 +41,18 @@ def capacity(**given: Any) -> None:
 
 
 @click.command(cls=LabCommand)
-@click.option("--broker", help="redis://…; by default DOORBUSTER_GRID_BROKER.")
+@click.option(
+    "--broker",
+    help="The broker's address, redis://…; by default DOORBUSTER_GRID_BROKER or "
+    "DOORBUSTER_CELERY_BROKER.",
+)
 @click.option(
     "--processes",
     type=click.IntRange(1),
     help="The maximum number of tasks at a time; by default, the number of CPUs.",
 )
 def worker(broker: str | None, processes: int | None) -> None:
-    """Run simulations for commands that use `--celery`, on this machine or on other machines."""
+    """Run simulations on this machine for commands with `--celery`, here or on other machines."""
     from lab.executors.celery import serve
 
     serve(checked(broker or settings.load().simulations_broker, "--broker"), processes)

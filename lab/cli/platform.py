@@ -82,7 +82,7 @@ def platform(every_s: float, **given: Any) -> None:
             hosted = held.enter_context(Platform(lab, options, _say))
             for application in hosted.applications:
                 console.print(f"{application.name}: {application.https_url}/")
-            console.print(f"Certificates are signed by {hosted.applications[0].authority}")
+            console.print(f"The authority of the certificates: {hosted.applications[0].authority}")
             console.print(f"The logs are in {hosted.folder}. Ctrl-C ends the platform.")
             _watch(hosted, every_s if console.is_terminal else max(every_s, LOG_EVERY_S))
     except HostingError as fault:

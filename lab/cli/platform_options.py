@@ -51,7 +51,7 @@ THREADS_OPTION = click.option(
     type=click.IntRange(1, 100),
     help=(
         "The number of threads in each shop process; by default 30, or fewer if PostgreSQL "
-        "does not have a connection for each thread."
+        "has too few connections."
     ),
 )
 
@@ -95,15 +95,15 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "provisioning",
         Provisioning,
         "ecm: the CPU manager assigns processors; static: each application has the same constant "
-        "share; linux: all applications run on all processors, and each application's admission "
-        "assumes that it has all of them.",
+        "share; linux: all applications run on all processors, and the admission control of each "
+        "application assumes that the application has all processors.",
     ),
     _choice(
         "--sharing",
         "sharing",
         Sharing,
-        "Which two applications may share a processor in halves: any two, only one of low and one "
-        "of high priority, or none.",
+        "Which applications may share a processor in halves. both: any two; to-high: an "
+        "application gives half a processor only to one of higher priority; none: no applications.",
     ),
     _choice(
         "--admission",
@@ -134,15 +134,15 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 
 def of_platform(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that `platform_options` reads to a command."""
+    """Add to a command the options that `platform_options` reads."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
-    """Return the platform that the options describe, with measured costs for the costs that the
-    options lack.
+    """Return the platform that the options describe; costs that are not given are the measured
+    costs.
 
     Raises SpecError if an option is invalid, and ExperimentError if a necessary cost was not
     measured.
@@ -167,7 +167,7 @@ def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
 
 
 def checked(given: dict[str, Any]) -> PlatformOptions:
-    """Return the platform's options unchanged; raises SpecError if an option is invalid."""
+    """Return the options of a platform from these values; raises SpecError if one is invalid."""
     try:
         return PlatformOptions(**given)
     except HostingError as fault:

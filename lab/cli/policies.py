@@ -63,8 +63,8 @@ def test(context: click.Context, arguments: tuple[str, ...]) -> None:
     """Run the tests of your policies: all tests in own/, or the tests that you name as arguments of
     pytest.
 
-    The tests run in a separate process without network, which can read only its programs and own/,
-    and can write only to a temporary folder.
+    The tests run in a separate process without network access. The process can read only its
+    programs and own/, and can write only to a temporary folder.
     """
     from lab.students.own_tests import run
 
@@ -77,8 +77,7 @@ def test(context: click.Context, arguments: tuple[str, ...]) -> None:
 def check(path: Path, as_json: bool) -> None:
     """Check your policy: print a line for each rule, and how to fix each error.
 
-    As in the gateway, the policy runs in a separate process without access to files and the
-    network.
+    As in the gateway, the policy runs in a separate process without access to files or the network.
     """
     from lab.students import validator
 
@@ -120,7 +119,7 @@ def check(path: Path, as_json: bool) -> None:
 @click.option(
     "--with-known",
     is_flag=True,
-    help="Also run the known policies again, so that you can race your policy against them.",
+    help="Run the known policies, too, so that you can race your policy against them.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the board as JSON for a program.")
 def score(
@@ -131,12 +130,11 @@ def score(
     with_known: bool,
     as_json: bool,
 ) -> None:
-    """Simulate your policies, SQ, 8Q-LIFO-Pri and DOOR-LIFO with the same customers, and show the
-    scoreboard.
+    """Simulate your policies, and show them on a scoreboard with SQ, 8Q-LIFO-Pri and DOOR-LIFO.
 
-    FILE is the path of a policy; by default, all policies in own/ are simulated. Invalid policies
-    are reported and left out. The scoreboard is in results/scoreboard; --fresh first removes its
-    rows.
+    All policies serve the same customers. FILE is the path of a policy; by default, all policies in
+    own/ are simulated. Invalid policies are reported and left out. The scoreboard is in
+    results/scoreboard; --fresh first removes its rows.
     """
     from lab.report.terminal import output
     from lab.students.scoreboard import play

@@ -26,7 +26,7 @@ class Section(NamedTuple):
 
 
 def sheets() -> list[Section]:
-    """Return all lists of data sheets."""
+    """Return all sections of data sheets."""
     return [
         Section("Queueing policies", [*map(registry.sheet, POLICIES)]),
         Section("Admission policies", [*map(registry.admission_sheet, ADMISSIONS)]),
@@ -54,7 +54,7 @@ def as_text(known: Iterable[Section]) -> str:
 
 
 def as_rows(known: Iterable[Section]) -> list[dict[str, Any]]:
-    """Return the data sheets in a form for programs; `kind` is the title of the sheet's list."""
+    """Return the data sheets for programs; `kind` is the title of the section with the sheet."""
     return [
         {"kind": section.title, **sheet.as_dict()} for section in known for sheet in section.sheets
     ]

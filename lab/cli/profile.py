@@ -49,13 +49,13 @@ INTERACTIONS_MEAN = 50.0
     type=click.IntRange(2, 10_000),
     default=SESSIONS,
     show_default=True,
-    help="The approximate number of connections that are measured.",
+    help="The approximate number of measured sessions, each with several connections.",
 )
 @click.option(
     "--no-key-sizes",
     is_flag=True,
-    help="Do not measure the costs of other keys, whose first measurement takes about a minute, "
-    "because it creates large keys.",
+    help="Do not measure the costs of other keys. The first such measurement creates large keys "
+    "and takes about a minute.",
 )
 def profile_connections(
     interactions_mean: float, sessions: int, no_key_sizes: bool, **given: Any
@@ -96,7 +96,7 @@ def profile_connections(
 def _show_key_sizes(lab: settings.Settings, costs: ConnectionCosts) -> None:
     from lab.engines.hosted.key_sizes import signatures_s
 
-    console.print("signatures with other keys (missing keys are created first)")
+    console.print("Measuring signatures with other keys; missing keys are created first.")
     kind, _, own_bits = costs.key.partition("-")
     own = int(own_bits) if kind == "rsa" else None
     signatures = signatures_s(lab, sorted({*BITS, *([own] if own else [])}))
@@ -122,8 +122,8 @@ def costs_table(costs: ConnectionCosts) -> Table:
         ("Session", "1.33", costs.session_s),
     ]
     table = Table(
-        title=f"CPU of an application, paper seconds ({costs.key}, pages {costs.profile}, time "
-        f"scale {costs.time_scale:g})",
+        title=f"CPU time of an application, paper seconds (key {costs.key}, page profile "
+        f"{costs.profile}, time scale {costs.time_scale:g})",
         header=("", "published", "measured", "measured, real ms"),
         note=f"{costs.sessions} sessions with {costs.resumed_per_session:.1f} resumed connections "
         f"each; {costs.replies_per_new:.1f} replies over a new connection, "
@@ -138,8 +138,8 @@ def costs_table(costs: ConnectionCosts) -> Table:
 
 
 def key_table(found: list[KeySize], costs: ConnectionCosts) -> Table:
-    """Return a table with each key size and the handshake's share of a session; the recommended
-    size is marked.
+    """Return a table of key sizes with the share of a session that the full handshake takes. The
+    recommended size is marked.
     """
     best = recommended(found)
     table = Table(
@@ -148,10 +148,10 @@ def key_table(found: list[KeySize], costs: ConnectionCosts) -> Table:
             "key", "signature, real ms", "full handshake, paper s", "share of a session, %",
             f"{100 * PUBLISHED_RATIO:.0f} % at interactions", "",
         ),
-        note=f"Recommended at time scale {costs.time_scale:g} with pages {costs.profile} and "
-        f"{costs.interactions_mean:g} interactions a session: --key rsa-{best.bits}, nearest to "
-        f"the paper's {100 * PUBLISHED_RATIO:.0f} %. The last column with numbers shows the mean "
-        "number of interactions at which a handshake has the paper's share.",
+        note=f"With time scale {costs.time_scale:g}, page profile {costs.profile} and "
+        f"{costs.interactions_mean:g} interactions in a session, the share of --key "
+        f"rsa-{best.bits} is nearest to the paper's {100 * PUBLISHED_RATIO:.0f} %. The last column "
+        "with numbers shows the mean number of interactions that would give the key this share.",
     )  # fmt: skip
     for size in found:
         table.rows.append(

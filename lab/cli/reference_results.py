@@ -1,7 +1,7 @@
 """The commands that make the reference results, one for each part.
 
-Each part runs in a separate folder in the state folder, so an interrupted part can be resumed
-there. Only the small race keeps its raw logs. For the other parts, curves and tables are computed
+Each part runs in a separate folder below the state folder, so that an interrupted part can be
+resumed. Only the small race keeps its raw logs. For the other parts, curves and tables are computed
 before the logs are deleted.
 """
 
@@ -56,7 +56,7 @@ class Part:
     text: str = ""
     keeps_logs: bool = False
     keeps_pages: bool = False
-    """Whether the curves are also stored for each page type, and not only for all pages
+    """Whether curves are stored for each page type, in addition to the curves for all pages
     together.
     """
     is_live: bool = False
@@ -81,7 +81,7 @@ _SHIPPED = (
         ("simulate", RACE_SPEC),
         quick=(),
         text="This result includes its raw logs: you can race its policies, or see why a request "
-        "was refused.",
+        "was turned away.",
         keeps_logs=True,
     ),
     Part("comparison", "", ("simulate", "lifo-pri-simulated"),
@@ -98,9 +98,8 @@ _SHIPPED = (
         "",
         ("leaderboard",),
         text=(
-            "The result is simulated. For a live leaderboard, start the appliance: make "
-            "leaderboard "
-            "ENGINE=live."
+            "The result is simulated. For a live leaderboard, start the appliance, then run "
+            "make leaderboard ENGINE=live."
         ),
     ),
     Part("robustness", "Leaderboard: robustness", ("leaderboard", "robustness")),
@@ -133,8 +132,8 @@ def carry_out(names: Iterable[str], *, quick: bool, fresh: bool, say: Say) -> No
     """Run these parts (by default, all parts), store their results, and print the duration of each
     part.
 
-    Unless `fresh` is set, a part that this code has already made at this scale does not run again.
-    The same call resumes after an interruption. Raises ExperimentError after the last part if a
+    Without `fresh`, parts that are up to date do not run again. The same call resumes after an
+    interruption. Raises ExperimentError after the last part if a
     part failed.
     """
     wanted = set(names)
@@ -168,7 +167,7 @@ def carry_out(names: Iterable[str], *, quick: bool, fresh: bool, say: Say) -> No
 
 
 def is_up_to_date(part: Part, *, quick: bool) -> bool:
-    """Return whether this code has already made the part at this scale."""
+    """Return whether the present code has made the part at the size that `quick` chooses."""
     mark = Reference.read(part.folder)
     if mark is None or mark.at is None or mark.is_quick != (quick and bool(part.quick)):
         return False
@@ -190,7 +189,7 @@ def _made(part: Part, work: Path, *, quick: bool) -> float:
         before_s = float(clock.read_text()) if clock.exists() else 0.0
         log = (work / "log").open("ab")
     except (OSError, ValueError) as fault:
-        raise ExperimentError(f"{work} cannot be used ({fault}); delete it.") from None
+        raise ExperimentError(f"{work} cannot be used ({fault}); delete this folder.") from None
     environment = {
         **os.environ,
         "DOORBUSTER_RESULTS_DIR": str(work / "results"),
@@ -220,8 +219,8 @@ def _made(part: Part, work: Path, *, quick: bool) -> float:
 
 
 def _result_in(work: Path, part: Part) -> Path:
-    """Return the folder with the result of a part; the command of a board also makes the report on
-    hysteresis.
+    """Return the folder with the part's result. The command of the leaderboard also makes a report
+    on hysteresis, which is not the part's result.
     """
     kind = "reproduction.json" if part.title else "plan.json"
     found = sorted(path.parent for path in (work / "results").glob(f"[!.]*/{kind}"))
@@ -253,7 +252,7 @@ def keep(part: Part, made: Path, target: Path, *, took_real_s: float, quick: boo
     except OSError as fault:
         raise ExperimentError(
             f"{target} cannot be written ({fault.strerror or fault}). Make reference results in a "
-            "checkout of the source in which you can write."
+            "clone of the source code that you can write to."
         ) from None
 
 
@@ -309,8 +308,8 @@ def _keep_figures(made: Path, draft: Path) -> None:
 
 
 def _shortened(curves: dict[str, Any], part: Part) -> dict[str, Any]:
-    """Return the curves with their numbers rounded to three digits. Without page types, only the
-    curves against the load keep their intervals.
+    """Return the curves with numbers rounded to three digits. If the part does not keep curves by
+    page type, the curves `above` lose their intervals.
     """
 
     def of_band(band: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lab.studies.study import PaperStudy
 
 _SOME_PAPERS_OPTIONS = ("banners",)
-"""The options that only some papers have; the study of a paper lists its options."""
+"""The options that only some papers have; each paper's study lists the options it accepts."""
 
 
 @click.command(cls=TimedCommand)
@@ -33,8 +33,8 @@ _SOME_PAPERS_OPTIONS = ("banners",)
     "--quick",
     is_flag=True,
     help=(
-        "Use a smaller grid, which takes less than two minutes on two cores; for live runs, "
-        "see docs/reproductions.md."
+        "Use a smaller grid. Simulations then take less than two minutes on two cores; for live "
+        "runs, see docs/reproductions.md."
     ),
 )
 @FRESH
@@ -43,7 +43,13 @@ _SOME_PAPERS_OPTIONS = ("banners",)
     type=click.IntRange(1, 1000),
     help="The number of simulations or live runs of each case, each with a different seed.",
 )
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The first.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="Seed of the first repetition.",
+)
 @spread
 @click.option("--logs", is_flag=True, help="Keep the file attempts.parquet of every simulation.")
 @click.option(
@@ -69,7 +75,7 @@ def reproduce(paper: str, engine: str | None, **given: Any) -> None:
         if given[option] is not None and option not in study.options:
             known = [name for name in PAPERS if option in PAPERS[name].options]
             raise SpecError(
-                f"--{option}: is for {', '.join(known) or 'no paper'}; allowed: without it"
+                f"--{option}: is not an option of {paper}; allowed: only with {', '.join(known)}"
             )
     is_live = (engine or study.default_engine) == "live"
     run = _live(study, given) if is_live else _simulated(study, given)
@@ -102,8 +108,7 @@ def _live(study: "PaperStudy[Any]", given: dict[str, Any]) -> "StudyRun":
     for option in ("processes", "celery", "logs"):
         if given[option] not in (None, False):
             raise SpecError(
-                f"--{option}: is for simulations; live runs take turns on this machine and "
-                f"keep their logs; allowed: {otherwise}"
+                f"--{option}: is only for simulations, and this run is live; allowed: {otherwise}"
             )
     return study.live(given)
 

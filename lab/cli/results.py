@@ -43,7 +43,9 @@ def _named(name: str) -> Path:
             return path
     if (Path(name) / "plan.json").is_file() or (Path(name) / _REPRODUCTION).is_file():
         return Path(name)
-    raise SpecError(f"NAME: no result {name!r}; allowed: a name from `doorbuster results list`")
+    raise SpecError(
+        f"NAME: there is no result {name!r}; allowed: a name from `doorbuster results list`"
+    )
 
 
 def _described(path: Path) -> dict[str, Any]:
@@ -97,7 +99,7 @@ def show(name: str, as_json: bool) -> None:
     content = path / ("tables.json" if is_comparison else "claims.json")
     if not content.is_file():
         raise ExperimentError(
-            f"{path} has no {content.name} yet; `doorbuster results draw` makes it."
+            f"{path} has no {content.name} yet; create it with `doorbuster results draw`."
         )
     if as_json:
         facts[content.stem] = read_json(content)
@@ -131,8 +133,8 @@ def draw(folder: Path | None) -> None:
 def publish() -> None:
     """Write every result of the results folder to PostgreSQL again.
 
-    Grafana, psql and notebooks read them in the schema `results`. Rows of results that no longer
-    exist in the folder are deleted.
+    Grafana, psql and notebooks read the results in the schema `results`. The rows of a result that
+    no longer exists in the folder are deleted.
     """
     from lab.database.database import ResultsDatabase
     from lab.report.terminal import console
@@ -154,7 +156,7 @@ def publish() -> None:
 @click.option(
     "--fresh",
     is_flag=True,
-    help="Run parts again even if this code has already made them.",
+    help="Run parts again, even if the present code has already made them.",
 )
 def reference(parts: tuple[str, ...], quick: bool, fresh: bool) -> None:
     """Run the experiments whose results are included in Doorbuster, and store the results in

@@ -24,10 +24,10 @@ from lab.errors import ExperimentError, SpecError
 from lab.spec.experiment import Spec, load_checked
 
 TOKEN: Final = "DOORBUSTER_TOKEN"
-"""The name of the environment variable with the token."""
+"""The environment variable that holds the user's token."""
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
 QUIET = click.option(
-    "--quiet", is_flag=True, help="Print no progress, but warnings, the conclusion and errors."
+    "--quiet", is_flag=True, help="Print only warnings, the conclusion and errors."
 )
 _TIMEOUT_S: Final = 120.0
 _LOOK_EVERY_S: Final = 2.0
@@ -71,8 +71,8 @@ def of_server(*, required: bool) -> Callable[[Callable[..., Any]], Callable[...,
 def client_of(server: str, token_file: Path | None, authority: Path | None) -> Iterator[JsonClient]:
     """Yield a client of the console.
 
-    The client raises SpecError if the console refuses a call, and ExperimentError for every other
-    failure.
+    Raises SpecError if an option is invalid or the console refuses a call, and ExperimentError for
+    every other failure.
     """
     token = _token(token_file)
     try:
@@ -109,7 +109,9 @@ def _token(file: Path | None) -> str:
     token = text.strip()
     if not (token.isascii() and token.isprintable()) or " " in token:
         place = TOKEN if file is None else "--token-file"
-        raise SpecError(f"{place}: has no token; allowed: one line, as the page /tokens/ shows it")
+        raise SpecError(
+            f"{place}: must contain only a token, as the console's page /tokens/ shows it"
+        )
     return token
 
 
@@ -149,8 +151,8 @@ def launch(
     """Launch an experiment on a console, and show its progress until it ends.
 
     SPEC is a spec file or the name of an included spec. Ctrl-C ends only this command: the launch
-    continues on the console, and the last line has the address of its page. The JSON output is the
-    launch as the console's API describes it.
+    continues on the console, and the last line shows the address of the launch's page. With --json,
+    the output is the launch in the form of the console's API.
     """
     from lab.report.terminal import console, essential, output
 
@@ -230,14 +232,14 @@ def _require_done(server: str, made: Mapping[str, Any]) -> None:
     """Raise ExperimentError if the launch failed, was interrupted or was cancelled."""
     if made["state"] != _DONE:
         why = made["reason"] or _launch_page(server, made)
-        raise ExperimentError(f"The launch is {made['state']}: {why}")
+        raise ExperimentError(f"The launch ended without a result ({made['state']}): {why}")
 
 
 @contextmanager
 def _ending_here(where: str) -> Iterator[None]:
     """After Ctrl-C, end this program with one line about the launch, which continues on the
-    console. If the console no longer answers, add the same line to the error, unless no server
-    received the request.
+    console. If the console stops answering, add this line to the error. Without a connection, the
+    error gets no line.
     """
     try:
         yield

@@ -95,8 +95,8 @@ def test_its_page_needs_nothing_else_and_decides_its_claims(board):
     [
         ("nothing", ["board", "robustness", "hysteresis", "fairness", "all"]),
         ("--engine imagined", ["simulated", "live"]),
-        ("robustness --engine live", ["--engine live", "allowed: with board, hysteresis or"]),
-        ("all --engine live", ["--engine live", "allowed: with board, hysteresis or"]),
+        ("robustness --engine live", ["--engine live", "allowed: the parts board, hysteresis"]),
+        ("all --engine live", ["--engine live", "allowed: the parts board, hysteresis"]),
         ("--engine live --processes 2", ["--processes", "allowed: with simulated"]),
         ("hysteresis --rho 2", ["--rho", "allowed: with board or fairness"]),
         ("robustness --json", ["--json", "robustness", "allowed: with board or fairness"]),

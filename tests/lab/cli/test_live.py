@@ -77,7 +77,10 @@ def test_the_gateway_gets_another_policy(asked):
     [
         (["policy", "nope"], "POLICY: name: 'nope' is unknown; allowed: sq"),
         (["policy", "sq", "--set", "places=7"], "allowed: capacity"),
-        (["policy", "sq", "--set", "capacity=many"], "allowed: NAME=VALUE with a number"),
+        (
+            ["policy", "sq", "--set", "capacity=many"],
+            "must be NAME=VALUE; allowed values: a number",
+        ),
         (["load", "30"], "not in the range 0<=x<=10"),
         (["abandonment", "forget"], "'ignore', 'drop-queued', 'cancel'"),
     ],

@@ -81,8 +81,8 @@ def test_a_proxy_is_simulated_by_its_model():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("--engine live", "allowed: with board, hysteresis or fairness"),
-        ("--sessions 10", "--sessions: tuning has the same value for every row"),
+        ("--engine live", "allowed: the parts board, hysteresis, fairness"),
+        ("--sessions 10", "--sessions: tuning has a fixed value"),
         ("--rho 2", "--rho: tuning has fixed loads"),
         ("--gateway apache", "'apache' is unknown; allowed: haproxy, nginx"),
     ],

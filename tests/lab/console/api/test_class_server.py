@@ -250,8 +250,8 @@ def test_a_comparison_on_a_console_ends_like_one_here(
     assert (found["engine"], found["tables"][0]["title"]) == ("simulated", "Who sells")
     assert "Launched: " in told.stderr
     for words, status, error in (
-        (("--fresh",), 2, "--fresh: cannot be sent to a console"),
-        (("--processes", "2"), 2, "--processes: cannot be sent to a console"),
+        (("--fresh",), 2, "--fresh: does not apply to a console"),
+        (("--processes", "2"), 2, "--processes: does not apply to a console"),
         (("--policies", "own/none.py"), 2, "own/none.py"),
     ):
         refused = teacher.doorbuster("simulate", str(spec), *words)
