@@ -100,8 +100,8 @@ class Outcomes:
     useful_in_arrivals: int = 0
     """The number of requests of completed sessions that were answered before the last arrival."""
     expected_confirm_ratio: float | None = None
-    """The expected share of the planned confirms if each page serves the same share of its sessions
-    as in this run; None if no session plans to buy."""
+    """The expected share of the planned confirms if the shop serves the same share of the requests
+    for each page as in this run; None if no session plans to buy."""
     reachable_ratio: float | None = None
     """The share of the planned confirms that this run's capacity bound allows; None if no capacity
     is known, as in a closed loop.

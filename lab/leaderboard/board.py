@@ -139,8 +139,8 @@ def efficiency_table(
             "Values are means of the repetitions ± half-width of the 95 % interval. 1 is the "
             "capacity bound: the maximum that a policy can reach with the customers and the server "
             "of a run without knowing which customers will buy. Estimated: the expected efficiency "
-            "if each page serves the same share of its sessions as in these runs. “step”: a part "
-            "of DOOR that exists only for the ablation. "
+            "if the shop serves the same share of the requests for each page as in these runs. "
+            "“step”: a part of DOOR that exists only for the ablation. "
         )
         + BEHIND
         + " "

@@ -58,8 +58,8 @@ def study(base: Spec, *, quick: bool) -> Study:
             Figure(
                 f"bound-{grid.sessions}",
                 f"Runs of {grid.sessions:,} sessions",
-                "The values are the confirms expected if each page serves the same share of its "
-                "sessions as in these runs, divided by the bound.",
+                "The values are the confirms expected if the shop serves the same share of the "
+                "requests for each page as in these runs, divided by the bound.",
                 (),
                 drawing=Drawing(
                     partial(_heat, grid),
@@ -113,9 +113,9 @@ def _table(grid: _Grid, results: Results) -> Table:
     table = Table(
         f"Share of the bound, runs of {grid.sessions:,} sessions",
         ("Policy", *(f"ρ = {rho:g}" for rho in grid.loads), "Confirms", "Bound"),
-        note="Values are estimated from the share of its sessions that each page served: means of "
-        "the repetitions ± half-width of the 95 % interval. Confirms and bound are sums over all "
-        "runs of the row.",
+        note="Values are estimated from the share of the requests for each page that the shop "
+        "served: means of the repetitions ± half-width of the 95 % interval. Confirms and bound "
+        "are sums over all runs of the row.",
     )
     for policy, row in grid.cases.items():
         reached = [shares(results.of(case)) for case in row.values()]

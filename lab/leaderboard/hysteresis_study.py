@@ -96,7 +96,7 @@ def _figure(conduct: Conduct, cases: Cases) -> Figure:
             "repetitions; it is at the top while customers leave. The blue area is the number of "
             "waiting requests, and the grey area is the rush. The green line marks the recovery. "
             f"“stays”: the policy did not recover in the observed time; “{NOT_NORMAL}”: customers "
-            "left even in the calm.",
+            "left even before the rush.",
             is_wide=True,
         ),
         tables=[BuiltTable(list(cases.values()), lambda results: _table(conduct, cases, results))],
@@ -111,8 +111,8 @@ def _table(conduct: Conduct, cases: Cases, results: Results) -> Table:
         note=(
             "Values are means of the repetitions ± half-width of the 95 % interval. Never: the "
             "policy did not recover in the observed time. Not normal before: customers left even "
-            "in the calm, or no request was answered. Answered: the answered attempts as a share "
-            "of all attempts that ended, including attempts that were turned away."
+            "before the rush, or no request was answered. Answered: the answered attempts as a "
+            "share of all attempts that ended, including attempts that were turned away."
         )
         + giving_up.words((policy, conduct.title, results.of(cases[policy])) for policy in cases),
     )  # fmt: skip

@@ -76,8 +76,8 @@ class _Grid:
 
 
 def estimated(metrics: Mapping[str, float | None]) -> float | None:
-    """Return the expected efficiency if each page serves the same share of its sessions as in this
-    simulation.
+    """Return the expected efficiency if the shop serves the same share of the requests for each
+    page as in this simulation.
     """
     return metrics["estimated"]
 
@@ -117,9 +117,8 @@ def study(base: Spec, *, quick: bool) -> Study:
                 "robustness",
                 "How close each policy comes to the bound in each scenario",
                 "In each scenario, 1 is the bound for its chain, load and server. If the load "
-                "changes, 1 is the bound at the mean load, as if work could wait from a rush until "
-                "the calm after it. No policy can reach this bound, so compare the policies with "
-                "each other.",
+                "changes, 1 is the bound at the mean load, as if work could wait until the rush is "
+                "over. No policy can reach this bound, so compare the policies with each other.",
                 (),
                 drawing=Drawing(
                     partial(_heat, grid),
@@ -152,12 +151,12 @@ def _with_following(base: Spec) -> Spec:
 
 _ESTIMATED = (
     "Revenue efficiency, estimated",
-    "Values are estimated from the share of its sessions that each page served: means of the "
-    "repetitions ± half-width of the 95 % interval.",
+    "Values are estimated from the share of the requests for each page that the shop served: means "
+    "of the repetitions ± half-width of the 95 % interval.",
 )
 _COUNTED = (
     "Confirms over bound, as counted",
-    "The same efficiency, calculated from the customers who really bought; these values vary by "
+    "The efficiency, calculated from the customers who really bought; these values vary by "
     "ten per cent and more between runs.",
 )
 

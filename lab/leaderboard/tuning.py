@@ -319,7 +319,7 @@ def best_table(rows: Sequence[Sequence[Tried]], results: Results) -> Table:
     made = Table(
         "The best setting found",
         ("Row", "Parameters", "Settings", "Default", "Best", "Gain", "Best setting"),
-        note="Default and Best: the estimated efficiency, as the mean over the loads ± half-width "
+        note="Default and Best: the mean estimated efficiency over the loads ± half-width "
         "of the 95 % interval. Gain: the efficiency with the best setting minus the efficiency "
         "with the default, in pairs of runs with the same seed. Parameters: the number of "
         "parameters that the search changes.",
@@ -352,7 +352,7 @@ def all_table(rows: Sequence[Sequence[Tried]], results: Results) -> Table:
     made = Table(
         "Every setting that was tried",
         ("Row", *(f"ρ = {rho:g}" for rho in LOADS), "All loads", "Setting"),
-        note="Each value is an estimated efficiency, as the mean over the seeds.",
+        note="Each value is a mean estimated efficiency over the seeds.",
     )
     for tried in rows:
         for overall, one in sorted(_known(tried, results), key=lambda found: -found[0].mean):

@@ -36,11 +36,11 @@ def headline(cells: Sequence[Cell]) -> Table:
         ("ρ", "Policy", *(metric.title for metric in metrics), "Br-1 < 5 s"),
         note="Values are means of the repetitions ± half-width of the 95 % interval; confirms and "
         "bound are sums over all repetitions. The bound is the maximum number of confirms that a "
-        "policy can reach with these customers and this server without knowing who will buy. It "
-        "counts the server's time from the first arrival to the last answer. Efficiency = confirms "
-        "/ bound. Confirms scatter because few sessions buy. Estimated is the expected efficiency "
-        "if each page serves the same share of its sessions as in these runs; it scatters less. "
-        "Requests/s are completed requests per paper "
+        "policy can reach with these customers and this server without knowing who will buy. The "
+        "bound includes the server's time from the first arrival to the last answer. Efficiency = "
+        "confirms / bound. Confirms vary by chance, because few sessions buy. Estimated is the "
+        "expected efficiency if the shop serves the same share of the requests for each page as in "
+        "these runs; this value varies less by chance. Requests/s are completed requests per paper "
         "second, from the first arrival to the end of the last session.",
     )
     for cell in cells:

@@ -83,16 +83,16 @@ def written(runtime: str, rows: list[Row], storm: Sequence[str] = ()) -> Path:
     head = [
         f"# One part killed at a time ({runtime})",
         "",
-        "The test sends SIGKILL to every part twice: once while eight buyers buy as fast as the "
+        "The test kills every part twice with SIGKILL: once while eight buyers buy as fast as the "
         "shop allows, and once in the middle of an experiment that was launched in the console. A "
-        "row stays until a later test kills its part again. The columns are:",
+        "row stays until a later test kills the part of this row again. The columns are:",
         "",
-        "- *Served again after*: seconds from the kill until pages were served again without "
-        "failures, sampled ten times per second through the gateway.",
+        "- *Served again after*: real seconds from the kill until pages were served again without "
+        "failures. The test requests a page through the gateway ten times per second.",
         "- *Lost*: orders that were confirmed to a customer but are not in the database.",
         "- *Doubled*: purchases with more than one order.",
-        "- *Books and totals*: *add up* if the books on the shelves and in orders together are as "
-        "many as before, and every order's total is the sum of its lines.",
+        "- *Books and totals*: *add up* if no book is missing or doubled (books on the shelves and "
+        "in orders), and if every order's total is the sum of its lines.",
         "",
         f"*Command:* `make test-chaos RUNTIME={runtime}`. *Commit:* {_commit()}; the last column "
         "has the commit of each row. "

@@ -124,13 +124,12 @@ def _section(
         "",
         f'`make test-chaos RUNTIME={runtime.name} ARGS="-k random_kills --storm-minutes '
         f'{minutes:g}"`, {table.measured()}. {BUYERS} buyers go from the home page to the '
-        "confirm, and send every form again, with the same key, until they receive a page. "
-        "For four confirms in five, they reset, close or half-close the connection, or repeat "
-        "the form. "
-        f"For half of the time, leaving cancels work. Meanwhile, the test kills {killed} processes "
-        f"(`kill -9`), stops parts for {STOPPED_S:g} s (real time) {stopped} times, and kills all "
-        "parts at once "
-        f"{done['everything at once']} time(s).",
+        "confirmation page, and send every form again, with the same key, until they receive a "
+        "page. In four of five confirmations, they reset, close or half-close the connection, or "
+        "send the form twice. For half of the time, the shop cancels the work of buyers who left. "
+        f"Meanwhile, the test kills {killed} processes (`kill -9`), stops parts for {STOPPED_S:g} "
+        f"real seconds {stopped} times, and kills all parts at once {done['everything at once']} "
+        "time(s).",
         "",
         "| what was counted | number |",
         "| --- | ---: |",
