@@ -35,8 +35,8 @@ from gateway.tls.processor_protocol import Register
 from gateway.tracing.tracer import Tracer
 
 _K_APL_S: Final = 2.0
-"""The interval, in paper seconds, between two requests to the CPU manager, unless the admission
-policy sets it (edragon.txt, section 3.2).
+"""The longest interval, in paper seconds, between two requests to the CPU manager; the admission
+policy can cause an earlier request (edragon.txt, section 3.2).
 """
 
 
@@ -57,7 +57,7 @@ class Parts:
         """Create the parts.
 
         `needs_sessions` is whether the policy uses sessions. `on_end` receives the policy, the
-        page, the fate and the paper seconds of each request that ends.
+        page, the fate and the duration, in paper seconds, of each request that ends.
         """
         self.settings = settings
         rules = pages.load(settings.pages_file)
@@ -259,7 +259,7 @@ def expected_token(settings: Settings) -> bytes | None:
 
 
 def _handshakes(settings: Settings, front: Frontend, gate: ConnectionGate) -> Handshakes | None:
-    """Return the object for TLS handshakes; None without a port for TLS. Raises SettingsError if
+    """Return what all TLS handshakes share; None without a port for TLS. Raises SettingsError if
     the certificate's files cannot be used.
     """
     if settings.tls_port is None:

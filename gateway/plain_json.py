@@ -1,4 +1,5 @@
-"""A reader of JSON from outside the gateway, which limits the work of decoding in advance.
+"""A reader of JSON from outside the gateway, which refuses content with too many values before
+decoding it.
 
 Decoding blocks the event loop, even in a thread, because Python's decoder keeps the interpreter's
 lock. The decoding time depends on the number of values, so this module counts them first.
@@ -14,7 +15,7 @@ _SMALL_BYTES: Final = 1024
 
 
 class Most(NamedTuple):
-    """The maximum size, in bytes, of content that is read."""
+    """The limits on the content of a call: its size in bytes, and its number of values."""
 
     size_bytes: int
     values: int
@@ -30,8 +31,8 @@ class PlainJsonError(ValueError):
 
 
 def has_over(content: bytes, most_values: int) -> bool:
-    """Return whether the content may have more values than `most_values`; texts and the characters
-    `[]{}:,` outside texts count.
+    """Return whether the content may have more than `most_values` values. Each text counts, and
+    so does each `[`, `{`, `,` and `:` outside texts.
     """
     plain = content.replace(b"\\\\", b"").replace(b'\\"', b"")
     texts = plain.count(b'"') // 2
@@ -42,8 +43,8 @@ def has_over(content: bytes, most_values: int) -> bool:
 
 
 def decoded(content: bytes, most_values: int) -> object:
-    """Return the value in the content. Raises PlainJsonError, before decoding if there are too many
-    values.
+    """Return the decoded content. Raises PlainJsonError if the content is not JSON or, before
+    decoding, if it may have too many values.
     """
     is_large = len(content) > _SMALL_BYTES
     if is_large and has_over(content, most_values):

@@ -103,8 +103,8 @@ class Gateway:
         return found
 
     async def drain(self) -> bool:
-        """Stop accepting connections, answer the present requests, and end. Return whether all
-        requests were answered in time.
+        """Stop accepting connections, answer the requests that have arrived, and end. Return
+        whether all requests were answered in time.
         """
         parts = self.parts
         for server in (self._server, self._tls_server):

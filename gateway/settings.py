@@ -69,8 +69,8 @@ JsonObject = Annotated[dict[str, Any], BeforeValidator(_object), Form("a JSON ob
 
 
 class Settings(SettingsModel):
-    """All settings of the gateway; durations are in real seconds unless a field names paper
-    seconds.
+    """All settings of the gateway; durations are in real seconds unless the description names
+    paper seconds.
     """
 
     prefix: ClassVar[str] = PREFIX + "GATEWAY_"
@@ -98,7 +98,7 @@ class Settings(SettingsModel):
     ]
     tls_key: Annotated[
         Path | None,
-        like(GatewayTlsKey, None, "PEM file with the unencrypted private key of that certificate"),
+        like(GatewayTlsKey, None, "PEM file with the unencrypted private key of `tls_certificate`"),
     ]
     tls_minimum: TlsVersion = Field(
         "1.2", description="oldest version of TLS that the gateway accepts: `1.2` or `1.3`"
@@ -111,7 +111,7 @@ class Settings(SettingsModel):
     tls_waiting: Count = Field(
         512,
         description="maximum number of TLS handshakes in progress; a further handshake replaces "
-        "one that waits for its customer; if there is none, the further handshake is reset",
+        "a handshake that waits for its customer; if none waits, the further handshake is reset",
     )
     tls_handshake_s: Seconds = Field(
         10.0, description="time limit for a TLS handshake, from the start of the connection"
@@ -131,7 +131,7 @@ class Settings(SettingsModel):
     admin_names: str = Field(
         "",
         description="further host names of the admin API, separated by commas, in addition to "
-        "`localhost` and its address",
+        "`localhost` and the address of the API",
     )
     inner_token: InnerToken
     inner_token_required: InnerTokenRequired
@@ -144,7 +144,7 @@ class Settings(SettingsModel):
         (),
         description="ports of the shop's processes, separated by commas, instead of "
         "`shop_port`: each request goes to the process with the fewest requests in service; "
-        "with a CPU manager, only as many processes get requests as processors are assigned",
+        "with a CPU manager, one process gets requests for each assigned processor",
     )
     shop_controller_port: ShopControllerPort
     workers: Annotated[
@@ -212,7 +212,7 @@ class Settings(SettingsModel):
     )
     half_close: HalfClose = Field(
         "probe",
-        description="interpretation of a customer who ends the stream after a request: `probe` "
+        description="meaning of the end of a customer's stream after a request: `probe` "
         "tests with an interim response whether the customer still waits; `wait` assumes that "
         "the customer waits, `leave` that the customer has left",
     )
@@ -299,8 +299,8 @@ class Settings(SettingsModel):
     )
     linger_s: Seconds = Field(
         2.0,
-        description="after a refusal, or an answer to a request with an incomplete body: time "
-        "for which the gateway reads and discards the customer's bytes",
+        description="time for which the gateway still reads and discards the customer's bytes "
+        "after a refusal, or after an answer to a request with an incomplete body",
     )
     connect_s: Seconds = Field(
         5.0,
@@ -351,20 +351,29 @@ class Settings(SettingsModel):
         for name in ("port", "tls_port", "admin_port"):
             for shop_name in ("shop_port", "shop_controller_port"):
                 if is_here and getattr(self, name) == getattr(self, shop_name):
-                    raise ValueError(f"{name} and {shop_name} are both {getattr(self, name)}")
+                    raise ValueError(
+                        f"{name} and {shop_name} are both {getattr(self, name)}; they must differ"
+                    )
             if is_here and getattr(self, name) in self.shop_ports:
-                raise ValueError(f"{name} {getattr(self, name)} is also one of shop_ports")
+                raise ValueError(
+                    f"{name} is {getattr(self, name)}, which is also a port in shop_ports; they "
+                    "must differ"
+                )
         if len(set(self.shop_ports)) < len(self.shop_ports):
-            raise ValueError("shop_ports contains a port twice")
+            raise ValueError("shop_ports contains a port twice; all ports must differ")
         for one, other in combinations(("port", "tls_port", "admin_port"), 2):
             if getattr(self, one) == getattr(self, other) != 0:
-                raise ValueError(f"{one} and {other} are both {getattr(self, one)}")
+                raise ValueError(
+                    f"{one} and {other} are both {getattr(self, one)}; they must differ"
+                )
         return self
 
     @model_validator(mode="after")
     def _has_a_cookie_of_its_own(self) -> Self:
         if self.session_cookie == self.signed_cookie:
-            raise ValueError(f"session_cookie and signed_cookie are both {self.signed_cookie}")
+            raise ValueError(
+                f"session_cookie and signed_cookie are both {self.signed_cookie}; they must differ"
+            )
         return self
 
     @model_validator(mode="after")
@@ -387,7 +396,8 @@ def variable(field: str) -> str:
 
 
 def read(environment: Mapping[str, str], options: Mapping[str, object]) -> Settings:
-    """Read the settings from the environment; command-line options that are not None override it.
+    """Read the settings from the environment and from the options that are not None, which come
+    first.
 
     Raises SettingsError, which names the variable or the option.
     """

@@ -1,5 +1,5 @@
-"""The order of slow calls that change the same thing: the later call wins, even if it finishes
-first.
+"""The order of slow calls that change the same object: the call that arrived last wins, even if an
+earlier call finishes after it.
 """
 
 
@@ -11,7 +11,7 @@ class OvertakenError(Exception):
 
 
 class Turns:
-    """The order of calls that replace or extend the same thing. Call `ask` when a call arrives.
+    """The order of calls that replace or extend the same object. Call `ask` when a call arrives.
     When its work is done, call `take` if it replaces everything, or `check` and `add` if it adds
     something.
     """
@@ -38,5 +38,5 @@ class Turns:
             raise OvertakenError
 
     def add(self, turn: int) -> None:
-        """Record that call `turn` has changed something."""
+        """Record that call `turn` has added something."""
         self._changed = max(self._changed, turn)

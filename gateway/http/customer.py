@@ -175,7 +175,9 @@ class Customer(asyncio.Protocol):
         elif self._is_closing or unsent:
             self._transport.abort()
         elif self._exchange is not None:
-            self._refuse(RefusedError(408, f"the body came too slowly ({limits.body_s:g} s)"))
+            self._refuse(
+                RefusedError(408, f"no further part of the body came within {limits.body_s:g} s")
+            )
         elif self._awaits_head:
             self._refuse(RefusedError(408, f"the head took longer than {limits.head_s:g} s"))
         else:
@@ -199,7 +201,7 @@ class Customer(asyncio.Protocol):
             self._await_next()
 
     def cut_short(self, *, reset: bool) -> None:
-        """Close early, so that the customer sees that the response is incomplete."""
+        """Close the connection early, which shows the customer that the response is incomplete."""
         self._exchange = None
         if self._transport.is_closing():
             return
@@ -321,9 +323,9 @@ class Customer(asyncio.Protocol):
     # ---- reading and writing -------------------------------------------------------------------
 
     def _ended_sending(self, exchange: Exchange) -> None:
-        """Return whether the customer has finished sending but may still be there. TCP does not
-        distinguish the two cases until the gateway sends something. A customer who ends the stream
-        after the answer has begun counts as having left.
+        """Treat the end of the customer's stream as `half_close` requires. TCP does not show
+        whether the customer still waits until the gateway sends something. With `probe`, a customer
+        who ends the stream after the answer has begun counts as having left.
         """
         how = self._front.customer_limits.half_close
         if how == "leave" or (how == "probe" and exchange.has_begun):

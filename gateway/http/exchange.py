@@ -32,7 +32,7 @@ class CustomerSide(Protocol):
         """End the current request because its answer is complete."""
 
     def cut_short(self, *, reset: bool) -> None:
-        """Close early, so that the customer sees that the response is incomplete."""
+        """Close the connection early, which shows the customer that the response is incomplete."""
 
     def resume_upload(self) -> None:
         """Continue to read the body of the current request, because the shop can take more."""
@@ -114,12 +114,12 @@ class Event(Enum):
 _MEANINGS: Mapping[State, str] = {
     State.RECEIVING: "The gateway is reading the request.",
     State.WAITING: "The request waits in its queue.",
-    State.DOOMED: "The request waits, but its body can no longer become complete; only the policy "
-    "may remove it from its queue.",
+    State.DOOMED: "The request waits, but its body can no longer become complete; the request "
+    "waits until its queue removes it.",
     State.IN_SERVICE: "A worker serves the request.",
     State.STOPPING: "A worker serves the request, although the gateway has shown the shop that "
     "the answer is no longer wanted.",
-    State.OVER: "The exchange is over.",
+    State.OVER: "The request has ended.",
 }
 
 TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
@@ -159,7 +159,7 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
 
 
 class IllegalMoveError(RuntimeError):
-    """The error for an event that the present state does not allow, which shows a fault in the
+    """The error for an event that the present state does not allow; the cause is a fault in the
     gateway.
     """
 
@@ -547,7 +547,9 @@ class Exchange:
         self.queue.finished(self, outcome)
 
     def _move(self, event: Event) -> State:
-        """Change to the next state and return the previous one; raises IllegalMoveError."""
+        """Change to the next state and return the previous state; raise IllegalMoveError if there
+        is no next state.
+        """
         before = self._state
         following = TRANSITIONS[before].get(event)
         if following is None:

@@ -1,5 +1,5 @@
-"""Functions that change the head of a message as a proxy must before it is passed on (RFC 9110,
-7.6).
+"""The changes that a proxy must make to the head of a message before it passes the message on (RFC
+9110, 7.6).
 
 The gateway removes hop-by-hop fields, fields that a customer could forge, and its own fields and
 cookie. It adds Via, X-Forwarded-* and X-Request-Id.
@@ -98,7 +98,7 @@ def request_head(
 
 @lru_cache(maxsize=512)
 def _stops_here(low: bytes) -> bool:
-    """Return whether the gateway never passes on a customer's field with this name."""
+    """Return whether the gateway removes a customer's field with this name."""
     return low in _FORGEABLE or low.startswith(b"x-forwarded-") or b"_" in low
 
 

@@ -39,8 +39,8 @@ END: Final = End()
 def content_length(values: list[bytes]) -> int | None:
     """Return the length in bytes from the Content-Length field; None if there is no such field.
 
-    Two fields are refused even if they agree, because the next proxy or server may use the other
-    field.
+    Two fields are refused even if they agree, because other servers may interpret them
+    differently.
     """
     if not values:
         return None
@@ -63,7 +63,7 @@ def is_chunked(values: list[bytes]) -> bool:
 
 
 class LengthBody:
-    """A reader of a body of a known number of bytes."""
+    """A reader of a body whose length is known."""
 
     __slots__ = ("_left",)
 
@@ -105,7 +105,7 @@ class ChunkedBody:
     _SIZE, _DATA, _DATA_END, _TRAILER, _DONE = range(5)
 
     def __init__(self, limits: BodyLimits, *, bounded: bool) -> None:
-        """Begin a body; `bounded` applies `limits.body_bytes`, which limits only requests."""
+        """Begin a body; with `bounded`, which is for requests, `limits.body_bytes` applies."""
         self._limits = limits
         self._state = self._SIZE
         self._left = 0

@@ -26,7 +26,7 @@ class BodyLimits:
 
 
 HalfClose = Literal["probe", "wait", "leave"]
-"""The meaning of a customer's end of stream after a request (docs/gateway.md)."""
+"""The values of the setting `half_close`, which docs/gateway.md explains."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,13 +73,13 @@ def load(file: Path = DEFAULT_FILE) -> PageRules:
     except OSError as error:
         raise RulesError(f"{file}: cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RulesError(f"{file}: not valid TOML: {error}") from None
+        raise RulesError(f"{file}: must be valid TOML: {error}") from None
     unknown = sorted(set(document) - {"rule"})
     if unknown:
-        raise RulesError(f"{file}: unknown key {unknown[0]!r}; only [[rule]] is known")
+        raise RulesError(f"{file}: unknown key {unknown[0]!r}; allowed: [[rule]]")
     tables = document.get("rule")
     if not isinstance(tables, list) or not tables:
-        raise RulesError(f"{file}: needs at least one [[rule]]")
+        raise RulesError(f"{file}: must have at least one [[rule]]")
     return PageRules([_rule(f"{file}: rule {n}", table) for n, table in enumerate(tables, 1)])
 
 
@@ -95,7 +95,9 @@ def _rule(where: str, table: Any) -> Rule:
     try:
         page = Page(table["page"])
     except ValueError:
-        raise RulesError(f"{where}: page: {table['page']!r} is none of {', '.join(Page)}") from None
+        raise RulesError(
+            f"{where}: page: is {table['page']!r}; allowed: {', '.join(Page)}"
+        ) from None
     methods = table["methods"]
     allowed = [method.decode() for method in METHODS]
     if not isinstance(methods, list) or not methods or any(m not in allowed for m in methods):
@@ -105,5 +107,5 @@ def _rule(where: str, table: Any) -> Rule:
     try:
         path = re.compile(table["path"])
     except re.error as error:
-        raise RulesError(f"{where}: path: not a regular expression: {error}") from None
+        raise RulesError(f"{where}: path: must be a regular expression: {error}") from None
     return Rule(page, frozenset(method.encode() for method in methods), path)

@@ -4,8 +4,7 @@ from html import escape
 
 
 class RefusedError(Exception):
-    """The error for a message that the gateway must not pass on, for which the customer gets
-    `status`.
+    """The error for a message that the gateway must not pass on; the customer gets `status`.
 
     `reason` is a plain sentence for the page; `headers` are sent with the answer. The connection is
     closed after the answer, because its later bytes cannot be trusted.
@@ -47,9 +46,7 @@ ADVICE: dict[int, str] = {
     503: "The shop is very busy right now. Please try again in a moment.",
     504: "The shop took too long to answer. Please try again in a moment.",
 }
-"""For some statuses, the first sentence of the page, because the reason alone does not help a
-visitor.
-"""
+"""The advice on the pages of some statuses, for which the reason alone does not help a visitor."""
 
 RETRY_SOON: tuple[tuple[bytes, bytes], ...] = ((b"Retry-After", b"2"),)
 """The headers of answers while the shop is unavailable; its processes restart within seconds."""
@@ -105,8 +102,8 @@ def response(
     is_head: bool = False,
     headers: tuple[tuple[bytes, bytes], ...] = (),
 ) -> bytes:
-    """Return a complete HTTP/1.1 response with the page, and with `headers` unchanged. `date` is an
-    IMF-fixdate (RFC 9110, 5.6.7); `is_head` omits the page.
+    """Return a complete HTTP/1.1 response with the page and `headers`. `date` is an IMF-fixdate
+    (RFC 9110, 5.6.7); `is_head` omits the page.
     """
     body = b"" if status == 204 else page
     lines = [

@@ -91,7 +91,7 @@ class RequestHead:
     keeps_alive: bool = field(init=False)
     """Whether the customer wants the connection to stay open after the answer."""
     passed_on: PassedOn | None = field(init=False, default=None, compare=False)
-    """A result of `gateway.http.forwarding`, which keeps it here for the next equal request."""
+    """The result of `gateway.http.forwarding` for this head, kept for the next equal request."""
 
     def __post_init__(self) -> None:
         self.has_body = self.is_chunked or bool(self.length_bytes)
@@ -108,12 +108,12 @@ _NO_OPTIONS: frozenset[bytes] = frozenset()
 
 
 class RepeatedHeads(Generic[H]):
-    """A memory of the heads that come again and again, in front of a function that reads a whole
-    head. The same bytes always give the same head.
+    """A cache of repeated heads for a function that reads a whole head. The function must return
+    the same head for the same bytes.
 
-    A flood of customers sends the same few heads, and so does the shop until its Date changes. A
-    head is remembered when it comes for the second time, because most heads never come again:
-    objects that live longer than their request make it slower.
+    Many customers send the same few heads, and so does the shop until its Date changes. A head is
+    cached only when it comes for the second time: most heads never come again, and objects that
+    outlive their request slow the gateway down.
     """
 
     __slots__ = ("_heads", "_last_seen", "_read")
@@ -125,7 +125,7 @@ class RepeatedHeads(Generic[H]):
         self._read = read
         self._heads: dict[bytes, H] = {}
         self._last_seen = [0] * self.MOST
-        """The hashes of the heads that came last, each at a place that depends on the hash."""
+        """The hashes of the latest heads, each at an index that depends on the hash."""
 
     def read(self, data: bytes) -> H:
         """Return the head in `data`, which contains nothing else."""
@@ -260,8 +260,7 @@ class RequestReader:
 def _refuse_hopeless(buffer: bytes, scanned: int, limits: HeadLimits) -> None:
     """Refuse the incomplete or too long head in `buffer` if it can never become valid. The search
     runs from front to back, so that the result does not depend on how the bytes were divided into
-    pieces. It skips the first `scanned` bytes, which it has searched before, because a head may
-    arrive byte by byte.
+    pieces. It skips the first `scanned` bytes, because an earlier call has searched them.
     """
     window_bytes = min(len(buffer), limits.head_bytes)
     forbidden = FORBIDDEN.search(buffer, scanned, window_bytes)

@@ -1,7 +1,7 @@
 """The reader of a connection to the shop.
 
-The reader turns bytes into response heads and body pieces, without I/O (RFC 9112, section 6.3). As
-for requests, this module's strict grammar and llhttp must agree.
+The reader turns bytes into response heads and body pieces, without I/O (RFC 9112, section 6.3). It
+accepts a head only if this module's strict grammar and llhttp (httptools) both accept it.
 """
 
 import re
@@ -57,7 +57,7 @@ class ResponseHead:
     keeps_alive: bool = field(init=False)
     """Whether the shop takes another request on the connection after this response."""
     passed_on: PassedOn | None = field(init=False, default=None, compare=False)
-    """A result of `gateway.http.forwarding`, which keeps it here for the next equal response."""
+    """The result of `gateway.http.forwarding` for this head, kept for the next equal response."""
 
     def __post_init__(self) -> None:
         ends_with_connection = self.has_body and self.length_bytes is None and not self.is_chunked
@@ -204,7 +204,9 @@ class _HeadReader:
         self._is_for_head = is_for_head
 
     def read(self, data: bytes) -> ResponseHead | None:
-        """Return the head, or None for an interim response; raise BadResponseError."""
+        """Return the head, or None for an interim response; raise BadResponseError if it is
+        invalid.
+        """
         match = _HEAD.fullmatch(data)
         if match is None:
             raise BadResponseError("the status line or a header field is malformed")

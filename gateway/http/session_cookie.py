@@ -33,7 +33,7 @@ class Known(NamedTuple):
 
 
 class SessionCookie:
-    """The cookie of one gateway, which creates values and recognises valid values.
+    """The cookie of one gateway: an object that creates and checks the cookie's values.
 
     All gateways with the same key and cookie name accept each other's cookies.
     """
@@ -50,7 +50,7 @@ class SessionCookie:
 
     @property
     def remembered(self) -> int:
-        """The maximum number of cached cookie values."""
+        """The number of cookie values in the cache."""
         return self._remembered.cache_info().currsize
 
     def value(self, session: str, expires_s: int) -> bytes:
@@ -68,7 +68,7 @@ class SessionCookie:
         return known if known is not None and now_s < known.expires_s else None
 
     def session_of(self, secret: bytes) -> str:
-        """Return the id of a session, which is derived from `secret` but does not reveal it."""
+        """Return a session id that is derived from `secret` but does not reveal it."""
         # The id must not be the beginning of a signature, because customers choose `secret` and see
         # the id.
         return session_id(hmac.digest(self._key, b"session of " + secret, "sha256")[:SESSION_BYTES])

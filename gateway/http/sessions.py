@@ -1,5 +1,5 @@
-"""The session of each request, and the decision when a customer gets the gateway's cookie. Decision
-record 0006 (docs/decisions) defines sessions.
+"""The session of each request, and the rule for setting the gateway's cookie. Decision record 0006
+(docs/decisions) defines sessions.
 """
 
 import os
@@ -23,8 +23,8 @@ class Session(NamedTuple):
 
     - `id` is None if nothing identifies the session.
     - `is_new` is whether this request would open the session.
-    - `expires_s` is the expiry of the request's signed cookie in seconds since 1970: 0 without
-      a cookie, None for a session that the gateway does not keep.
+    - `expires_s` is the expiry of the request's signed cookie in seconds since 1970. It is 0 if
+      the request has no valid signed cookie, and None if the gateway uses no signed cookies.
     """
 
     id: str | None
@@ -36,9 +36,9 @@ _UNKNOWN: Final = Session(None, True)
 
 
 class Sessions:
-    """The object that determines the session of each request. The shop's cookie identifies a
-    session, unless admission control or another policy uses sessions: then the gateway's signed
-    cookie does. `timeout_s` is the session timeout T in paper seconds.
+    """The object that determines the session of each request. If a policy uses sessions, the
+    gateway's signed cookie identifies the session, otherwise the shop's cookie. `timeout_s` is the
+    session timeout T in paper seconds.
     """
 
     def __init__(

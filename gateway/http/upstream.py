@@ -195,8 +195,8 @@ class ShopConnection(asyncio.Protocol):
     def end_requests(self) -> None:
         """End the gateway's stream (SHUT_WR), as a signal to the shop that the customer has left.
 
-        The gateway still reads the response. The shop has finished when the response or its stream
-        ends; the connection is not used again.
+        The gateway still reads the response. The shop has finished when the response or the shop's
+        stream ends. The connection is not used again.
         """
         if not self._has_ended and self.is_usable:
             self._has_ended = True

@@ -9,7 +9,7 @@ import struct
 from typing import Final
 
 _EXPECTED: Final = (22, 1, 0x0303)
-"""The types of a handshake's record and of a ClientHello, and its version (RFC 8446, 4.1.2)."""
+"""The type of a handshake record, and the type and version of a ClientHello (RFC 8446, 4.1.2)."""
 _VERSION_1_3: Final = b"\x03\x04"
 # Extensions (RFC 8446, section 4.2; RFC 5077, section 3.2).
 _SESSION_TICKET: Final = 35
@@ -27,8 +27,8 @@ _EXTENSION: Final = struct.Struct(">HH")
 def begins_session(data: bytes, *, allows_1_2: bool = True) -> bool:
     """Return whether `data` is one record with one whole ClientHello that resumes no session.
 
-    The answer is False if that is uncertain: for example, for a session id or a ticket that OpenSSL
-    would not accept. For a customer without TLS 1.3, it is False unless the server `allows_1_2`.
+    The answer is False in uncertain cases, for example for a session id or a ticket that OpenSSL
+    may not accept. For a customer without TLS 1.3, it is False unless the server `allows_1_2`.
     """
     try:
         return _begins_session(data, allows_1_2)

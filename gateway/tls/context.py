@@ -1,8 +1,8 @@
 """The gateway's TLS context: certificate, versions, resumption, and the calls to the gate.
 
-The context uses OpenSSL's callback for the server's name, which OpenSSL calls for every handshake,
-after it has looked for a session to resume and before it signs a message. So only a valid session
-id or ticket counts as resumption, and a refusal does not cost a public-key operation.
+For every handshake, OpenSSL calls the callback for the server's name after its search for a session
+to resume, and before its first signature. So only a valid session id or ticket counts as
+resumption, and a refusal costs no public-key operation.
 """
 
 import ssl
@@ -49,8 +49,8 @@ class AskedSSLObject(ssl.SSLObject):
 
     @property
     def is_as_asked(self) -> bool:
-        """Whether the gate accepted the connection and the handshake was of the kind that the gate
-        decided about.
+        """Whether the gate accepted the connection. If the gate accepted it as resumed, it must
+        also have resumed a session.
         """
         asked = self.asked_as_resumed
         return self.is_accepted and (asked is False or asked is bool(self.session_reused))

@@ -25,9 +25,9 @@ COUNTS: Final = (
 
 - `new` and `resumed`: classified connections.
 - `accepted_new` and `refused`: new connections that the policy accepted or refused.
-- `handshake_failed`: ended for another reason before the handshake was over, classified or not.
-- `evicted`: the handshake waited for its customer, and lost its place when too many were under way.
-- `turned_away`: all places were taken, and no handshake could lose its place.
+- `handshake_failed`: connections that ended for another reason before the handshake was complete.
+- `evicted`: handshakes that lost their place to another while they waited for their customer.
+- `turned_away`: connections that got no place, because every handshake had to keep its place.
 """
 
 
@@ -44,7 +44,7 @@ class ConnectionGate:
         name: str = "none",
         parameters: Mapping[str, object] | None = None,
     ) -> None:
-        """Create the policy by its name; raises PolicyError."""
+        """Create the policy `name`; raise PolicyError if the choice is invalid."""
         self._loop = loop
         self._clock = clock
         self._lock = threading.Lock()

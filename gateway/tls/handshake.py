@@ -1,7 +1,7 @@
 """TLS handshakes, computed in threads so that the event loop does not wait for them.
 
-A handshake owns its connection until it ends or its deadline passes. Only one thread at a time uses
-its SSLObject; meanwhile, the event loop holds the customer's bytes back, up to a limit.
+A handshake owns its connection until the handshake ends or its deadline passes. While a thread uses
+the SSLObject, the event loop holds the customer's bytes back, up to a limit.
 """
 
 import asyncio
@@ -164,7 +164,7 @@ class Handshake(asyncio.Protocol):
 
     @property
     def waits_for_customer(self) -> bool:
-        """Whether the handshake has begun and none of its steps is being computed or queued."""
+        """Whether no step of the handshake is being computed or queued."""
         return self._computation is None
 
     def give_way(self) -> None:

@@ -1,8 +1,8 @@
 """The limited places for TLS handshakes in progress. When all places are taken, a new handshake
-replaces one that waits for its customer: handshakes without a complete ClientHello are replaced
-first, then handshakes of new sessions, then of resumed sessions, and in each group the oldest. So a
-client that sends only one byte cannot block a place. A handshake keeps its place while one of its
-steps is being computed or queued.
+replaces a handshake that waits for its customer. The first to be replaced are handshakes without a
+complete ClientHello, then handshakes of new sessions, then of resumed sessions; in each group, the
+oldest comes first. So a client that sends only one byte cannot block a place. A handshake keeps its
+place while one of its steps is being computed or queued.
 """
 
 from enum import IntEnum
@@ -12,7 +12,7 @@ from gateway.tls.gate import ConnectionGate
 
 
 class Known(IntEnum):
-    """The groups of handshakes, by their known facts; the lowest group gives way first."""
+    """The groups of handshakes; a handshake of the lowest group gives way first."""
 
     NOTHING = 0  # the ClientHello is incomplete
     NEW = 1
@@ -26,7 +26,7 @@ class Placed(Protocol):
 
     @property
     def waits_for_customer(self) -> bool:
-        """Whether none of its steps is being computed or queued."""
+        """Whether no step of the handshake is being computed or queued."""
 
     def give_way(self) -> None:
         """End the handshake, which frees its place."""

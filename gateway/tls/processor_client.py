@@ -145,7 +145,7 @@ class ProcessorClient:
         except ProtocolError as error:
             reason = str(error)
         except ValueError:  # of readline
-            reason = f"it sent more than {LONGEST_LINE_BYTES} bytes without an end of line"
+            reason = f"the manager sent more than {LONGEST_LINE_BYTES} bytes on one line"
         writer.close()
         if self._writer is writer:
             self._fail(reason)

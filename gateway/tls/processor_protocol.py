@@ -22,7 +22,9 @@ MOST_CPU = 8191
 """The highest CPU number that Linux allows."""
 
 APPLICATION_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
-_NAME_RULE = "1 to 64 letters, digits, dots, dashes and underscores; the first a letter or digit"
+_NAME_RULE = (
+    "1 to 64 letters, digits, dots, dashes or underscores, beginning with a letter or digit"
+)
 
 
 class ProtocolError(ValueError):
@@ -42,9 +44,9 @@ class ProtocolError(ValueError):
 class Register:
     """An application's registration, the first message of each connection.
 
-    `priority` is the application's weight (P_i), and `process` the root of the process tree to
-    manage. `processors` are the numbers of the processors that an earlier manager assigned, or
-    None.
+    `priority` is the application's weight (P_i). The manager binds the process tree below the
+    process with the id `process`. `processors` are the numbers of the processors that an earlier
+    manager assigned, or None.
     """
 
     application: str
@@ -78,8 +80,8 @@ FromApplication = Register | CpusRequest | CpusAssigned | StatusWanted
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """The message that the application has `assigned` processors (A_i), numbered `processors`; a
-    shared processor counts as a half.
+    """The assignment to an application: the number of processors (A_i), in which a shared processor
+    counts as a half, and the CPU numbers.
     """
 
     assigned: float
@@ -140,7 +142,7 @@ def from_application(line: bytes) -> FromApplication:
     if kind == "request":
         return CpusRequest(_whole(content, "request", 0, MOST_PROCESSORS))
     if content is not None:
-        raise ProtocolError("is a request for the status and must not have a value", kind, "null")
+        raise ProtocolError("must not have a value", kind, "null")
     return CpusAssigned() if kind == "assigned" else StatusWanted()
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # a gateway without traces does not need OpenTelemetry's libr
 
 @dataclass(frozen=True, slots=True)
 class Tracer:
-    """The tracer of one gateway."""
+    """A tracer, which chooses requests by their ids and exports their spans."""
 
     export: "SpanExport"
     sampled_ratio: float

@@ -49,15 +49,15 @@ RULE = '[[rule]]\npage = "Br-1"\nmethods = ["GET"]\npath = "/"\n'
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("[[rule]\n", "not valid TOML"),
+        ("[[rule]\n", "must be valid TOML"),
         ("", "at least one [[rule]]"),
         ("rules = 1\n" + RULE, "unknown key 'rules'"),
         (RULE + '[[rule]]\npage = "Br-1"\npath = "/"\n', "rule 2: field 'methods' is missing"),
-        (RULE.replace("Br-1", "Br-9"), "rule 1: page: 'Br-9' is none of Br-1, Br-2"),
+        (RULE.replace("Br-1", "Br-9"), "rule 1: page: is 'Br-9'; allowed: Br-1, Br-2"),
         (RULE.replace('["GET"]', '["get"]'), "rule 1: methods: must be a list of methods from GET"),
         (RULE.replace('["GET"]', '"GET"'), "rule 1: methods"),
         (RULE.replace('"/"', '"x"'), "rule 1: path: must be a regular expression"),
-        (RULE.replace('"/"', '"/("'), "rule 1: path: not a regular expression"),
+        (RULE.replace('"/"', '"/("'), "rule 1: path: must be a regular expression"),
         (RULE + "method = 1\n", "rule 1: unknown field 'method'; allowed: page, methods, path"),
         ("rule = [1]\n", "rule 1: must be a table"),
     ],
