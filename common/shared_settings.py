@@ -136,8 +136,8 @@ PublicHost = Annotated[
     setting(
         "HOST",
         hosts.LOOPBACK,
-        "address on which the gateway's public ports listen, and the console, if people have "
-        "accounts",
+        "address on which the gateway's public ports listen; if people have accounts, the console "
+        "also listens on it",
         page=_ADDRESSES,
     ),
 ]
@@ -229,7 +229,7 @@ RedisPassword = Annotated[
     setting(
         "REDIS_PASSWORD",
         "",
-        "password of both Redis servers; they receive only its digest",
+        "password of both Redis servers; the servers receive only the password's digest",
         shown=_GENERATED,
         secret=True,
     ),
@@ -275,7 +275,7 @@ ShopWorkers = Annotated[
     setting(
         "SHOP_WORKERS",
         30,
-        "number of threads in the shop, and of the gateway's connections to it",
+        "number of the shop's threads, and of the gateway's connections to the shop",
     ),
 ]
 ShopCpus = Annotated[
@@ -317,7 +317,7 @@ TelemetrySampledRatio = Annotated[
 # ---- secrets -------------------------------------------------------------------------------------
 
 SecretKey = Annotated[
-    str, setting("SECRET_KEY", "", "Django's secret", shown=_GENERATED, secret=True)
+    str, setting("SECRET_KEY", "", "Django's secret key", shown=_GENERATED, secret=True)
 ]
 CookieKey = Annotated[
     Key,
@@ -347,7 +347,7 @@ InnerTokenRequired = Annotated[
         "INNER_TOKEN_REQUIRED",
         False,
         "1: the admin API and the shop's controller refuse calls without the token, except "
-        "`/health` and `/metrics`; `make doctor` shows whether this is in force",
+        "`/health` and `/metrics`; `make doctor` shows whether calls need the token",
         shown="`1` if other people have accounts on this machine, otherwise `0`",
         page="settings.md#the-inner-token",
     ),

@@ -196,7 +196,7 @@ class Settings(SettingsModel):
     signed_cookie: CookieName = Field(
         SIGNED_COOKIE.decode(),
         description="name of the gateway's cookie that identifies a session under admission "
-        "control; gateways that customers reach at the same host name need different names",
+        "control; gateways with the same host name need cookies with different names",
     )
     session_timeout_s: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
         1800.0,
@@ -218,8 +218,8 @@ class Settings(SettingsModel):
     )
     other_limit: Count = Field(
         4,
-        description="maximum number of requests in service for other addresses than the eight "
-        "pages",
+        description="maximum number of requests in service at the shop for anything except the "
+        "eight pages",
     )
     other_queue: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
         256,
@@ -232,8 +232,8 @@ class Settings(SettingsModel):
         like(
             AdsPort,
             None,
-            "port of the ad server, which gets the requests under `/ads/`; without it, the shop "
-            "gets them",
+            "port of the ad server, which gets the requests under `/ads/`; none: the shop gets "
+            "these requests",
         ),
     ]
     ads_limit: Count = Field(
@@ -304,7 +304,8 @@ class Settings(SettingsModel):
     )
     connect_s: Seconds = Field(
         5.0,
-        description="time limit for connecting to the shop; when it passes, the answer is 504",
+        description="time limit for connecting to the shop; after this time, the answer is status "
+        "504",
     )
     response_s: Seconds = Field(
         60.0,

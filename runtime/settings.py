@@ -114,7 +114,8 @@ class Settings(SettingsModel):
     broker_port: Port = setting(
         "BROKER_PORT",
         8094,
-        "port of a second Redis, for the console's messages and the tasks and results of grids",
+        "port of a second Redis, for the console's messages and for the tasks and results of "
+        "Celery executors",
         page="decisions/0022-two-redis-servers.md",
     )
     ads_host: shared_settings.AdsHost
@@ -139,15 +140,15 @@ class Settings(SettingsModel):
     lab_tls_key: Folder = setting(
         "LAB_TLS_KEY",
         None,
-        "PEM file with the private key of that certificate",
+        "PEM file with the private key of the console's certificate",
         shown="`certificates/server-key.pem` in the state folder, made at the first start",
         example="/etc/ssl/lab-key.pem",
     )
     lab_names: Names = setting(
         "LAB_NAMES",
         (),
-        "names and addresses by which browsers call the console with accounts; the certificate "
-        "that `make up` makes is also valid for these",
+        "names and addresses by which browsers call the console with accounts; the generated "
+        "certificate is also valid for these",
         example="lab.example.edu,10.0.0.5",
     )
     lab_hsts_s: Annotated[int, Field(ge=0, le=2 * 31_536_000)] = setting(
@@ -162,15 +163,15 @@ class Settings(SettingsModel):
         8088,
         "port of Prometheus; this port and the next one are used only if Prometheus runs",
     )
-    grafana_port: Port = setting("GRAFANA_PORT", 8089, "Grafana")
+    grafana_port: Port = setting("GRAFANA_PORT", 8089, "port of Grafana")
     node_exporter_port: Port = setting(
         "NODE_EXPORTER_PORT", 8091, "port of Prometheus' exporter for the machine"
     )
     postgres_exporter_port: Port = setting(
-        "POSTGRES_EXPORTER_PORT", 8092, "Prometheus' exporter of PostgreSQL"
+        "POSTGRES_EXPORTER_PORT", 8092, "port of Prometheus' exporter for PostgreSQL"
     )
     redis_exporter_port: Port = setting(
-        "REDIS_EXPORTER_PORT", 8093, "Prometheus' exporter of Redis"
+        "REDIS_EXPORTER_PORT", 8093, "port of Prometheus' exporter for Redis"
     )
     monitoring: Switch = setting(
         "MONITORING",
@@ -193,13 +194,13 @@ class Settings(SettingsModel):
     lab_classroom: Switch = setting(
         "LAB_CLASSROOM",
         False,
-        "1 (needs accounts): students can run only simulations, and only the teacher can run "
-        "experiments live",
+        "1: students can run only simulations, and only teachers can run live experiments; needs "
+        "`DOORBUSTER_LAB_ACCOUNTS=1`",
     )
     lab_student_limits: Limits = setting(
         "LAB_STUDENT_LIMITS",
         "",
-        "changes the limits of a student",
+        "limits of a student that differ from the defaults",
         example='"runs_per_launch=5000 waiting_launches=10"',
         page="console.md#what-one-person-may-have",
     )
@@ -260,8 +261,8 @@ class Settings(SettingsModel):
     loadgen_workers: Annotated[int, Field(ge=0, le=1000)] = setting(
         "LOADGEN_WORKERS",
         0,
-        "number of Locust workers on other machines that play the customers of live runs; 0: "
-        "this machine plays them",
+        "number of Locust workers on other machines that simulate the customers of live runs; 0: "
+        "this machine simulates the customers",
         page="ansible.md#distributed-runs",
     )
     catalogue_books: shared_settings.CatalogueBooks
@@ -270,8 +271,8 @@ class Settings(SettingsModel):
     telemetry_viewer: TraceAddress = setting(
         "TELEMETRY_VIEWER",
         "",
-        "address of a trace for browsers, with `{trace}` in place of its id; the console links "
-        "to it",
+        "address of a trace for browsers, with `{trace}` in place of the trace's id; the console "
+        "shows links to this address",
         example="http://127.0.0.1:16686/trace/{trace}",
         page="telemetry.md#look-at-a-trace",
     )

@@ -77,7 +77,7 @@ class Environment(SettingsModel):
     inner_token: InnerToken
     inner_token_required: InnerTokenRequired
     secret_key: Annotated[
-        str, like(SecretKey, "only-for-a-shop-that-nobody-visits", "Django's secret")
+        str, like(SecretKey, "only-for-a-shop-that-nobody-visits", "Django's secret key")
     ]
     postgres_host: PostgresHost
     postgres_port: PostgresPort

@@ -44,10 +44,10 @@ class Configuration(SettingsModel):
 
     port: AdsPort
     processes: Annotated[int, Field(ge=1, le=32)] = Field(
-        1, description="server processes, each with the whole inventory in memory"
+        1, description="number of server processes, each with the whole inventory in memory"
     )
     threads: Annotated[int, Field(ge=1, le=128)] = Field(
-        16, description="requests that a process answers at the same time"
+        16, description="number of requests that a process answers at the same time"
     )
     priority_levels: Levels = Field(
         {0: 1, 1: 4},
