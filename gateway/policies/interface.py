@@ -60,9 +60,9 @@ class Outcome(StrEnum):
     """The end of a dispatched request, as the server sees it."""
 
     ANSWERED = "answered"  # the whole response reached the customer
-    ORPHANED = "orphaned"  # finished after the customer had left (an orphan request)
+    ORPHANED = "orphaned"  # the server finished after the customer had left (an orphan request)
     FAILED = "failed"  # the server gave no usable answer
-    CANCELLED = "cancelled"  # stopped by a verdict `Cancel`, or because the customer left
+    CANCELLED = "cancelled"  # the server stopped: verdict `Cancel`, or the customer left
 
     __hash__ = str.__hash__  # as in Page
 
@@ -100,7 +100,7 @@ class Dispatch(NamedTuple):
 
 
 class Drop(NamedTuple):
-    """Turn this request away because a queue is full; the customer reads `reason`."""
+    """Turn this request away, for example because a queue is full; the customer reads `reason`."""
 
     id: int
     reason: str
@@ -119,11 +119,11 @@ class Reject(NamedTuple):
 class Cancel(NamedTuple):
     """Stop this request.
 
-    A dispatched request may be stopped even if its customer is still there: the customer gets
+    A policy may stop a dispatched request even if its customer is still there: the customer gets
     status 503, and a completion event follows.
 
-    A waiting request may be stopped only after its customer has left; it is then withdrawn, and no
-    event follows.
+    A policy may stop a waiting request only after its customer has left: the request is withdrawn,
+    and no event follows.
     """
 
     id: int
@@ -164,7 +164,7 @@ class Policy(Protocol):
         ...
 
     def abandonment(self, time_s: float, id: int) -> Verdicts:
-        """Handle the departure of the customer of a request that waits or is in service."""
+        """Handle the departure of a customer whose request waits or is in service."""
         ...
 
     def withdraw(self, time_s: float, id: int) -> None:

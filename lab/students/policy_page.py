@@ -24,20 +24,20 @@ test runs every example. The guide from an empty file to the scoreboard is [a po
 own](own-policy.md).
 
 A policy is an object. A driver (the gateway or the simulator) calls its methods, the *events*; the
-policy answers with *verdicts*. A request without a verdict waits, so the policy must remember it.
-After every event, the driver calls `workers_free` once if workers are free and a request waits. A
-request that the policy does not dispatch then waits for the next event.
+policy answers with *verdicts*. A request without a verdict waits, so the policy must remember this
+request. After every event, the driver calls `workers_free` once if workers are free and a request
+waits. A request that the policy does not dispatch then waits for the next event.
 
 All times are in paper seconds, and time never goes backwards. A policy must not read a clock or
-open files, and must draw random numbers only from its `random.Random(seed)`. Given the same events,
-it therefore makes the same decisions again.
+open files, and must draw random numbers only from its `random.Random(seed)`. With the same events,
+the policy therefore makes the same decisions again.
 """
 
 _EXAMPLES: Final[dict[str, str]] = {
     "Request": '''
 request = Request(7, Page.DETAILS, 12.5, session="a", session_is_new=False, attempt=2)
 assert request.id == 7 and request.page == "Br-4" and not request.page.is_transaction
-assert request.arrived_s == 12.5  # when it came in
+assert request.arrived_s == 12.5  # the time of its arrival
 assert request.attempt == 2  # the customer has tried once before
 ''',
     "arrival": '''
@@ -51,7 +51,7 @@ class Polite(IgnoringPolicy):
         if self.line.is_full:
             return (Drop(request.id, "three wait already"),)
         self.line.append(request)
-        return NOTHING  # it waits
+        return NOTHING  # the request waits
 
 policy = Polite()
 for id in (1, 2, 3):
@@ -68,7 +68,7 @@ class OldestFirst(IgnoringPolicy):
         return NOTHING
 
     def workers_free(self, time_s, free):
-        number = min(free, len(self.line))  # never more than are free
+        number = min(free, len(self.line))  # at most one request for each free worker
         return [Dispatch(self.line.take(Discipline.FIFO).id) for _ in range(number)]
 
 policy = OldestFirst()
@@ -118,7 +118,7 @@ class Attentive(IgnoringPolicy):
 
     def abandonment(self, time_s, id):
         if id not in self.line:
-            return NOTHING  # it is in service, and stays there
+            return NOTHING  # the request stays in service
         self.line.remove(id)
         return (Cancel(id),)
 
@@ -133,14 +133,14 @@ line.append(Request(1, Page.HOME, 0.0))
 line.append(Request(2, Page.HOME, 0.1))
 
 def withdraw(time_s, id):
-    line.remove(id)  # wherever it stands; it returns nothing
+    line.remove(id)  # from any position; `withdraw` returns no verdict
 
 withdraw(8.0, 1)
 assert [request.id for request in line] == [2]
 ''',
     "load_sample": '''
 class NewestWhenBusy(IgnoringPolicy):
-    """First come, first served, until the CPU is full."""
+    """Serves the newest request first while the CPU is fully busy."""
 
     def __init__(self):
         self.discipline = Discipline.FIFO
@@ -156,7 +156,7 @@ assert policy.discipline is Discipline.LIFO
 ''',
     "timer_due": '''
 class SixSeconds(IgnoringPolicy):
-    """Rejects a request after six seconds of waiting, with a time to come back."""
+    """Rejects a request that has waited for six seconds."""
 
     def __init__(self):
         self.line = Line(capacity=100)
@@ -172,7 +172,7 @@ class SixSeconds(IgnoringPolicy):
     def timer_due(self, time_s):
         late = [request.id for request in self.line if time_s - request.arrived_s >= 6.0]
         for id in late:
-            self.line.remove(id)  # so that next_timer_s is later from now on
+            self.line.remove(id)  # so that next_timer_s returns a later time
         return [Reject(id, "we are very busy", retry_after_s=300.0) for id in late]
 
 policy = SixSeconds()
@@ -190,7 +190,7 @@ assert IgnoringPolicy().next_timer_s() is None  # a policy without timers need n
 returning, newcomers = Line(capacity=100), Line(capacity=1)
 
 def adopt(time_s, requests):
-    for request in requests:  # all of them, also beyond the capacity: none is lost
+    for request in requests:  # all requests, even beyond the capacity, so that none is lost
         (newcomers if request.session_is_new else returning).append(request)
 
 adopt(5.0, [Request(id, Page.HOME, float(id), "s", session_is_new=True) for id in range(3)])
@@ -297,7 +297,7 @@ def _lines() -> Iterator[str]:
     yield from _written(by_kind["Event"])
     yield "## Verdicts\n"
     yield (
-        "A verdict ends the wait of a request, so remove the request from your queue when you "
+        "A verdict ends the wait of a request. So remove the request from your queue when you "
         "give a verdict on it.\n"
     )
     yield from _written(by_kind["Verdict"])
@@ -311,27 +311,27 @@ def _lines() -> Iterator[str]:
 def _refused() -> Iterator[str]:
     yield (
         "Each of these faults ends the policy's process, in the gateway and in the simulator. "
-        "From then on, FIFO decides. The gateway's page and metrics show this, as does the "
-        "result of a simulation.\n"
+        "From then on, FIFO decides. *Watch*, the gateway's metrics and the result of the run "
+        "show the fault.\n"
     )
     gateway, simulator = IN_THE_GATEWAY, WITHOUT_CUSTOMERS
     yield from (
         "* a verdict on a request that does not wait, or two verdicts on the same request;",
-        "* `Dispatch` as an answer to an event other than `workers_free`, or more than `free` "
-        "verdicts `Dispatch`;",
+        "* `Dispatch` as an answer to an event other than `workers_free`, or more `Dispatch` "
+        "verdicts than `free`;",
         "* `Cancel` for a waiting request whose customer is still there;",
         "* an answer other than a tuple or list of verdicts; a reason that is empty or has "
         "more than 200 characters;",
         "* an exception;",
-        f"* an answer that takes longer than {gateway.decision_s:g} s (real; "
-        f"{simulator.decision_s:g} s in the simulator), "
-        f"or a policy that uses more than {gateway.memory_bytes // 2**20} MiB of memory;",
+        f"* an answer that takes longer than {gateway.decision_s:g} real seconds "
+        f"({simulator.decision_s:g} s in the simulator);",
+        f"* the use of more than {gateway.memory_bytes // 2**20} MiB of memory;",
         "* in the gateway, answers that keep a CPU busy for more than "
         f"{gateway.share_ratio:.0%} of all time;",
         f"* no request in service for {gateway.silence_s:g} paper seconds while workers are free "
         "and a request waits;",
-        f"* more than {gateway.waiting:,} waiting requests, or {gateway.timers} timers within a "
-        "second.",
+        f"* more than {gateway.waiting:,} waiting requests, or more than {gateway.timers} timers "
+        "within a paper second.",
     )
 
 
