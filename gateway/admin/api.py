@@ -25,7 +25,7 @@ from gateway.turns import OvertakenError, Turns
 
 LARGEST_CALL_BYTES: Final = ALL_SHADOWS.size_bytes
 OPEN: Final = tuple(call.path.encode() for call in calls.CALLS if call.is_open)
-"""The calls without a token: health checks and Prometheus use them."""
+"""The paths of the calls that need no token, because health checks and Prometheus use them."""
 
 _Handler = Callable[[bytes], "Answer | Awaitable[Answer]"]
 

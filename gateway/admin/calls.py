@@ -13,25 +13,32 @@ _FULL: Final = "too many students' files are already being read"
 HEALTH: Final = Call(
     "GET",
     "/health",
-    "Whether the gateway serves requests",
+    "Show whether the gateway serves requests",
     models.Health,
     other_answers={503: models.Health},
     is_open=True,
 )
-METRICS: Final = Call("GET", "/metrics", "Metrics for Prometheus", "text/plain", is_open=True)
-OPENAPI: Final = Call("GET", "/openapi.json", "This description of the API", "application/json")
-SNAPSHOT: Final = Call("GET", "/snapshot", "The whole state of the gateway", models.Snapshot)
+METRICS: Final = Call(
+    "GET", "/metrics", "Show the metrics for Prometheus", "text/plain", is_open=True
+)
+OPENAPI: Final = Call(
+    "GET", "/openapi.json", "Show this description of the API", "application/json"
+)
+SNAPSHOT: Final = Call("GET", "/snapshot", "Show the whole state of the gateway", models.Snapshot)
 WAITING: Final = Call(
     "GET",
     "/waiting",
-    "The oldest waiting requests",
+    "List the oldest waiting requests",
     models.WaitingRequests,
     query=models.WaitingQuery,
 )
-POLICIES: Final = Call("GET", "/policies", "All queueing policies", models.Sheets)
-ADMISSIONS: Final = Call("GET", "/admissions", "All admission policies", models.Sheets)
+POLICIES: Final = Call("GET", "/policies", "List all queueing policies", models.Sheets)
+ADMISSIONS: Final = Call("GET", "/admissions", "List all admission policies", models.Sheets)
 CONNECTION_ADMISSIONS: Final = Call(
-    "GET", "/connection-admissions", "All admission policies for TLS connections", models.Sheets
+    "GET",
+    "/connection-admissions",
+    "List all admission policies for TLS connections",
+    models.Sheets,
 )
 SWITCH_POLICY: Final = Call(
     "PUT",
@@ -42,12 +49,12 @@ SWITCH_POLICY: Final = Call(
     refusals={409: _OVERTAKEN, 503: _FULL},
 )
 SHADOWS: Final = Call(
-    "GET", "/shadows", "The shadows, with the counts of their decisions", models.Shadows
+    "GET", "/shadows", "Show the shadows, with the counts of their decisions", models.Shadows
 )
 REPLACE_SHADOWS: Final = Call(
     "PUT",
     "/shadows",
-    "Run these shadows next to the acting policy",
+    "Run exactly these shadows next to the acting policy",
     models.Shadows,
     models.WantedShadows,
     refusals={409: _OVERTAKEN, 503: _FULL},

@@ -62,7 +62,7 @@ class GatewayFigures:
         }
 
     def shadow_counts(self) -> dict[str, dict[str, int]]:
-        """Return the number of requests for each shadow and result of the comparison."""
+        """Return the number of requests for each shadow and verdict."""
         return self._parts.shadow_policies.counts()
 
     def counts(self) -> dict[str, dict[str, int]]:
@@ -125,7 +125,9 @@ class GatewayFigures:
         return self._parts.gate.snapshot()
 
     def in_force(self) -> dict[str, str]:
-        """Return the name of the policy in force of each kind (`gateway.admin.metrics.CHOICES`)."""
+        """Return the names of the policies in force, and the abandonment setting; the keys are
+        `gateway.admin.metrics.CHOICES`.
+        """
         choice = self._in_force.choice
         return {
             "policy": stem(choice.name),
@@ -151,7 +153,7 @@ class GatewayFigures:
         shop = sum(pool.open_connections for pool in self._parts.pools)
         return {
             "in_service_requests": (
-                "Requests at a worker",
+                "Requests in service at the shop",
                 self._parts.pages.dispatcher.in_service,
             ),
             "workers": (
@@ -180,9 +182,9 @@ class GatewayFigures:
                 "Requests that the shop did not end in time after their customers had left",
                 self._overdue,
             ),
-            "load_samples_total": ("Load samples taken of the shop", self._parts.probe.samples),
+            "load_samples_total": ("Samples of the shop's load", self._parts.probe.samples),
             "load_failures_total": (
-                "Load samples to which the shop did not reply",
+                "Samples of the shop's load to which the shop did not reply",
                 self._parts.probe.failures,
             ),
             "time_scale_ratio": ("Paper seconds per real second", self._parts.clock.scale),
@@ -190,7 +192,10 @@ class GatewayFigures:
                 "The gateway's clock, in paper seconds",
                 self._parts.clock(),
             ),
-            "draining": ("1 while draining", float(self._parts.connections.is_draining)),
+            "draining": (
+                "1 while the gateway is draining",
+                float(self._parts.connections.is_draining),
+            ),
             "assigned_processors": (
                 "Processors that the CPU manager has assigned",
                 assigned.assigned if assigned is not None else None,

@@ -3,8 +3,8 @@
 Names have the form `doorbuster_gateway_<what>_<unit>`. The other modules count in plain integers;
 this module reads the integers only at a scrape, so counting costs almost nothing.
 
-The number of series is limited: of the queue names that policies choose, the first few become
-values of a label, and all later names share the value `other`. After a switch, the counts of the
+The number of series is limited: the first few queue names of a policy become values of a label, and
+all later names share the value `other`. After a switch, the counts of the
 earlier policy are exported once more and then removed.
 """
 
@@ -63,16 +63,16 @@ class Figures(Protocol):
 
     def shadow_counts(self) -> Mapping[str, Mapping[str, int]]:
         """Return the number of requests for each shadow and verdict
-        (`gateway.shadow_tally.VERDICTS`).
+        (`gateway.shadow.tally.VERDICTS`).
         """
 
     def connections(self) -> Mapping[str, int]:
-        """Return the counts of TLS connections, most of them since the start
-        (`gateway.tls.gate.COUNTS`).
+        """Return the counts of TLS connections since the start (`gateway.tls.gate.COUNTS`), and
+        the number of handshakes in progress.
         """
 
     def in_force(self) -> Mapping[str, str]:
-        """Return the name of the policy in force for each kind; the keys are `CHOICES`."""
+        """Return the names of the policies in force, and the abandonment setting, by `CHOICES`."""
 
     def policy(self) -> tuple[str, Mapping[str, object]]:
         """Return the names of the policy and its admission policy as one text, and the policy's
@@ -84,7 +84,7 @@ class Figures(Protocol):
 
 
 CHOICES: Final = ("policy", "admission", "abandonment", "connection_admission")
-"""The kinds of policies in an experiment: one metric names the policy of each kind, or `none`."""
+"""The labels of the metric that names the policies and the abandonment setting in force."""
 
 _FATES: Final = (
     ("arrived", "arrivals", "Requests that arrived"),
@@ -176,8 +176,8 @@ class ResponseTimes:
     def text(self) -> str:
         """Return `family` in the exposition format.
 
-        This takes a twentieth of the library's time; requests must wait while the event loop writes
-        these thousands of lines.
+        This function needs a twentieth of the time that the library needs. Requests must wait while
+        the event loop writes these thousands of lines.
         """
         lines = [f"# HELP {_TIMES} {_TIMES_MEANING}\n# TYPE {_TIMES} histogram\n"]
         for total_s, buckets, beginnings in self._cells.values():
@@ -270,7 +270,7 @@ class GatewayMetrics(Collector):
         chosen = self._figures.in_force()
         yield _family(
             "policy_info",
-            "1 for each policy in force, and for the abandonment setting in force",
+            "Always 1; the labels name the policies and the abandonment setting in force",
             {tuple(chosen[each] for each in CHOICES): 1},
             *CHOICES,
         )
@@ -301,8 +301,8 @@ class GatewayMetrics(Collector):
 
         yield _family(
             "shadow_requests_total",
-            "Requests by shadow, and by whether its decision agreed with the decision of the "
-            "policy in force",
+            "Requests by shadow and verdict, which compares the shadow's decision with the "
+            "decision of the policy in force",
             {
                 (_short(shadow), verdict): number
                 for shadow, verdicts in self._figures.shadow_counts().items()
@@ -352,7 +352,7 @@ class GatewayMetrics(Collector):
 
 def _process() -> Iterator[Metric]:
     """Iterate over the metrics of the library's ProcessCollector except the number of open files:
-    with 5,000 customers, counting them would block the event loop for 7 ms.
+    with 5,000 customers, counting the files would block the event loop for 7 ms.
     """
     yield CounterMetricFamily(
         "process_cpu_seconds",

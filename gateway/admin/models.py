@@ -19,10 +19,10 @@ from gateway.shadow.shadows import MOST as MOST_SHADOWS
 from gateway.students import files
 
 SMALL: Final = Most(32 * 1024, 1_000)
-"""The maximum size, in bytes, of the body of a call without a file."""
+"""The limits on the body of a call without a file: bytes and values."""
 ONE_POLICY: Final = Most(SMALL.size_bytes + 6 * files.MOST_BYTES, SMALL.values)
-"""The maximum size, in bytes, of the body of a call with a file. In JSON, a byte of the file may
-take six bytes (`\\u0009`).
+"""The limits on the body of a call with a file. In JSON, a byte of the file may take six bytes
+(`\\u0009`).
 """
 ALL_SHADOWS: Final = Most(MOST_SHADOWS * ONE_POLICY.size_bytes, MOST_SHADOWS * SMALL.values)
 
@@ -173,13 +173,13 @@ class Agreement(Reply):
     )
     verdicts: dict[str, int] = Field(
         description="`same`, `earlier`, `later`, `would_refuse`, `would_serve`, `would_lose`, "
-        "`absent` → requests"
+        "`absent` → number of requests"
     )
     earlier_s: float | None = Field(
-        description="if the shadow dispatched earlier: mean difference, in paper seconds"
+        description="mean time difference of the requests with verdict `earlier`, in paper seconds"
     )
     later_s: float | None = Field(
-        description="if the shadow dispatched later: mean difference, in paper seconds"
+        description="mean time difference of the requests with verdict `later`, in paper seconds"
     )
 
 
@@ -189,10 +189,8 @@ class ShadowFigures(Reply):
     name: str = Field(description="name of the shadow, unique among the shadows")
     policy: DescribedPolicy
     fault: str = Field(description="reason why the shadow was removed; empty while it runs")
-    waiting: int | None = Field(description="requests that wait in the shadow's simulated world")
-    in_service: int | None = Field(
-        description="requests in service in the shadow's simulated world"
-    )
+    waiting: int | None = Field(description="requests that wait in the shadow's simulated gateway")
+    in_service: int | None = Field(description="requests in service in the shadow's simulated shop")
     since_s: float = Field(
         0.0, description="paper time at which the shadow started, in paper seconds"
     )
@@ -206,14 +204,14 @@ class ShadowFigures(Reply):
     )
     earlier_s: float | None = Field(
         None,
-        description="if the shadow dispatched earlier: mean difference, in paper seconds",
+        description="mean time difference of the requests with verdict `earlier`, in paper seconds",
     )
     later_s: float | None = Field(
         None,
-        description="if the shadow dispatched later: mean difference, in paper seconds",
+        description="mean time difference of the requests with verdict `later`, in paper seconds",
     )
     pages: dict[str, Agreement] = Field(
-        default_factory=dict, description="page type → its decisions"
+        default_factory=dict, description="page type → comparison of the decisions"
     )
 
 
@@ -234,10 +232,10 @@ class Disagreement(Reply):
     id: int
     page: str = Field(description="page type")
     is_new: bool = Field(description="whether the request began a new session")
-    attempt: int = Field(description="from 1")
-    arrived_s: float = Field(description="paper time")
+    attempt: int = Field(description="number of the attempt, from 1")
+    arrived_s: float = Field(description="time of the arrival, in paper seconds")
     verdict: str = Field(description="result of the comparison, a key of `verdicts`")
-    acted: Decision
+    acted: Decision = Field(description="the acting policy's decision")
     said: Decision = Field(description="the shadow's decision")
 
 
@@ -270,7 +268,7 @@ class Load(Reply):
 
     cpu_utilisation_ratio: float | None
     busy_workers: int | None
-    interval_s: float | None = Field(description="length of the sample, in paper seconds")
+    interval_s: float | None = Field(description="time that the sample covers, in paper seconds")
     age_s: float | None = Field(description="age of the sample, in paper seconds")
     utilisation_interval_s: float = Field(description="interval between samples, in paper seconds")
     samples: int = Field(description="samples taken since the gateway started")
@@ -278,7 +276,9 @@ class Load(Reply):
     error: str | None = Field(
         description="reason why the latest sample failed; null if it succeeded"
     )
-    status: dict[str, Any] | None = Field(description="the controller's complete answer")
+    status: dict[str, Any] | None = Field(
+        description="the complete answer of the shop's controller"
+    )
 
 
 class Abandonments(Reply):
@@ -297,11 +297,11 @@ class Abandonments(Reply):
         description="requests out of `left_in_service` that were served to the end (orphan "
         "requests)"
     )
-    overdue: int = Field(description="requests that the shop did not end in time")
+    overdue: int = Field(description="stopped requests that the shop did not end within `cancel_s`")
 
 
 class Bypass(Reply):
-    """The number of requests in each bypass, which no policy decides."""
+    """The numbers of requests in a bypass; no policy decides about these requests."""
 
     in_service: int
     waiting: int
@@ -318,8 +318,13 @@ class Connections(Reply):
     refused: int = Field(description="new TLS connections that were refused")
     handshake_failed: int
     handshake_timed_out: int
-    evicted: int = Field(description="waiting connections that were closed to make room for others")
-    turned_away: int = Field(description="connections cut off because there were too many")
+    evicted: int = Field(
+        description="handshakes that were reset while they waited for their customers, because "
+        "others needed their places"
+    )
+    turned_away: int = Field(
+        description="connections that were reset because no place for a handshake was free"
+    )
     under_way: int = Field(description="TLS handshakes in progress")
     admission: ConnectionAdmissionInForce
 
@@ -332,8 +337,8 @@ class CpuManager(Reply):
     process: int
     connected: bool
     registrations: int
-    requested: float | None = Field(description="processors")
-    assigned: float | None = Field(description="processors")
+    requested: float | None = Field(description="number of requested processors")
+    assigned: float | None = Field(description="number of assigned processors")
     processors: list[int] | None = Field(description="numbers of the assigned processors")
     error: str | None
 
