@@ -7,7 +7,7 @@ from typing import NamedTuple
 HIGHEST = 10.0
 """The largest factor; the smallest is 0, at which no session arrives."""
 LOOK_EVERY_S = 0.2
-"""The real seconds between two reads of the file."""
+"""The real seconds between two reads of the file with the factor."""
 
 
 class Change(NamedTuple):
@@ -23,7 +23,8 @@ class Pace:
     """The relation between the run's clock and the schedule's clock, which runs `factor` times as
     fast. All times are paper seconds.
 
-    The customers are the same; a Poisson process remains one, with `factor` times its rate.
+    The customers stay the same, and Poisson arrivals stay Poisson arrivals at `factor` times the
+    rate.
     """
 
     def __init__(self) -> None:

@@ -1,9 +1,9 @@
 """Locust's entry point: `locust -f loadgen/locustfile.py`.
 
-Locust keeps a given number of users, but here, customers arrive at their times, regardless of what
-the shop does (an open loop). Locust therefore starts only one `Arrivals` user per process, which
-starts every customer as a separate Locust user. The web UI's number of users counts customers and
-arrival processes.
+Locust keeps a given number of users, but here, customers arrive at planned times, which do not
+depend on the shop (an open loop). Locust therefore starts only one `Arrivals` user per process,
+which starts every customer as a separate Locust user. The web UI's number of users counts customers
+and arrival processes.
 """
 
 import logging
@@ -265,8 +265,8 @@ def _spawner(environment: Environment) -> Callable[[Callable[[], object]], None]
 def _reporter(
     environment: Environment, plan: LoadPlan
 ) -> Callable[[Attempt, PageRequest, Fetched], None]:
-    """Return a function that adds attempts to Locust's statistics: page types, real milliseconds,
-    and outcomes as failures.
+    """Return a function that adds an attempt to Locust's statistics: its page type, its duration in
+    real milliseconds and, unless it completed, its outcome as a failure.
     """
     fire = environment.events.request.fire
 

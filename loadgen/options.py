@@ -79,7 +79,7 @@ def _flag(given: str) -> bool:
         return True
     if given.lower() in ("false", "no", "off", "0", ""):
         return False
-    raise ValueError(f"{given.lower()!r} is neither true nor false")
+    raise ValueError(f"{given.lower()!r} is invalid; give true or false")
 
 
 def _listed(given: str, words: int, what: str) -> list[tuple[Any, ...]]:
@@ -227,12 +227,12 @@ OPTIONS: tuple[Option, ...] = (
             "number of customers in a capacity measurement, who never leave and play one session "
             "after another; 0: open loop", field="customers"),
         Option("closed-loop-duration", "S", "120", _positive,
-            "duration of the measurement, paper s", field="duration_s"),
+            "duration of the capacity measurement, paper s", field="duration_s"),
         Option("closed-loop-warm-up", "S", "30", _zero_or_more,
-            "time before the measurement begins, paper s", field="warm_up_s")),
+            "time before the capacity measurement begins, paper s", field="warm_up_s")),
     Option("clients-per-set", "N", "", _whole(1),
         "the Connection Sentry's closed loop instead of sessions: N clients that never leave and N "
-        "clients that leave, for --arrivals-until-s", field="load.model.per_set"),
+        "clients that leave, until --arrivals-until-s", field="load.model.per_set"),
     *_of("clients", "load.model",
         Option("patience-max-s", "S", "7.5", _positive,
             "maximum patience of clients that leave, paper s; the patience is uniform between 0 "
@@ -252,8 +252,9 @@ OPTIONS: tuple[Option, ...] = (
         field="load.kind"),
     *_of("partly-open", "load",
         Option("sessions-schedule", "S:RATE,…", "", _rates,
-            "rates of new sessions per paper second, each with the paper second from which it "
-            "holds, e.g. 0:3.5,600:0.75; until --arrivals-until-s, or a last rate of 0",
+            "rates of new sessions per paper second, each with the paper second at which it "
+            "begins, e.g. 0:3.5,600:0.75; arrivals end at --arrivals-until-s, or with a last "
+            "rate of 0",
             field="steps"),
         Option("stop-s", "S", "", _positive,
             "paper second at which sessions in progress are cut off; by default, the run waits "
@@ -290,7 +291,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("attempts-file", "PATH", "attempts.parquet", _path,
         "file for the log of all attempts; if empty, no file is written"),
     Option("account", "FORMAT", "customer-%04d", str, "format of the names of the shop's accounts"),
-    Option("account-password", "WORD", "doorbuster-2005", str, "the password of these accounts"),
+    Option("account-password", "WORD", "doorbuster-2005", str, "password of the shop's accounts"),
     Option("progress", "none|json", "none", str,
         "json: one line of progress per second on standard output"),
     Option("plan", "FILE", "", _path,
@@ -305,7 +306,7 @@ OPTIONS: tuple[Option, ...] = (
 _CHOSEN_BY = {"clients": "--clients-per-set", "partly-open": "--partly-open"}
 _INSTEAD = {
     "clients": "clients form a closed loop; omit this option or --clients-per-set",
-    "partly-open": "--partly-open uses other sessions; omit this option or --partly-open",
+    "partly-open": "--partly-open uses eDragon's sessions; omit this option or --partly-open",
 }
 
 

@@ -376,7 +376,7 @@ class PartlyOpen(_Values):
 def _counted(field: str, expected: float, arrivals: Callable[[], Iterable[float]]) -> int:
     if expected > MOST_SESSIONS:
         raise PlanError(
-            field, f"would plan about {expected:.3g} sessions; at most {MOST_SESSIONS} are planned"
+            field, f"would plan about {expected:.3g} sessions; at most {MOST_SESSIONS} are allowed"
         )
     found = sum(1 for _ in arrivals())
     if not found:

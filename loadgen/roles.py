@@ -1,7 +1,7 @@
 """The three roles that a process can have in a run: single process, worker or master.
 
-A role decides which sessions the process starts, how the workers' rows reach the file, and how a
-run ends: by itself, with the stop button or Ctrl-C, or because a worker is lost.
+A role decides which sessions the process starts, how the workers' rows reach the file, and how the
+run ends. A run can end by itself, by the stop button or Ctrl-C, or because a worker is lost.
 """
 
 import json
@@ -306,7 +306,7 @@ class Master:
 
 def warn_of_no_part() -> None:
     """Log that this worker joined too late and has no part in the run."""
-    logger.warning("joined during a run: there are no sessions for this worker")
+    logger.warning("this worker joined during a run, so it gets no sessions before the next run")
 
 
 def show_progress(collector: Collector) -> None:
@@ -332,7 +332,8 @@ def conclude(environment: Environment, collector: Collector) -> None:
     schedule = metadata["schedule"]
     if schedule["late_attempts"]:
         logger.warning(
-            "fell behind schedule: %d of %d attempts (%.2f %%) started more than %g ms late, the "
+            "the load generator fell behind schedule: %d of %d attempts (%.2f %%) started more than "
+            "%g ms late, the "
             "latest by %.0f ms",
             schedule["late_attempts"],
             metadata["counts"]["attempts"],

@@ -1,7 +1,7 @@
 """Draws of many numbers at once: the work of requests, and whole random streams.
 
-`uniforms` does for arrays what `loadgen.workload.draws.uniform` does for one number, with equal
-bits. Without numpy, as in a browser, the same draws are calculated one at a time.
+`uniforms` draws many numbers at once, exactly the numbers that `loadgen.workload.draws.uniform`
+draws. Without numpy, as in a browser, the same numbers are drawn one at a time.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -12,18 +12,18 @@ from simulator.hosting_result import HostedFate, Ledger
 from simulator.hosting_scenario import AppScenario, PlatformScenario
 
 SYN_AGAIN_AFTER_S = (3.0, 6.0)
-"""The seconds after which a SYN is repeated. A full backlog does not answer a SYN; Linux 2.6
-repeats it after 3 s, and after a further 6 s (RFC 1122's initial timeout, doubled).
+"""The seconds after which a client repeats a SYN that a full backlog did not answer: in Linux 2.6,
+3 s and then a further 6 s (RFC 1122's initial timeout, doubled).
 """
 
 
 class HostedSession:
     """A session in progress.
 
-    `awaits` is the number of the attempt for which it waits, or 0; work for any other attempt is
-    orphaned. At `open_until_s`, the server closes its idle connection. `has_ticket` is True after a
-    full handshake, so that it can resume. `is_resumed` is True if its connection is resumed.
-    `knocks` counts unanswered SYNs.
+    `awaits` is the number of the attempt for which the session waits, or 0; work for any other
+    attempt is orphaned. At `open_until_s`, the server closes the session's idle connection.
+    `has_ticket` is True after a full handshake: the next connection can resume. `is_resumed` is
+    True if the present connection is resumed. `knocks` counts unanswered SYNs.
     """
 
     __slots__ = (
@@ -118,7 +118,7 @@ class HostedApplication:
     def called_back(self, now_s: float, session: HostedSession, attempt: int) -> None:
         """Resume a session whose pause is over.
 
-        It tries to connect again for `attempt` or, with attempt 0, requests its next page.
+        The session tries to connect again for `attempt` or, with attempt 0, requests its next page.
         """
         if not attempt:
             session.attempt = 1
@@ -217,7 +217,7 @@ class HostedApplication:
             self._waiting.append(work)
 
     def _serve(self, now_s: float, work: Work) -> bool:
-        """Give work to a thread; return False if there is none.
+        """Give work to a thread; return False if no work is waiting.
 
         A customer who left before the connection was accepted costs nothing. A request over an open
         connection is read and answered in full.

@@ -169,7 +169,9 @@ class _Platform:
             self._assign(0.0, [None] * len(self._applications))
 
     def _manage(self, now_s: float) -> None:
-        """Record the applications' use, and let the CPU manager, if any, assign processors."""
+        """Record the applications' use of processors, and let the CPU manager, if any, assign
+        processors.
+        """
         for number, application in enumerate(self._applications):
             busy_s = self._processors.busy_s(now_s, number)
             application.ledger.busy_marks.append((now_s, busy_s))
@@ -213,8 +215,8 @@ class _Platform:
 
 
 def _admission(scenario: PlatformScenario, number: int) -> ConnectionAdmission:
-    """Return a new admission policy. With `static`, it assumes its equal part of the processors;
-    with `linux`, all processors.
+    """Return a new admission policy. With `static`, the policy assumes its application's equal part
+    of the processors; with `linux`, all processors.
     """
     if scenario.admission == "none":
         return create_connection_admission("none", {})

@@ -97,10 +97,10 @@ class AppScenario:
 @dataclass(frozen=True, slots=True)
 class PlatformScenario:
     """The description of a run of a hosting platform, which starts empty and is cut off at
-    `duration_s`. With `admission` eac, each application has eDragon's load monitor and admission,
-    whose capacity is the processors that the CPU manager assigns (ecm), an equal part (static), or
-    all processors (linux). Up to `backlog` connections wait for one of `threads` HttpProcessors;
-    None means no limit.
+    `duration_s`. With `admission` eac, each application has eDragon's load monitor and admission.
+    The admission's capacity depends on `provisioning`: the assigned processors (ecm), an equal part
+    of the processors (static), or all processors (linux). Up to `backlog` connections wait for one
+    of `threads` HttpProcessors; None means no limit.
     """
 
     applications: tuple[AppScenario, ...]

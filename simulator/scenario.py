@@ -43,10 +43,10 @@ class SharedCpus:
     back end in parallel.
 
     An execution time is uniform within ± `spread_ratio` of the mean of its page type, or
-    exponential. The share `busy_ratio` of it is CPU time (processor sharing, each request on at
-    most one CPU), the rest a wait, in `slices` pairs of a busy and a waiting period, as in the
-    shop's page work. `mean_execution_s` has the eight pages and, for clients that request files,
-    `file`. A file uses its share of the CPUs, but no worker.
+    exponential. The share `busy_ratio` of this time is CPU time (processor sharing, each request on
+    at most one CPU); the rest is a wait. The time is divided into `slices` pairs of a busy and a
+    waiting period, as in the shop's page work. `mean_execution_s` has the eight pages and, for
+    clients that request files, `file`. A file uses its share of the CPUs, but no worker.
     """
 
     workers: int = defaults.LIFO_PRI_WORKERS

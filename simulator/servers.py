@@ -26,8 +26,8 @@ class Server(Protocol):
     """The server time spent on all rejections so far."""
 
     def start(self, now_s: float, id: int, page: int, work: float) -> None:
-        """Begin a request. `page` is its page's place in SERVED_PAGES, and `work` the place in [0,
-        1) of its service time in the page's distribution. A file needs no worker.
+        """Begin a request. `page` is the index of the page in SERVED_PAGES. `work`, in [0, 1), is
+        the quantile of the service time in the page's distribution. A file needs no worker.
         """
         ...
 

@@ -42,8 +42,8 @@ PROGRESS_EVERY = 20_000
 """The number of requests between two calls of `on_progress`."""
 
 IDLE_SAMPLES = 1000
-"""A policy is broken if requests wait during this many load samples in a row without other events,
-except its timers.
+"""A policy is broken if requests wait during this many load samples in a row without other events
+than the policy's timers.
 """
 
 TIMERS_ON_END = 1000

@@ -40,10 +40,10 @@ PATIENCE_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class AdOrder:
-    """The order for one run: `clients` × `requests`, each for `concepts` of `words`.
+    """The order for one run, in which each request names `concepts` of the `words`.
 
-    Requests of high priority have level `high`, and all others level 0. `attempts_file` also keeps
-    `facts`. The same seed gives the same requests in the same order.
+    Requests of high priority have level `high`, and all others level 0. The file `attempts_file`
+    also contains `facts`. The same seed gives the same requests in the same order.
     """
 
     clients: int

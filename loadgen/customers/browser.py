@@ -1,4 +1,4 @@
-"""A customer's browser, with a connection, cookies, and a patience whose end closes the connection.
+"""A customer's browser: a connection, cookies, and a patience whose end closes the connection.
 
 The browser keeps its connection alive between pages, and closes it when the customer leaves. Unlike
 a connection pool, it never repeats a request by itself, so that client and gateway count the same
@@ -95,8 +95,8 @@ class _Response:
             self._parts.is_complete = True
 
     def _has_length(self) -> bool:
-        """Return whether the head defines where the body ends; otherwise the end of the connection
-        ends it.
+        """Return whether the head defines where the body ends; otherwise the body ends with the
+        connection.
         """
         return any(
             name in (b"content-length", b"transfer-encoding") for name, _ in self._parts.fields

@@ -54,7 +54,7 @@ class ClientPages:
 
     def request(self, page: str, client: int, step: int) -> PageRequest:
         """Return the client's request number `step`, for a page of type `page` (Br-1 to Br-4, or
-        `file`). A reload sends it again.
+        `file`). A reload sends the same request again.
         """
         draw = uniform(self._key, place(client, step))
         if page == "Br-1":

@@ -20,7 +20,7 @@ from gevent import socket, ssl
 from loadgen.records.connection_log import ConnectionKind
 
 Connected = Callable[[ConnectionKind, float], None]
-"""A callback after every attempt to connect, with the kind and the real seconds."""
+"""A callback after every attempt to connect; it gets the kind and the duration in real seconds."""
 
 _ALERTS = ("SSLV3_ALERT_", "TLSV1_", "TLSV13_ALERT_")
 """The prefixes of OpenSSL's names for alerts from the server."""

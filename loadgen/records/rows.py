@@ -16,7 +16,7 @@ _METADATA_KEY = b"doorbuster"
 
 
 class RowsFileError(ValueError):
-    """The error for a file without such rows; the message is one line and names the file."""
+    """The error for a file without valid rows; the message is one line and names the file."""
 
 
 class RowLog:

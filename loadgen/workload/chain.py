@@ -115,8 +115,8 @@ class Chain:
         return float(_solve(flow, CONFIRM_PAGE)[page])
 
     def walk_at(self, place: float) -> tuple[str, ...]:
-        """Return the walk at `place`, a number in [0, 1), of which each walk has a part as wide as
-        its probability. A uniform random place therefore gives a random walk.
+        """Return the walk at `place` in [0, 1). Each walk has a part of this interval, which is as
+        wide as the walk's probability. A uniform random place therefore gives a random walk.
         """
         page = FIRST_PAGE
         walk = [page]
@@ -198,8 +198,8 @@ class Chain:
 def mean_execution_s(
     visits: Mapping[str, float], execution_s: Mapping[str, float] = MEAN_EXECUTION_S
 ) -> float:
-    """Return a request's mean execution time in paper seconds for these `visits` to
-    each page type.
+    """Return a request's mean execution time in paper seconds; `visits` has the number of requests
+    for each page type.
     """
     total = sum(count * execution_s[page] for page, count in visits.items())
     return total / sum(visits.values())

@@ -136,9 +136,9 @@ class Turn(NamedTuple):
 class Clients:
     """The clients of one seed, which are the same in every run, regardless of the answers.
 
-    Clients 0 … `per_set` − 1 form the control set, and all others the test set. Each concern has a
-    separate random stream, addressed by client, step and attempt: the second attempt of client 12
-    at its fifth request has the same patience in every run.
+    Clients 0 … `per_set` − 1 form the control set, and all others the test set. Each kind of draw
+    has a separate random stream, addressed by client, step and attempt: the second attempt of
+    client 12 at its fifth request has the same patience in every run.
     """
 
     __slots__ = (
@@ -178,7 +178,9 @@ class Clients:
         return self._kinds[bisect_right(self._bounds, draw)]
 
     def page(self, client: int, step: int) -> str:
-        """Return the page type of that request: Br-1 to Br-4, or `file`."""
+        """Return the page type of the client's request number `step` (from 0): Br-1 to Br-4, or
+        `file`.
+        """
         return KIND_PAGE[self.kind(client, step)]
 
     def think_time_s(self, client: int, step: int) -> float:

@@ -21,7 +21,7 @@ _ATTEMPT_BITS = 8
 
 
 def stream_key(seed: int, concern: str) -> int:
-    """Return the key of the random stream for a concern, such as arrivals, with this `seed`."""
+    """Return the key of the random stream for a kind of draw, such as arrivals, and a `seed`."""
     return Random(f"{seed}/{concern}").getrandbits(64)
 
 

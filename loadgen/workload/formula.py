@@ -28,7 +28,7 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
 }
 _FEWEST = {"min": 2, "max": 2}
 _MOST = {"min": 10, "max": 10}
-"""The number of arguments of each function; other functions take 1."""
+"""The maximum number of arguments of these functions; every other function takes 1."""
 _NAMES: dict[str, _Value] = {"t": lambda t: t, "pi": lambda _: math.pi}
 ALLOWED = "numbers, t, pi, + - * / **, parentheses, sin, cos, exp, min and max"
 

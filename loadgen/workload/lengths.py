@@ -37,7 +37,7 @@ class LengthClass(NamedTuple):
 
 
 SBAC_TABLE_1 = (LengthClass("sales", 0.183, 73.6), LengthClass("non-sales", 0.817, 28.2))
-"""SBAC's classes, with and without a purchase, with their shares and lengths."""
+"""SBAC's two classes of sessions, with and without a purchase: their shares and mean lengths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class SessionLengths:
             self._require_mean(f"mixture.{entry.name}.mean", entry.mean)
             if not 0 < entry.share <= 1:
                 raise SessionModelError(
-                    f"mixture.{entry.name}.share", f"{entry.share}: give above 0, at most 1"
+                    f"mixture.{entry.name}.share", f"{entry.share}: give more than 0, at most 1"
                 )
         names = [entry.name for entry in self.mixture]
         if len(set(names)) < len(names):
@@ -138,7 +138,9 @@ class SessionLengths:
 
 
 class LengthLaw:
-    """The classes and lengths of a distribution by their place in it, calculated only once."""
+    """The function from a place in [0, 1) to a class or a length, with values calculated in
+    advance.
+    """
 
     __slots__ = ("_offset", "_scales", "_uppers")
 

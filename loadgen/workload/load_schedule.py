@@ -81,7 +81,8 @@ class Schedule:
         """Yield arrival times in paper seconds if ρ = 1 is `session_rate` sessions per second.
 
         `unit_gaps` are exponential with mean 1; a session arrives when session_rate × ∫ρ reaches
-        their sum. Under every load, the same customers arrive, only earlier or later.
+        the sum of the gaps up to this session. Under every load, the same customers arrive, only
+        earlier or later.
         """
         segments = iter(self.segments)
         segment = next(segments)

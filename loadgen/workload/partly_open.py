@@ -4,8 +4,8 @@ and numbers of images. The module uses only the standard library. All times are 
 
 Source: Guitart et al., *Overload control of secure web applications: SSL connection differentiation
 and dynamic resource provisioning*, section 4: httperf with the bidding mix of RUBiS. Here, the
-shop's eight pages replace its 26 interactions. The paper gives neither the transition matrix nor
-the number of images, so this project chose them (docs/edragon.md, *Workload*).
+shop's eight pages replace RUBiS's 26 interactions. The paper gives neither the transition matrix
+nor the number of images, so this project chose them (docs/edragon.md, *Workload*).
 """
 
 import math
@@ -174,8 +174,8 @@ class PartlyOpenModel:
 class Partly:
     """The sessions of one seed, which are the same in every run, regardless of the answers.
 
-    Each concern has a separate random stream, addressed by session and interaction: session 7 has
-    the same pages, pauses and images under every policy.
+    Each kind of draw has a separate random stream, addressed by session and interaction: session 7
+    has the same pages, pauses and images under every policy.
     """
 
     __slots__ = (

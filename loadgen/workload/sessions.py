@@ -187,9 +187,9 @@ class SessionModel:
 class Customers:
     """The customers of one seed, which are the same in every run, regardless of the answers.
 
-    Each concern (arrivals, walks, patience, retries, think times) has a separate random stream,
-    addressed by session, step and attempt. Two policies therefore meet the same customers: the
-    second attempt of session 7 at its third page always has the same patience.
+    Each kind of draw (arrivals, walks, patience, retries, think times) has a separate random
+    stream, addressed by session, step and attempt. Two policies therefore meet the same customers:
+    the second attempt of session 7 at its third page always has the same patience.
     """
 
     __slots__ = (

@@ -235,7 +235,7 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
             "--session-mixture: 'a:1' is not a class; give name:share:mean",
         ),
         ({"session_mixture": "a:0.5:5"}, "--session-mixture: shares add up to 0.5; make them 1"),
-        ({"session_mixture": "a:2:5"}, "--session-mixture: a.share: 2.0: give above 0, at most 1"),
+        ({"session_mixture": "a:2:5"}, "--session-mixture: a.share: 2.0: give more than 0, at most 1"),
         ({"session_length_mean": "5", "walks": "chance"}, "--walks: sessions of given lengths"),
         (
             {"load_schedule": "50"},
@@ -263,7 +263,7 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
         ({"arrivals_until_s": "1e-9"}, "--arrivals-until-s: no session arrives in this time"),
         (
             {"arrivals_until_s": "1e12"},
-            "--arrivals-until-s: would plan about 1.99e+12 sessions; at most 10000000 are planned",
+            "--arrivals-until-s: would plan about 1.99e+12 sessions; at most 10000000 are allowed",
         ),
         (
             {"arrivals_until_s": "9", "closed_loop_customers": "3"},
@@ -274,7 +274,7 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
             "--load-schedule: a closed loop has no arrivals; omit this option",
         ),
         ({"account": "customer"}, "--account: 'customer' has no placeholder for a number"),
-        ({"partly_open": "perhaps"}, "--partly-open: 'perhaps' is neither true nor false"),
+        ({"partly_open": "perhaps"}, "--partly-open: 'perhaps' is invalid; give true or false"),
         (PARTLY | CLIENTS, "--partly-open: give either --partly-open or --clients-per-set, not"),
         ({"partly_open": "true"}, "--sessions-schedule: is missing; give second:rate, e.g. 0:3.5"),
         ({"authority": "/nowhere.pem"}, "--authority: there is no file /nowhere.pem"),
@@ -348,7 +348,7 @@ def test_clients_that_cannot_be_meant(given: dict[str, str], line: str) -> None:
         ),
         (
             {"sessions_schedule": "0:1e9,1:0"},
-            "--sessions-schedule: would plan about 1e+09 sessions; at most 10000000 are planned",
+            "--sessions-schedule: would plan about 1e+09 sessions; at most 10000000 are allowed",
         ),
         ({"stop_s": "1199"}, "--stop-s: 1199 is before the end of arrivals; give 1200 or more"),
         ({"stop_s": "soon"}, "--stop-s: 'soon' is not a number"),
@@ -418,7 +418,7 @@ OF_PARTLY = {
         (
             PARTLY,
             OF_SESSIONS | {"think_time_mean_s": "7"},
-            "--partly-open uses other sessions; omit this option or --partly-open",
+            "--partly-open uses eDragon's sessions; omit this option or --partly-open",
         ),
         (
             CLIENTS,

@@ -210,7 +210,10 @@ def test_parameters_are_json_ready_and_say_what_was_given() -> None:
         ({"kind": "exponential", "mean": 0}, "mean: 0: give above 0 to 4096 requests"),
         ({"mean": 5, "mixture": SBAC_TABLE_1}, "mixture: give either a mean or a mixture"),
         ({"mixture": (LengthClass("a", 0.5, 5),)}, "mixture: shares add up to 0.5; make them 1"),
-        ({"mixture": (LengthClass("a", 1.5, 5),)}, "mixture.a.share: 1.5: give above 0, at most 1"),
+        (
+            {"mixture": (LengthClass("a", 1.5, 5),)},
+            "mixture.a.share: 1.5: give more than 0, at most 1",
+        ),
         ({"mixture": (LengthClass("a", 1, 0),)}, "mixture.a.mean: 0: give 1 to 4096 requests"),
         (
             {"mixture": (LengthClass("a", 0.5, 5), LengthClass("a", 0.5, 6))},
