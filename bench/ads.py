@@ -35,7 +35,7 @@ from rich.table import Table
 
 from common.one_line import OneLineCommand
 from lab.intervals import Estimate, estimate
-from lab.machine.other_load import Neighbours
+from lab.machine.other_load import OtherLoad
 from runtime.native import own_ad_server
 from shop.ads import inventory
 from shop.ads.delivery.ledger import Ledger
@@ -448,9 +448,9 @@ def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -
         world = World(environment, concepts)
         console.print(f"{len(world.inventory):,} banners, {concepts} concepts a request")
 
-        neighbours = Neighbours()
+        other_load = OtherLoad()
         times = searches(world, counts, rounds)
-        console.print(gain_table("Search of one request", times, concepts, neighbours.share()))
+        console.print(gain_table("Search of one request", times, concepts, other_load.share()))
         console.print(gain_words(times["memory"]))
 
         table = Table(title="Selections per second, in memory (pages of 3 slots)")
@@ -467,7 +467,7 @@ def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -
         levels = dict(enumerate(counts))
         port = stack.enter_context(own_ad_server.ad_server(environment, levels, threads=16))
         for number in (int(text) for text in clients.split(",")):
-            neighbours = Neighbours()
+            other_load = OtherLoad()
             requests = max(1, rounds // number)
             by_level = responses(port, world.words, list(levels), number, requests)
             measured = {levels[level]: times for level, times in by_level.items()}
@@ -476,6 +476,6 @@ def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -
                     f"Response time over HTTP, {number} client(s) in a closed loop",
                     {"server": measured},
                     concepts,
-                    neighbours.share(),
+                    other_load.share(),
                 )
             )

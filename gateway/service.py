@@ -8,7 +8,7 @@ from gateway.admin.api import AdminApi
 from gateway.admin.controls import Controls
 from gateway.admin.figures import GatewayFigures
 from gateway.admin.metrics import GatewayMetrics, ResponseTimes
-from gateway.admin.server import AdminConnection, AdminPlaces
+from gateway.admin.server import AdminConnection, AdminConnections
 from gateway.http.customer import Customer
 from gateway.parts import Parts, admin_names, expected_token
 from gateway.queues.policy_choice import PolicyChoice, PolicyInForce
@@ -39,7 +39,7 @@ class Gateway:
         self.figures = GatewayFigures(self.parts, self.in_force)
         self.metrics = GatewayMetrics(self.figures, times)
         self.controls = Controls(self.parts, self.in_force, self.figures, self.metrics)
-        self._admin_places = AdminPlaces()
+        self._admin_connections = AdminConnections()
         self.api = AdminApi(self.controls, admin_names(settings), expected_token(settings))
         self._server: asyncio.Server | None = None
         self._tls_server: asyncio.Server | None = None
@@ -56,7 +56,7 @@ class Gateway:
         # The admin API starts last, so that its health check succeeds only when the other ports are
         # open.
         self._admin_server = await self._listen(
-            lambda: AdminConnection(parts.deadlines, self.api.answer, self._admin_places),
+            lambda: AdminConnection(parts.deadlines, self.api.answer, self._admin_connections),
             "admin_host",
             "admin_port",
         )

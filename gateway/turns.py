@@ -10,7 +10,7 @@ class OvertakenError(Exception):
         super().__init__("a later call has already taken effect")
 
 
-class Turns:
+class ChangeOrder:
     """The order of calls that replace or extend the same object. Call `ask` when a call arrives.
     When its work is done, call `take` if it replaces everything, or `check` and `add` if it adds
     something.

@@ -62,7 +62,7 @@ def missing() -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ScrapeHosts:
     """The hosts at which Prometheus reaches the parts of the appliance."""
 
     gateway: str
@@ -73,7 +73,7 @@ class Places:
     """The host of each job whose exporter runs: node, postgres, redis or prometheus."""
 
 
-COMPOSE = Places(
+COMPOSE = ScrapeHosts(
     gateway="gateway",
     shop="shop",
     ads="ads",
@@ -85,13 +85,13 @@ COMPOSE = Places(
         PROMETHEUS: "prometheus",
     },
 )
-"""The places of all parts in containers: the services of docker-compose.yml."""
+"""The hosts of all parts in containers: the services of docker-compose.yml."""
 
 
-def native(settings: Settings, jobs: Sequence[str]) -> Places:
-    """Return the places of the parts on this machine; `jobs` are the running exporters."""
+def native(settings: Settings, jobs: Sequence[str]) -> ScrapeHosts:
+    """Return the hosts of the parts on this machine; `jobs` are the running exporters."""
     here = hosts.from_here(settings.inner_host)
-    return Places(
+    return ScrapeHosts(
         gateway=settings.gateway_admin_host,
         shop=settings.shop_host,
         ads=settings.ads_host,
@@ -100,7 +100,7 @@ def native(settings: Settings, jobs: Sequence[str]) -> Places:
     )
 
 
-def targets(settings: Settings, places: Places) -> list[Group]:
+def targets(settings: Settings, scrape_hosts: ScrapeHosts) -> list[Group]:
     """Return the appliance's targets for file_sd."""
     ports = {
         "node": settings.node_exporter_port,
@@ -109,11 +109,11 @@ def targets(settings: Settings, places: Places) -> list[Group]:
         PROMETHEUS: settings.prometheus_port,
     }
     return [
-        group("gateway", (places.gateway, settings.gateway_admin_port), application="shop"),
-        group("shop", (places.shop, settings.shop_controller_port), application="shop"),
-        group("ads", (places.ads, settings.ads_port)),
-        group("lab", (places.lab, settings.lab_port), **_scheme(settings)),
-        *(group(job, (host, ports[job])) for job, host in places.exporters.items()),
+        group("gateway", (scrape_hosts.gateway, settings.gateway_admin_port), application="shop"),
+        group("shop", (scrape_hosts.shop, settings.shop_controller_port), application="shop"),
+        group("ads", (scrape_hosts.ads, settings.ads_port)),
+        group("lab", (scrape_hosts.lab, settings.lab_port), **_scheme(settings)),
+        *(group(job, (host, ports[job])) for job, host in scrape_hosts.exporters.items()),
     ]
 
 

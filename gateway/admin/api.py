@@ -21,7 +21,7 @@ from gateway.policies.interface import Policy
 from gateway.queues.policy_choice import PolicyChoice
 from gateway.shadow.shadows import ShadowsError
 from gateway.students.reading_room import FullError, ReadingRoom
-from gateway.turns import OvertakenError, Turns
+from gateway.turns import ChangeOrder, OvertakenError
 
 LARGEST_CALL_BYTES: Final = ALL_SHADOWS.size_bytes
 OPEN: Final = tuple(call.path.encode() for call in calls.CALLS if call.is_open)
@@ -146,7 +146,7 @@ class AdminApi:
         self._gateway = gateway
         self._hosts = hosts
         self._token = token
-        self.shadow_turns = Turns()
+        self.shadow_order = ChangeOrder()
         # A PUT or POST receives its body, a GET its query, a DELETE the end of its path.
         self._calls: dict[str, dict[str, _Handler]] = {}
         for call, handler in self._handlers().items():
@@ -275,7 +275,7 @@ class AdminApi:
                 self._shadow(policy, f"policies.{place}.") for place, policy in enumerate(wanted)
             ]
 
-        turn = self.shadow_turns.ask()
+        turn = self.shadow_order.ask()
         if any(policy.is_own for policy in wanted):
             return self._own_shadows(make, turn)
         return self._shadows_made(make(), turn)
@@ -292,7 +292,7 @@ class AdminApi:
 
     def _post_shadow(self, body: bytes) -> Answer | Awaitable[Answer]:
         wanted = checked(WantedPolicy, _read(body, ONE_POLICY))
-        turn = self.shadow_turns.ask()
+        turn = self.shadow_order.ask()
         if wanted.is_own:
             return self._own_shadow(wanted, turn)
         return self._shadow_added(self._shadow(wanted), turn)
@@ -308,12 +308,12 @@ class AdminApi:
             return _later(error)
 
     def _shadow_added(self, made: tuple[PolicyChoice, Policy], turn: int) -> Answer:
-        self.shadow_turns.check(turn)
+        self.shadow_order.check(turn)
         try:
             self._gateway.add_shadow(*made)
         except ShadowsError as error:
             raise CallError(str(error), "name", error.allowed, 409) from None
-        self.shadow_turns.add(turn)
+        self.shadow_order.add(turn)
         return _json(200, self._gateway.shadows())
 
     def _delete_shadow(self, name: bytes) -> Answer:
@@ -322,7 +322,7 @@ class AdminApi:
         except ShadowsError as error:
             text = f"{error}; allowed: {error.allowed}"
             raise CallError(text, "name", error.allowed, 404) from None
-        self.shadow_turns.add(self.shadow_turns.ask())
+        self.shadow_order.add(self.shadow_order.ask())
         return _json(200, self._gateway.shadows())
 
     def _shadow(self, wanted: WantedPolicy, where: str = "") -> tuple[PolicyChoice, Policy]:
@@ -341,7 +341,7 @@ class AdminApi:
                     f"{field}: is the same policy as {other}", field, "a different policy"
                 )
             places[choice.label] = place
-        self.shadow_turns.take(turn)
+        self.shadow_order.take(turn)
         self._gateway.replace_shadows(made)
         return _json(200, self._gateway.shadows())
 

@@ -13,7 +13,7 @@ from gateway.shadow.shadows import MOST as MOST_SHADOWS
 from gateway.students.limits import IN_THE_GATEWAY, Limits
 from gateway.students.reading_room import ReadingRoom
 from gateway.students.stand_in import FallBack
-from gateway.turns import Turns
+from gateway.turns import ChangeOrder
 
 
 class Controls:
@@ -28,7 +28,7 @@ class Controls:
     ) -> None:
         self._parts, self._in_force = parts, in_force
         self._figures, self._metrics = figures, metrics
-        self._turns = Turns()
+        self._order = ChangeOrder()
         self.reading_room = ReadingRoom()
 
     @property
@@ -51,7 +51,7 @@ class Controls:
         """Switch to a new policy object; raise PolicyError and change nothing if the choice is
         invalid.
         """
-        self._put_in(choice, self._in_force.make(choice), self._turns.ask())
+        self._put_in(choice, self._in_force.make(choice), self._order.ask())
 
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
         """Switch to a student's policy; the gateway serves customers while the policy's process
@@ -59,7 +59,7 @@ class Controls:
 
         Raises PolicyError, FullError, or OvertakenError if a later call finished first.
         """
-        turn = self._turns.ask()
+        turn = self._order.ask()
 
         def make() -> tuple[PolicyChoice, Policy]:
             choice = choose()
@@ -68,7 +68,7 @@ class Controls:
         self._put_in(*await self.reading_room.do(make), turn)
 
     def _put_in(self, choice: PolicyChoice, policy: Policy, turn: int) -> None:
-        self._turns.take(turn)
+        self._order.take(turn)
         try:
             self._parts.pages.switch(policy)
         finally:

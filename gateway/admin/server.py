@@ -24,7 +24,7 @@ MOST_CONNECTIONS: Final = 64
 log = logging.getLogger("gateway.admin")
 
 
-class AdminPlaces:
+class AdminConnections:
     """The open connections, at most MOST_CONNECTIONS. If all places are taken, a new connection
     replaces the oldest connection without an accepted call. Idle connections therefore cannot keep
     callers out.
@@ -57,12 +57,12 @@ class AdminConnection(asyncio.Protocol):
         self,
         deadlines: Deadlines,
         answer: Callable[[RequestHead, bytes], Answer | Awaitable[Answer]],
-        places: AdminPlaces | None = None,
+        places: AdminConnections | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._deadlines = deadlines
         self._answer = answer
-        self._places = AdminPlaces() if places is None else places
+        self._places = AdminConnections() if places is None else places
         self._reader = RequestReader(HeadLimits(), BodyLimits(body_bytes=LARGEST_CALL_BYTES))
         self._head: RequestHead | None = None
         self._body: list[bytes] = []

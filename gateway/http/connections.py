@@ -2,10 +2,10 @@
 
 from typing import Protocol
 
-from gateway.http.deadlines import Deadlines, Watched
+from gateway.http.deadlines import Deadlines, HasDeadline
 
 
-class Member(Watched, Protocol):
+class Member(HasDeadline, Protocol):
     """A connection that the registry counts."""
 
     def abort(self) -> None:

@@ -11,7 +11,7 @@ INTERVAL_S: Final = 0.1
 NEVER: Final = inf
 
 
-class Watched(Protocol):
+class HasDeadline(Protocol):
     """An object with a deadline on the loop's clock (`NEVER` for none)."""
 
     deadline_s: float
@@ -30,7 +30,7 @@ class Deadlines:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._timer: asyncio.TimerHandle | None = None
-        self.watched: set[Watched] = set()
+        self.watched: set[HasDeadline] = set()
 
     def start(self) -> None:
         self._timer = self._loop.call_later(INTERVAL_S, self._look)

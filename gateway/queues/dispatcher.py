@@ -40,7 +40,7 @@ class Host(Protocol):
         """Remove the request from the queue without an answer, because its customer has left."""
 
 
-class Witness(Protocol):
+class EventObserver(Protocol):
     """An observer that receives all events and must not influence them; its methods must not raise
     errors.
 
@@ -69,7 +69,7 @@ class Witness(Protocol):
         """Return the time at which the observer needs a call of `tick`."""
 
 
-class AtHand(NamedTuple):
+class RequestsNow(NamedTuple):
     """A record of all requests of a dispatcher at one moment; `gone` contains the ids of waiting
     requests whose customers have left.
     """
@@ -101,9 +101,9 @@ class Dispatcher:
         self._clock_s = clock_s
         self._counts: dict[Page, Counter[str]] = {page: Counter() for page in Page}
         self._effects = _Effects(host, self._counts)
-        self._places = _Places(workers)
-        self._driver: Driver[Request] = Driver(policy, self._places, self._effects)
-        self._places.in_service = self._driver.in_service
+        self._worker_places = _Workers(workers)
+        self._driver: Driver[Request] = Driver(policy, self._worker_places, self._effects)
+        self._worker_places.in_service = self._driver.in_service
         self._ids = 0
         self._events: deque[Callable[[float], None]] = deque()
         self._busy = False
@@ -124,8 +124,8 @@ class Dispatcher:
             request = Request(id, page, now_s, session, session_is_new, attempt)
             self._counts[page]["arrived"] += 1
             self._driver.arrival(now_s, request, request)
-            if (witness := self._effects.witness) is not None:
-                witness.arrival(now_s, request)
+            if (observer := self._effects.observer) is not None:
+                observer.arrival(now_s, request)
 
         self._handle(arrival)
 
@@ -135,8 +135,8 @@ class Dispatcher:
         def completion(now_s: float) -> None:
             self._counts[self._driver.in_service[id].page][outcome] += 1
             self._driver.completion(now_s, id, outcome)
-            if (witness := self._effects.witness) is not None:
-                witness.completion(now_s, id, outcome)
+            if (observer := self._effects.observer) is not None:
+                observer.completion(now_s, id, outcome)
 
         self._handle(completion)
 
@@ -155,8 +155,8 @@ class Dispatcher:
             if waiting is not None and id not in driver.gone:
                 self._counts[waiting.page]["abandoned_waiting"] += 1
             driver.abandonment(now_s, id, does)
-            if self.witness is not None:
-                self.witness.abandonment(now_s, id, does)
+            if self.observer is not None:
+                self.observer.abandonment(now_s, id, does)
 
         self._handle(abandonment)
 
@@ -165,8 +165,8 @@ class Dispatcher:
 
         def load_sample(now_s: float) -> None:
             self._driver.load_sample(now_s, sample)
-            if self.witness is not None:
-                self.witness.load_sample(now_s, sample)
+            if self.observer is not None:
+                self.observer.load_sample(now_s, sample)
 
         self._handle(load_sample)
 
@@ -179,16 +179,16 @@ class Dispatcher:
             wanted_s = self.policy.next_timer_s()
             if wanted_s is not None and wanted_s <= due_s:  # otherwise the observer set this time
                 self._driver.timer_due(now_s)
-            if self.witness is not None:
-                self.witness.tick(now_s, due_s)
+            if self.observer is not None:
+                self.observer.tick(now_s, due_s)
 
         self._handle(timer_due)
 
     def next_timer_s(self) -> float | None:
         """Return the time of the next call of `tick` in paper seconds; None means never."""
         wanted_s = self._driver.policy.next_timer_s()
-        witness = self._effects.witness
-        return wanted_s if witness is None else earliest((wanted_s, witness.next_timer_s()))
+        observer = self._effects.observer
+        return wanted_s if observer is None else earliest((wanted_s, observer.next_timer_s()))
 
     def switch(self, policy: Policy) -> None:
         """Replace the policy; waiting requests continue to wait. The new policy gets an abandonment
@@ -197,12 +197,12 @@ class Dispatcher:
 
         def switching(now_s: float) -> None:
             self._driver.switch(now_s, policy, list(self._driver.waiting.values()))
-            if self.witness is not None:
-                self.witness.switched(now_s)
+            if self.observer is not None:
+                self.observer.switched(now_s)
 
         self._handle(switching)
 
-    def take_over(self, others: AtHand) -> None:
+    def take_over(self, others: RequestsNow) -> None:
         """Take over the requests of another dispatcher, as in `switch`; this dispatcher must not
         have any requests yet. Requests in service are not started a second time.
         """
@@ -224,13 +224,13 @@ class Dispatcher:
         return self._driver.policy
 
     @property
-    def witness(self) -> Witness | None:
+    def observer(self) -> EventObserver | None:
         """The observer of all events; None without one."""
-        return self._effects.witness
+        return self._effects.observer
 
-    @witness.setter
-    def witness(self, witness: Witness | None) -> None:
-        self._effects.witness = witness
+    @observer.setter
+    def observer(self, observer: EventObserver | None) -> None:
+        self._effects.observer = observer
 
     @property
     def waiting(self) -> int:
@@ -242,12 +242,14 @@ class Dispatcher:
         """The number of requests that workers serve at the moment."""
         return len(self._driver.in_service)
 
-    def at_hand(self) -> AtHand:
+    def requests_now(self) -> RequestsNow:
         """Return all requests: the waiting ones in order of arrival, those in service in order of
         dispatch, and the ids of waiting requests whose customers have left.
         """
         driver = self._driver
-        return AtHand([*driver.waiting.values()], [*driver.in_service.values()], {*driver.gone})
+        return RequestsNow(
+            [*driver.waiting.values()], [*driver.in_service.values()], {*driver.gone}
+        )
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return the number of requests since the start for each page type and fate (FATES)."""
@@ -281,7 +283,7 @@ class Dispatcher:
             self._busy = False
 
 
-class _Places:
+class _Workers:
     """The shop's workers; each serves one request at a time."""
 
     def __init__(self, workers: int) -> None:
@@ -300,20 +302,20 @@ class _Effects:
     """
 
     def __init__(self, host: Host, counts: Mapping[Page, Counter[str]]) -> None:
-        self.witness: Witness | None = None
+        self.observer: EventObserver | None = None
         self._host = host
         self._counts = counts
 
     def start(self, now_s: float, id: int, request: Request) -> None:
         self._counts[request.page]["dispatched"] += 1
-        if self.witness is not None:
-            self.witness.dispatched(now_s, request)
+        if self.observer is not None:
+            self.observer.dispatched(now_s, request)
         self._host.start(id)
 
     def refuse(self, now_s: float, id: int, request: Request, verdict: Drop | Reject) -> None:
         self._counts[request.page]["dropped" if isinstance(verdict, Drop) else "rejected"] += 1
-        if self.witness is not None:
-            self.witness.refused(now_s, request, verdict)
+        if self.observer is not None:
+            self.observer.refused(now_s, request, verdict)
         self._host.refuse(id, verdict)
 
     def rejected(self, now_s: float, number: int) -> None:
@@ -326,8 +328,8 @@ class _Effects:
 
     def withdraw(self, now_s: float, id: int, request: Request) -> None:
         self._counts[request.page]["withdrawn"] += 1
-        if self.witness is not None:
-            self.witness.withdrawn(now_s, request)
+        if self.observer is not None:
+            self.observer.withdrawn(now_s, request)
         self._host.withdraw(id)
 
 

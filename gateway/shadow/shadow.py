@@ -25,7 +25,7 @@ from gateway.policies import Abandonment
 from gateway.policies.interface import Drop, LoadSample, Outcome, Policy, Reject
 from gateway.queues.dispatcher import Dispatcher
 from gateway.shadow.customers import Customers
-from gateway.shadow.shop import EXACT_S, Account, Decision, Deed, Needs, ThoughtShop
+from gateway.shadow.shop import EXACT_S, Account, Decision, ModelShop, Needs, RealRequest
 from gateway.shadow.tally import Tally
 
 SESSIONS_REMEMBERED: Final = 10_000
@@ -57,10 +57,10 @@ class _Case:
     decided.
     """
 
-    __slots__ = ("deed", "is_compared", "said", "waits")
+    __slots__ = ("is_compared", "real_request", "said", "waits")
 
-    def __init__(self, deed: Deed) -> None:
-        self.deed = deed
+    def __init__(self, real_request: RealRequest) -> None:
+        self.real_request = real_request
         self.said: Decision | None = None
         self.is_compared = False
         self.waits = True
@@ -74,7 +74,7 @@ class Shadow:
     def __init__(self, policy: Policy, *, now_s: float, real: RealWorld) -> None:
         self._now_s = now_s
         self._real = real
-        self._shop = ThoughtShop(real.shop, real.needs, Account(now_s))
+        self._shop = ModelShop(real.shop, real.needs, Account(now_s))
         self._cases: dict[int, _Case] = {}
         self._leaving: list[tuple[float, int]] = []  # a heap: (time of leaving, request id)
         self._left: set[int] = (
@@ -98,17 +98,17 @@ class Shadow:
         """The number of requests in service in the shadow's world."""
         return self.dispatcher.in_service
 
-    def begin(self, deeds: Mapping[int, Deed]) -> None:
+    def begin(self, real_requests: Mapping[int, RealRequest]) -> None:
         """Begin with the present state of the real world, as after a switch of the policy."""
-        others = self._real.acting.at_hand()
+        others = self._real.acting.requests_now()
         for request in others.waiting:
-            case = self._cases[request.id] = _Case(deeds[request.id])
+            case = self._cases[request.id] = _Case(real_requests[request.id])
             if request.id in others.gone:  # already decided: nothing left to compare
-                case.said, case.is_compared = case.deed.decision, True
+                case.said, case.is_compared = case.real_request.decision, True
         real_work_s = self._real.shop.work_at(self._now_s)
         for request in others.in_service:
-            deed = deeds[request.id]
-            self._shop.start(self._now_s, deed, real_work_s - deed.from_work_s)
+            real_request = real_requests[request.id]
+            self._shop.start(self._now_s, real_request, real_work_s - real_request.from_work_s)
         self.dispatcher.take_over(others)
 
     def end(self) -> None:
@@ -117,15 +117,15 @@ class Shadow:
 
     # ---- events of the real world --------------------------------------------------------------
 
-    def arrival(self, time_s: float, deed: Deed) -> None:
+    def arrival(self, time_s: float, real_request: RealRequest) -> None:
         self.run(time_s)
-        request = deed.request
+        request = real_request.request
         if request.session in self.gone:
             self.tally.absent(request)
             return
         if self.dispatcher.waiting >= MOST_WAITING:
             raise ShadowError(f"{MOST_WAITING:,} requests wait in the shadow's world")
-        self._cases[request.id] = _Case(deed)
+        self._cases[request.id] = _Case(real_request)
         self.dispatcher.submit(
             request.id,
             request.page,
@@ -134,15 +134,15 @@ class Shadow:
             attempt=request.attempt,
         )
 
-    def completion(self, time_s: float, deed: Deed) -> None:
+    def completion(self, time_s: float, real_request: RealRequest) -> None:
         """Handle the end of a request in the real shop."""
-        id = deed.request.id
+        id = real_request.request.id
         if id in self._shop:
-            self._shop.real_one_done(deed)
+            self._shop.real_one_done(real_request)
         self.run(time_s)
-        if id in self._shop and deed.outcome is Outcome.CANCELLED:  # stopped in both worlds
+        if id in self._shop and real_request.outcome is Outcome.CANCELLED:  # stopped in both worlds
             self._end(time_s, id, Outcome.CANCELLED)
-        self._real_one_over(deed)
+        self._real_one_over(real_request)
 
     def abandonment(self, time_s: float, id: int, mode: Abandonment) -> None:
         self.run(time_s)
@@ -178,9 +178,9 @@ class Shadow:
         self.run(time_s)
         self.tally = Tally(time_s)
 
-    def acted(self, deed: Deed) -> None:
+    def acted(self, real_request: RealRequest) -> None:
         """Handle the acting policy's decision about a request."""
-        request, decision = deed.request, deed.decision
+        request, decision = real_request.request, real_request.decision
         assert decision is not None
         if decision.kind == "refused" and self.gone.get(request.session or "") == request.id:
             del self.gone[
@@ -190,7 +190,7 @@ class Shadow:
         if case is not None:
             self._compare(case)
         if decision.kind == "refused":
-            self._real_one_over(deed)
+            self._real_one_over(real_request)
 
     def run(self, until_s: float) -> None:
         """Advance the shadow's world to `until_s`: requests end, and customers leave."""
@@ -211,15 +211,15 @@ class Shadow:
 
     def refuse(self, id: int, verdict: Drop | Reject) -> None:
         is_awaited = self._cases[id].said is None
-        deed = self._say(id, "refused", verdict.reason)
-        session, acted = deed.request.session, deed.decision
+        real_request = self._say(id, "refused", verdict.reason)
+        session, acted = real_request.request.session, real_request.decision
         if is_awaited and session is not None and (acted is None or acted.kind != "refused"):
             self.gone[session] = id
             if len(self.gone) > SESSIONS_REMEMBERED:
                 self.gone.popitem(last=False)
 
     def cancel(self, id: int) -> None:
-        if not self._shop.deed(id).is_in_service(self._now_s):
+        if not self._shop.real_request(id).is_in_service(self._now_s):
             self._end(self._now_s, id, Outcome.CANCELLED)
         # otherwise it ends in the shadow's world when it ends in the real world
 
@@ -234,13 +234,13 @@ class Shadow:
             self._end(max(self._now_s, time_s), id)
         self._now_s = until_s
 
-    def _real_one_over(self, deed: Deed) -> None:
+    def _real_one_over(self, real_request: RealRequest) -> None:
         """Set the time at which the customer leaves in the shadow's world, after the request has
         ended in the real world.
         """
-        id = deed.request.id
-        if self._is_here(id) and not deed.has_left:
-            leaves_s = self._real.customers.leaves_s(deed.request, self._now_s)
+        id = real_request.request.id
+        if self._is_here(id) and not real_request.has_left:
+            leaves_s = self._real.customers.leaves_s(real_request.request, self._now_s)
             heappush(self._leaving, (leaves_s, id))
 
     def _is_here(self, id: int) -> bool:
@@ -257,12 +257,12 @@ class Shadow:
 
     def _end(self, time_s: float, id: int, outcome: Outcome | None = None) -> None:
         self._now_s = time_s
-        deed = self._shop.end(time_s, id)
-        has_left = deed.has_left or id in self._left
+        real_request = self._shop.end(time_s, id)
+        has_left = real_request.has_left or id in self._left
         self._left.discard(id)
-        self.dispatcher.finished(id, outcome or _outcome(deed, time_s, has_left=has_left))
+        self.dispatcher.finished(id, outcome or _outcome(real_request, time_s, has_left=has_left))
 
-    def _say(self, id: int, kind: str, reason: str = "") -> Deed:
+    def _say(self, id: int, kind: str, reason: str = "") -> RealRequest:
         case = self._cases[id]
         case.waits = False
         if case.said is None:
@@ -270,13 +270,13 @@ class Shadow:
         if kind != "served":
             self._left.discard(id)
         self._compare(case)
-        return case.deed
+        return case.real_request
 
     def _decision(self, kind: str, reason: str = "") -> Decision:
         return Decision(kind, self._now_s, self.dispatcher.waiting, reason)
 
     def _compare(self, case: _Case) -> None:
-        acted, said, request = case.deed.decision, case.said, case.deed.request
+        acted, said, request = case.real_request.decision, case.said, case.real_request.request
         if acted is None or said is None:
             return
         if not case.is_compared:
@@ -286,7 +286,9 @@ class Shadow:
             del self._cases[request.id]
 
 
-def _outcome(deed: Deed, time_s: float, *, has_left: bool) -> Outcome:
-    if deed.outcome is not None and (deed.ended_s == time_s or deed.outcome is Outcome.FAILED):
-        return deed.outcome
+def _outcome(real_request: RealRequest, time_s: float, *, has_left: bool) -> Outcome:
+    if real_request.outcome is not None and (
+        real_request.ended_s == time_s or real_request.outcome is Outcome.FAILED
+    ):
+        return real_request.outcome
     return Outcome.ORPHANED if has_left else Outcome.ANSWERED

@@ -15,7 +15,7 @@ from gateway.policies.interface import Drop, LoadSample, Outcome, Policy, Reject
 from gateway.queues.dispatcher import Dispatcher, earliest
 from gateway.shadow.customers import Customers
 from gateway.shadow.shadow import RealWorld, Shadow, ShadowError
-from gateway.shadow.shop import Account, Decision, Deed, Needs
+from gateway.shadow.shop import Account, Decision, Needs, RealRequest
 
 MOST: Final = 8
 """The maximum number of shadows; each costs about as much CPU time as the acting policy."""
@@ -54,8 +54,8 @@ class Shadows:
         self._real = Account(clock_s())
         self._needs = Needs()
         self._customers = Customers()
-        self.deeds: dict[int, Deed] = {}
-        self._decided: list[Deed] = []
+        self.real_requests: dict[int, RealRequest] = {}
+        self._decided: list[RealRequest] = []
         self._over: list[int] = []
         self.entries: tuple[Entry, ...] = ()
 
@@ -139,31 +139,31 @@ class Shadows:
     # ---- calls of the dispatcher ---------------------------------------------------------------
 
     def arrival(self, time_s: float, request: Request) -> None:
-        deed = self._deed(request)
-        self._tell(lambda shadow: shadow.arrival(time_s, deed))
+        real_request = self._real_request(request)
+        self._tell(lambda shadow: shadow.arrival(time_s, real_request))
         self._settle()
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
-        deed = self.deeds.pop(id, None)
-        if deed is None:
+        real_request = self.real_requests.pop(id, None)
+        if real_request is None:
             return
         real = self._real
         real.advance(time_s)
         real.in_service -= 1
-        deed.outcome, deed.ended_s = outcome, time_s
-        if not deed.has_left:
-            self._customers.stayed(time_s - deed.request.arrived_s)
+        real_request.outcome, real_request.ended_s = outcome, time_s
+        if not real_request.has_left:
+            self._customers.stayed(time_s - real_request.request.arrived_s)
         if outcome in _WORK:
-            deed.work_s = real.work_s - deed.from_work_s
-            if deed.is_measured and outcome is not Outcome.FAILED:
-                self._needs.add(deed.request.page, deed.work_s)
-        self._tell(lambda shadow: shadow.completion(time_s, deed))
+            real_request.work_s = real.work_s - real_request.from_work_s
+            if real_request.is_measured and outcome is not Outcome.FAILED:
+                self._needs.add(real_request.request.page, real_request.work_s)
+        self._tell(lambda shadow: shadow.completion(time_s, real_request))
         self._settle()
 
     def abandonment(self, time_s: float, id: int, mode: Abandonment) -> None:
-        deed = self.deeds.get(id)
-        if deed is not None:
-            self._left(time_s, deed)
+        real_request = self.real_requests.get(id)
+        if real_request is not None:
+            self._left(time_s, real_request)
         self._tell(lambda shadow: shadow.abandonment(time_s, id, mode))
         self._settle()
 
@@ -182,22 +182,22 @@ class Shadows:
         self._tell(lambda shadow: shadow.switched(time_s))
 
     def dispatched(self, time_s: float, request: Request) -> None:
-        deed = self._deed(request)
-        self._decide(time_s, deed, "served")
+        real_request = self._real_request(request)
+        self._decide(time_s, real_request, "served")
         self._real.advance(time_s)
         self._real.in_service += 1
-        deed.started_s, deed.from_work_s = time_s, self._real.work_s
+        real_request.started_s, real_request.from_work_s = time_s, self._real.work_s
 
     def refused(self, time_s: float, request: Request, verdict: Drop | Reject) -> None:
-        deed = self._deed(request)
+        real_request = self._real_request(request)
         self._over.append(request.id)
-        if not deed.has_left:
+        if not real_request.has_left:
             self._customers.stayed(time_s - request.arrived_s)
-        self._decide(time_s, deed, "refused", verdict.reason)
+        self._decide(time_s, real_request, "refused", verdict.reason)
 
     def withdrawn(self, time_s: float, request: Request) -> None:
         self._over.append(request.id)
-        self._left(time_s, self._deed(request))
+        self._left(time_s, self._real_request(request))
 
     def next_timer_s(self) -> float | None:
         wanted_s: list[float | None] = []
@@ -221,57 +221,59 @@ class Shadows:
         before, self.entries = self.entries, tuple(entries)
         for entry in self.entries:
             if entry.shadow is not None and entry not in before:
-                self._tell_one(entry, lambda new: new.begin(self.deeds))
+                self._tell_one(entry, lambda new: new.begin(self.real_requests))
         for entry in before:
             if entry.shadow is not None and entry not in self.entries:
                 entry.shadow.end()
-        self._acting.witness = self if self.is_running else None
+        self._acting.observer = self if self.is_running else None
 
     def _begin(self, now_s: float) -> None:
         """Begin with the present requests; the progress of requests in service is unknown."""
         self._real = Account(now_s)
-        waiting, in_service, gone = self._acting.at_hand()
+        waiting, in_service, gone = self._acting.requests_now()
         self._real.in_service = len(in_service)
-        self.deeds = {
-            **{one.id: Deed(one) for one in waiting},
+        self.real_requests = {
+            **{one.id: RealRequest(one) for one in waiting},
             **{
-                one.id: Deed(one, Decision("served", now_s, 0), now_s, is_measured=False)
+                one.id: RealRequest(one, Decision("served", now_s, 0), now_s, is_measured=False)
                 for one in in_service
             },
         }
         for id in gone:
-            self.deeds[id].has_left = True
-            self.deeds[id].decision = Decision("left", now_s, len(waiting))
+            self.real_requests[id].has_left = True
+            self.real_requests[id].decision = Decision("left", now_s, len(waiting))
 
     def _fresh(self, now_s: float, policy: Policy) -> Shadow:
         real = RealWorld(self._acting, self._real, self._needs, self._customers)
         return Shadow(policy, now_s=now_s, real=real)
 
-    def _deed(self, request: Request) -> Deed:
-        deed = self.deeds.get(request.id)
-        if deed is None:
-            deed = self.deeds[request.id] = Deed(request)
-        return deed
+    def _real_request(self, request: Request) -> RealRequest:
+        real_request = self.real_requests.get(request.id)
+        if real_request is None:
+            real_request = self.real_requests[request.id] = RealRequest(request)
+        return real_request
 
-    def _left(self, time_s: float, deed: Deed) -> None:
-        if not deed.has_left:
-            deed.has_left = True
-            self._customers.left(time_s - deed.request.arrived_s)
-            self._decide(time_s, deed, "left")
+    def _left(self, time_s: float, real_request: RealRequest) -> None:
+        if not real_request.has_left:
+            real_request.has_left = True
+            self._customers.left(time_s - real_request.request.arrived_s)
+            self._decide(time_s, real_request, "left")
 
-    def _decide(self, time_s: float, deed: Deed, kind: str, reason: str = "") -> None:
+    def _decide(
+        self, time_s: float, real_request: RealRequest, kind: str, reason: str = ""
+    ) -> None:
         """Record the acting policy's first decision about a request; the shadows receive it after
         the event.
         """
-        if deed.decision is None:
-            deed.decision = Decision(kind, time_s, self._acting.waiting, reason)
-            self._decided.append(deed)
+        if real_request.decision is None:
+            real_request.decision = Decision(kind, time_s, self._acting.waiting, reason)
+            self._decided.append(real_request)
 
     def _settle(self) -> None:
-        for deed in self._decided:
-            self._tell(lambda shadow, deed=deed: shadow.acted(deed))  # type: ignore[misc]
+        for real_request in self._decided:
+            self._tell(lambda shadow, real_request=real_request: shadow.acted(real_request))  # type: ignore[misc]
         for id in self._over:
-            self.deeds.pop(id, None)
+            self.real_requests.pop(id, None)
         self._decided.clear()
         self._over.clear()
 
@@ -297,4 +299,4 @@ class Shadows:
             entry.shadow = None
             shadow.end()
             if not self.is_running:
-                self._acting.witness = None
+                self._acting.observer = None

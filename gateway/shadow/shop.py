@@ -45,7 +45,7 @@ class Decision(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Deed:
+class RealRequest:
     """A request in the real world, and its progress in the real shop."""
 
     request: Request
@@ -133,13 +133,13 @@ class Needs:
 
 @dataclass(slots=True, eq=False)
 class _Serving:
-    deed: Deed
+    real_request: RealRequest
     from_work_s: float
     done_at_work_s: float
 
 
 @dataclass(slots=True)
-class ThoughtShop:
+class ModelShop:
     """A model of the shop, with a shadow's requests in service. `account` is the model's account,
     and `real` is the real shop's.
     """
@@ -158,34 +158,38 @@ class ThoughtShop:
     def __contains__(self, id: int) -> bool:
         return id in self._serving
 
-    def deed(self, id: int) -> Deed:
+    def real_request(self, id: int) -> RealRequest:
         """Return the record of a request that is in service in this model."""
-        return self._serving[id].deed
+        return self._serving[id].real_request
 
-    def start(self, now_s: float, deed: Deed, got_s: float = 0.0) -> None:
+    def start(self, now_s: float, real_request: RealRequest, got_s: float = 0.0) -> None:
         """Put a request into service that has already got `got_s` of its work."""
         account = self.account
         account.advance(now_s)
-        need_s = self.needs.of(deed.request.page) if deed.work_s is None else deed.work_s
+        need_s = (
+            self.needs.of(real_request.request.page)
+            if real_request.work_s is None
+            else real_request.work_s
+        )
         from_work_s = account.work_s - got_s
-        self._serving[deed.request.id] = _Serving(deed, from_work_s, 0.0)
-        self._set_done(deed.request.id, from_work_s + need_s)
+        self._serving[real_request.request.id] = _Serving(real_request, from_work_s, 0.0)
+        self._set_done(real_request.request.id, from_work_s + need_s)
         account.in_service += 1
 
-    def real_one_done(self, deed: Deed) -> None:
+    def real_one_done(self, real_request: RealRequest) -> None:
         """Set the work of a request in service to the amount measured in the real shop."""
-        id = deed.request.id
+        id = real_request.request.id
         serving = self._serving[id]
-        if deed.work_s is not None:
+        if real_request.work_s is not None:
             self._late.pop(id, None)
-            self._set_done(id, serving.from_work_s + deed.work_s)
+            self._set_done(id, serving.from_work_s + real_request.work_s)
 
-    def end(self, now_s: float, id: int) -> Deed:
+    def end(self, now_s: float, id: int) -> RealRequest:
         """Remove a request from service, finished or not."""
         self.account.advance(now_s)
         self.account.in_service -= 1
         self._late.pop(id, None)
-        return self._serving.pop(id).deed
+        return self._serving.pop(id).real_request
 
     def next_done(self, until_s: float) -> tuple[float, int] | None:
         """Return (time, id) of the next request that is done by `until_s`, the present time; None
@@ -209,11 +213,11 @@ class ThoughtShop:
         return None
 
     def _may_be_done(self, serving: _Serving, time_s: float) -> bool:
-        deed = serving.deed
-        if deed.work_s is not None or not deed.is_in_service(time_s):
+        real_request = serving.real_request
+        if real_request.work_s is not None or not real_request.is_in_service(time_s):
             return True
         got_s = self.account.work_at(time_s) - serving.from_work_s
-        return got_s > self.real.work_at(time_s) - deed.from_work_s + EXACT_S
+        return got_s > self.real.work_at(time_s) - real_request.from_work_s + EXACT_S
 
     def _set_done(self, id: int, done_at_work_s: float) -> None:
         self._serving[id].done_at_work_s = done_at_work_s

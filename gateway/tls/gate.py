@@ -55,7 +55,7 @@ class ConnectionGate:
         self._timer: asyncio.TimerHandle | None = None
         self._is_started = False
         self.requested_anew: Callable[[], None] = lambda: None  # `requested` may have changed
-        self.under_way = 0  # handshakes; `Places` counts them
+        self.under_way = 0  # handshakes; `HandshakePlaces` counts them
         self._counts = dict.fromkeys(COUNTS, 0)
 
     # ---- the policy ------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from gateway.tls.client_hello import begins_session
 from gateway.tls.connection import TlsConnection
 from gateway.tls.context import REFUSAL, AskedSSLObject
 from gateway.tls.gate import ConnectionGate
-from gateway.tls.places import Known, Places
+from gateway.tls.places import HandshakePlaces, Known
 
 # OpenSSL accepts a ClientHello of up to 128 KiB; without client certificates, all other messages
 # are shorter.
@@ -57,7 +57,7 @@ class Handshakes:
         self.context = context
         self.deadline_s = deadline_s
         self.allows_1_2 = context.minimum_version <= ssl.TLSVersion.TLSv1_2
-        self.places = Places(gate, most_under_way)
+        self.places = HandshakePlaces(gate, most_under_way)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="handshake")
 
     def compute(self, handshake: "Handshake") -> "Future[None]":

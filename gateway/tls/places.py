@@ -32,7 +32,7 @@ class Placed(Protocol):
         """End the handshake, which frees its place."""
 
 
-class Places:
+class HandshakePlaces:
     """A set of at most `most` places. The gate counts the taken places and the handshakes without a
     place.
     """

@@ -84,7 +84,7 @@ class DecisionTrace:
     """Whether both runs have the same attempts."""
 
 
-class Watched(Recorded):
+class TracingPolicy(Recorded):
     """A wrapper that behaves like the policy inside it and records the decision trace of one
     attempt."""
 
@@ -206,7 +206,7 @@ def explain(folder: ComparisonResult, planned: PlannedRun, wanted: Wanted) -> De
     capacity_rps = capacity.median_rps if capacity else None
     run = ShopRun.of_spec(spec, planned.policy, planned.rho, capacity_rps)
     scenario = scenario_of(run, planned.seed)
-    watched = Watched(scenario.policy, wanted)
+    watched = TracingPolicy(scenario.policy, wanted)
     log = AttemptLog()
     simulate(replace(scenario, policy=watched), log=log)
     watched.trace.same_run = log.table().equals(folder.run(planned).attempts())

@@ -89,14 +89,14 @@ class RunFolder:
         """The file that describes the shop of a run (`shop_file.LiveShop`) during simultaneous
         runs.
         """
-        return self.path / "lane.json"
+        return self.path / "live-shop.json"
 
     @property
     def proxy_file(self) -> Path:
         """The file that, during a run with a baseline proxy, has the state of the proxy
         (`proxy_status`).
         """
-        return self.path / "peer.json"
+        return self.path / "proxy.json"
 
     def clear(self) -> None:
         """Remove the files of an interrupted attempt at the same run."""

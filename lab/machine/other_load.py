@@ -7,7 +7,7 @@ import psutil
 from common import cpus
 
 
-class Neighbours:
+class OtherLoad:
     """The CPU time that processes other than this process and its children use between two samples.
     Take samples while the children run, because an ended child counts as another process.
     """

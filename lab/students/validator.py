@@ -258,10 +258,10 @@ class _UnderTest:
         self._children.append(child)
         return child
 
-    def _fresh(self) -> "_Watched":
+    def _fresh(self) -> "_ObservedStandIn":
         child = self._child()
         child.make(child.sheet.read({}))
-        return _Watched(self._file.stem, child)
+        return _ObservedStandIn(self._file.stem, child)
 
     def _driven(self, steps: Iterator[Step]) -> int:
         drive, events = Drive(self._fresh()), 0
@@ -312,7 +312,7 @@ class _UnderTest:
         return _Decision(cpu_us=cpu_s / asked * 1e6, real_us=took_s / asked * 1e6)
 
 
-class _Watched(StandIn):
+class _ObservedStandIn(StandIn):
     """A wrapper that takes the place of a policy and shows the policy's state to the checks."""
 
     def __init__(self, name: str, child: Calls) -> None:
@@ -323,9 +323,9 @@ class _Watched(StandIn):
         """The CPU time that the policy's process has used."""
 
 
-def _watch(policy: object) -> "_Watched":
+def _watch(policy: object) -> "_ObservedStandIn":
     """Return this wrapper; raises MisbehavedError if FIFO replaced the policy."""
-    assert isinstance(policy, _Watched)
+    assert isinstance(policy, _ObservedStandIn)
     if policy.fallen_back is not None:
         raise _FailedError(f"at {policy.fallen_back.at_s:.1f} s: {policy.fallen_back.reason}")
     return policy

@@ -24,7 +24,7 @@ import gevent
 
 from loadgen.customers.browser import Fetched, HostError, ShopAddress
 from loadgen.customers.shop_pages import PageRequest, WrongPageError
-from loadgen.customers.visitor import Errand, Visitor
+from loadgen.customers.visitor import PlannedAttempt, Visitor
 from loadgen.records.attempt_log import AttemptLog
 from loadgen.records.attempts import Attempt, AttemptOutcome
 from loadgen.schedule import RunClock
@@ -137,7 +137,7 @@ def _client(
     try:
         for step, wanted in enumerate(requests_of(order, client)):
             visitor.ask(
-                Errand(step, wanted.priority, 1, clock.now_s(), PATIENCE_S),
+                PlannedAttempt(step, wanted.priority, 1, clock.now_s(), PATIENCE_S),
                 PageRequest("GET", wanted.path, None),
                 _judge,
             )

@@ -6,7 +6,7 @@ from functools import partial
 
 from loadgen.customers.browser import ShopAddress
 from loadgen.customers.client_pages import ClientPages, judge
-from loadgen.customers.visitor import Errand, Visitor, Witness, ended_s
+from loadgen.customers.visitor import AttemptObserver, PlannedAttempt, Visitor, ended_s
 from loadgen.records.attempts import AttemptOutcome
 from loadgen.schedule import RunClock
 from loadgen.workload.clients import Clients
@@ -25,12 +25,12 @@ class ClientProcess:
         pages: ClientPages,
         address: ShopAddress,
         clock: RunClock,
-        witness: Witness,
+        observer: AttemptObserver,
     ) -> None:
         self._client = client
         self._clients = clients
         self._pages = pages
-        self._visitor = Visitor(client, address, clock, witness)
+        self._visitor = Visitor(client, address, clock, observer)
         self._clock = clock
 
     def run(self, until_s: float) -> None:
@@ -46,7 +46,7 @@ class ClientProcess:
                 page = self._clients.page(self._client, turn.step)
                 patience_s = self._clients.patience_s(self._client, turn.step, turn.attempt)
                 attempt = self._visitor.ask(
-                    Errand(turn.step, page, turn.attempt, due_s, patience_s),
+                    PlannedAttempt(turn.step, page, turn.attempt, due_s, patience_s),
                     self._pages.request(page, self._client, turn.step),
                     partial(judge, page),
                 )

@@ -6,7 +6,7 @@ from functools import partial
 
 from loadgen.customers.browser import ShopAddress
 from loadgen.customers.shop_pages import Shopper
-from loadgen.customers.visitor import Errand, Visitor, Witness, ended_s
+from loadgen.customers.visitor import AttemptObserver, PlannedAttempt, Visitor, ended_s
 from loadgen.records.attempts import AttemptOutcome, not_generated
 from loadgen.schedule import RunClock
 from loadgen.workload.sessions import Customers
@@ -22,14 +22,14 @@ class CustomerSession:
         shopper: Shopper,
         address: ShopAddress,
         clock: RunClock,
-        witness: Witness,
+        observer: AttemptObserver,
     ) -> None:
         self._session = session
         self._customers = customers
         self._shopper = shopper
-        self._visitor = Visitor(session, address, clock, witness)
+        self._visitor = Visitor(session, address, clock, observer)
         self._clock = clock
-        self._witness = witness
+        self._observer = observer
 
     def run(self, arrival_s: float) -> bool:
         """Play the session that is due at `arrival_s`, in paper seconds; return True if all pages
@@ -48,7 +48,7 @@ class CustomerSession:
                 if finished_s is None:
                     for later in range(step + 1, len(walk)):
                         row = not_generated(self._session, later, walk[later])
-                        self._witness(row, None, None)
+                        self._observer(row, None, None)
                     return False
                 due_s = finished_s
             return True
@@ -65,7 +65,9 @@ class CustomerSession:
         while True:
             nth += 1
             patience_s = self._customers.patience_s(self._session, step, nth)
-            attempt = self._visitor.ask(Errand(step, page, nth, due_s, patience_s), request, judge)
+            attempt = self._visitor.ask(
+                PlannedAttempt(step, page, nth, due_s, patience_s), request, judge
+            )
             due_s = ended_s(attempt)
             if attempt.outcome == AttemptOutcome.COMPLETED:
                 return due_s

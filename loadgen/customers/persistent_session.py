@@ -11,7 +11,14 @@ import gevent
 from loadgen.customers.client_pages import judge_cover
 from loadgen.customers.connection import ShopAddress
 from loadgen.customers.shop_pages import PageRequest, Shopper, covers
-from loadgen.customers.visitor import ConnectionWitness, Errand, Judge, Visitor, Witness, ended_s
+from loadgen.customers.visitor import (
+    AttemptObserver,
+    ConnectionObserver,
+    Judge,
+    PlannedAttempt,
+    Visitor,
+    ended_s,
+)
 from loadgen.records.attempts import AttemptOutcome, not_generated
 from loadgen.schedule import RunClock
 from loadgen.workload.partly_open import IMAGE, Partly
@@ -27,15 +34,15 @@ class PersistentSession:
         shopper: Shopper,
         address: ShopAddress,
         clock: RunClock,
-        witness: Witness,
-        connections: ConnectionWitness,
+        observer: AttemptObserver,
+        connections: ConnectionObserver,
     ) -> None:
         self._session = session
         self._sessions = sessions
         self._shopper = shopper
-        self._visitor = Visitor(session, address, clock, witness, connections)
+        self._visitor = Visitor(session, address, clock, observer, connections)
         self._clock = clock
-        self._witness = witness
+        self._observer = observer
         self._covers: list[str] = []
         self._asked = 0
         """The number of interactions whose page has arrived or was given up."""
@@ -64,7 +71,7 @@ class PersistentSession:
             cut.close()
             self._visitor.leave()
             for later in range(self._asked, len(pages)):
-                self._witness(not_generated(self._session, later, pages[later]), None, None)
+                self._observer(not_generated(self._session, later, pages[later]), None, None)
 
     def _interactions(self, pages: tuple[str, ...], arrival_s: float) -> bool:
         due_s = arrival_s
@@ -98,8 +105,8 @@ class PersistentSession:
         timeouts = nth = 0
         while True:
             nth += 1
-            errand = Errand(step, page, nth, due_s, model.timeout_s)
-            attempt = self._visitor.ask(errand, request, judge)
+            planned = PlannedAttempt(step, page, nth, due_s, model.timeout_s)
+            attempt = self._visitor.ask(planned, request, judge)
             self._asked = step + 1
             due_s = ended_s(attempt)
             if attempt.outcome == AttemptOutcome.COMPLETED:

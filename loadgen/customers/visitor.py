@@ -14,7 +14,7 @@ from loadgen.records.connection_log import ConnectionKind, OpenedConnection
 from loadgen.schedule import RunClock
 
 
-class Witness(Protocol):
+class AttemptObserver(Protocol):
     """A callback at the end of every attempt; `fetched` is None for a page that was never
     requested.
     """
@@ -24,7 +24,7 @@ class Witness(Protocol):
     ) -> None: ...
 
 
-class ConnectionWitness(Protocol):
+class ConnectionObserver(Protocol):
     """A callback after every attempt to open a connection."""
 
     def __call__(self, connection: OpenedConnection, /) -> None: ...
@@ -34,7 +34,7 @@ Judge = Callable[[bytes], None]
 """A function that checks a received page and raises `WrongPageError` if it is wrong."""
 
 
-class Errand(NamedTuple):
+class PlannedAttempt(NamedTuple):
     """A planned attempt of a visitor; its times are paper seconds."""
 
     step: int
@@ -52,13 +52,13 @@ class Visitor:
         session: int,
         address: ShopAddress,
         clock: RunClock,
-        witness: Witness,
-        connections: ConnectionWitness | None = None,
+        observer: AttemptObserver,
+        connections: ConnectionObserver | None = None,
     ) -> None:
         self._session = session
         self._browser = Browser(address, self._connected if connections else None)
         self._clock = clock
-        self._witness = witness
+        self._observer = observer
         self._connections = connections
         self.met_idle_connection = False
         """True if the latest attempt failed because the server had closed the connection."""
@@ -67,7 +67,7 @@ class Visitor:
         """Close the connection, even during a request."""
         self._browser.close()
 
-    def ask(self, errand: Errand, request: PageRequest, judge: Judge) -> Attempt:
+    def ask(self, planned: PlannedAttempt, request: PageRequest, judge: Judge) -> Attempt:
         """Make the attempt now; the function `judge` checks the received page.
 
         A page for which `judge` raises `WrongPageError` counts as failed.
@@ -77,8 +77,8 @@ class Visitor:
             request.method,
             request.path,
             request.form,
-            errand.attempt,
-            self._clock.real_s(errand.patience_s),
+            planned.attempt,
+            self._clock.real_s(planned.patience_s),
         )
         finished_s = self._clock.now_s()
         self.met_idle_connection = fetched.was_idle
@@ -90,18 +90,18 @@ class Visitor:
                 fetched.reason = f"wrong page: {error}"
         attempt = Attempt(
             self._session,
-            errand.step,
-            errand.page,
-            errand.attempt,
-            errand.due_s,
+            planned.step,
+            planned.page,
+            planned.attempt,
+            planned.due_s,
             started_s,
             finished_s,
-            errand.patience_s,
+            planned.patience_s,
             fetched.outcome.value,
             fetched.status,
             fetched.request_id,
         )
-        self._witness(attempt, request, fetched)
+        self._observer(attempt, request, fetched)
         return attempt
 
     def _connected(self, kind: ConnectionKind, took_s: float) -> None:

@@ -243,7 +243,7 @@ def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answ
         return _refused(500, "the call failed; the shop's log shows the reason")
 
 
-class _Places:
+class _OpenConnections:
     """The open connections, at most CONNECTIONS. If all places are taken, a new connection replaces
     the oldest connection without an accepted call. Idle connections therefore cannot keep callers
     out.
@@ -405,7 +405,7 @@ def start(port: int, host: str = "127.0.0.1") -> int:
 
 
 def _accept(listener: socket.socket) -> None:
-    places = _Places()
+    places = _OpenConnections()
     while True:
         client, _ = listener.accept()
         connection = _Connection(client)
@@ -417,7 +417,7 @@ def _accept(listener: socket.socket) -> None:
         ).start()
 
 
-def _serve(connection: _Connection, places: _Places) -> None:
+def _serve(connection: _Connection, places: _OpenConnections) -> None:
     try:
         connection.serve()
     finally:

@@ -26,7 +26,7 @@ _EVENTS = (
 )  # HUP and ERR are always reported
 
 
-class Watched(Protocol):
+class WatchedRequest(Protocol):
     """The parts of a request that the epoll thread uses."""
 
     fd: int
@@ -65,7 +65,7 @@ class SocketWatcher:
 
         A forked child must not use its parent's epoll.
         """
-        self.watched: dict[int, Watched] = {}
+        self.watched: dict[int, WatchedRequest] = {}
         """The requests in progress, by their descriptors."""
         self.epoll: Any = None
         """The epoll object, or None before the first request."""
@@ -75,7 +75,7 @@ class SocketWatcher:
     def __len__(self) -> int:
         return len(self.watched)
 
-    def add(self, watched: Watched) -> None:
+    def add(self, watched: WatchedRequest) -> None:
         """Watch this request's socket until `remove` is called.
 
         Raises OSError or ValueError if the socket cannot be watched.
@@ -92,7 +92,7 @@ class SocketWatcher:
             self.watched.pop(watched.fd, None)
             raise
 
-    def remove(self, watched: Watched) -> None:
+    def remove(self, watched: WatchedRequest) -> None:
         """Stop watching this descriptor, unless it now belongs to another connection."""
         if self.watched.get(watched.fd) is not watched:
             return

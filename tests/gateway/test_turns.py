@@ -2,12 +2,12 @@
 
 import pytest
 
-from gateway.turns import OvertakenError, Turns
+from gateway.turns import ChangeOrder, OvertakenError
 
 
 def test_who_replaces_is_overtaken_by_whatever_was_asked_later():
     for later in ("take", "add"):
-        turns = Turns()
+        turns = ChangeOrder()
         first, second = turns.ask(), turns.ask()
         getattr(turns, later)(second)
         with pytest.raises(OvertakenError):
@@ -16,7 +16,7 @@ def test_who_replaces_is_overtaken_by_whatever_was_asked_later():
 
 
 def test_who_adds_is_overtaken_by_who_replaces_alone():
-    turns = Turns()
+    turns = ChangeOrder()
     first, second, third = turns.ask(), turns.ask(), turns.ask()
     turns.add(second)
     turns.check(first)
@@ -26,7 +26,7 @@ def test_who_adds_is_overtaken_by_who_replaces_alone():
 
 
 def test_in_order_all_hold():
-    turns = Turns()
+    turns = ChangeOrder()
     first, second = turns.ask(), turns.ask()
     turns.take(first)
     turns.check(second)

@@ -39,7 +39,7 @@ class TooManyError(Exception):
         self.wait_s = wait_s
 
 
-class Places:
+class ConcurrencyLimit:
     """A limit on concurrency: at most `most` callers are inside at a time; further callers wait, or
     get TooManyError."""
 
@@ -73,7 +73,9 @@ class Places:
         )
 
 
-_PLACES = Places(allowances.PASSWORDS_AT_ONCE, most_waiting=MOST_WAITING, patience_s=PATIENCE_S)
+_CHECKS_AT_ONCE = ConcurrencyLimit(
+    allowances.PASSWORDS_AT_ONCE, most_waiting=MOST_WAITING, patience_s=PATIENCE_S
+)
 
 
 class PasswordHasher(PBKDF2PasswordHasher):
@@ -84,7 +86,7 @@ class PasswordHasher(PBKDF2PasswordHasher):
     """The number of hash iterations for passwords that `made` hashes."""
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
-        with _PLACES:
+        with _CHECKS_AT_ONCE:
             return super().encode(password, salt, iterations)
 
     def made(self, password: str) -> str:

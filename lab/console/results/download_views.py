@@ -13,7 +13,7 @@ from lab.console.results.owners import policy_readers
 from lab.console.results.result_list import ResultEntry
 from lab.console.site import allowances, permissions, rates
 from lab.console.site.permissions import readers
-from lab.console.site.rates import BusyError, TooOftenError, Turns
+from lab.console.site.rates import ActionLimit, BusyError, TooOftenError
 from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
 from lab.report import tidy
@@ -27,7 +27,7 @@ packed."""
 AGAIN_S = 10
 """The real seconds after which a browser can repeat a refused download."""
 
-_TURNS = Turns(allowances.DOWNLOADS_AT_ONCE)
+_ACTION_LIMIT = ActionLimit(allowances.DOWNLOADS_AT_ONCE)
 View = Callable[..., HttpResponseBase]
 
 
@@ -43,7 +43,7 @@ def packed(view: View) -> View:
     def limited(request: HttpRequest, **more: Any) -> HttpResponseBase:
         key = permissions.key_of(request)
         try:
-            with _TURNS.turn(key, PATIENCE_S):
+            with _ACTION_LIMIT.turn(key, PATIENCE_S):
                 rates.spend(permissions.allowance_of(request), "downloads_per_minute", key)
                 return view(request, **more)
         except BusyError as busy:

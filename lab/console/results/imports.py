@@ -20,7 +20,7 @@ from common import bounded
 from common.bounded import BoundedError, Bounds, BoundsExceededError
 from lab.console.site import allowances, rates
 from lab.console.site.allowances import Allowance, AllowanceError
-from lab.console.site.rates import BusyError, Turns
+from lab.console.site.rates import ActionLimit, BusyError
 from lab.errors import ExperimentError, SpecError
 from lab.results.result import Imported, began_at_of
 
@@ -35,7 +35,7 @@ _LIMITS: Final = {
     "spec_bytes": "spec_bytes",
 }
 """The name in `allowances` of the limit for each count in a bundle."""
-_TURNS: Final = Turns(2)
+_ACTION_LIMIT: Final = ActionLimit(2)
 
 
 def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: Allowance) -> Path:
@@ -163,7 +163,7 @@ def _turn(key: str) -> Iterator[None]:
     """Hold a turn for an import: at most one import per person, and at most two imports in total,
     run at the same time."""
     try:
-        with _TURNS.turn(key, _TURN_S):
+        with _ACTION_LIMIT.turn(key, _TURN_S):
             yield
     except BusyError as busy:
         if busy.is_own:

@@ -22,7 +22,7 @@ from lab.console.launches.submission import allowed_real_s, enqueued
 from lab.console.models import ENDED, Launch, State
 from lab.console.scoreboard.views import Behind, behind, shown
 from lab.console.site import permissions
-from lab.console.site.rates import BusyError, Turns, spend
+from lab.console.site.rates import ActionLimit, BusyError, spend
 from lab.console.site.submitted import COMMAND, of_person
 from lab.students import scoreboard
 
@@ -34,7 +34,7 @@ _PATIENCE_S: Final = 5.0
 """The maximum time, in real seconds, for which a submitted file waits while the console reads other
 files."""
 
-_TURNS = Turns(2)
+_ACTION_LIMIT = ActionLimit(2)
 """The maximum number of files that are read at the same time; each file takes a tenth of a CPU
 second."""
 
@@ -50,7 +50,7 @@ def submit(request: HttpRequest, name: str, text: str) -> Launch:
     spend(allowance, "uploads_per_minute", key)
     file = PolicyFile(f"{name}{FILE_SUFFIX}", text)
     try:
-        with _TURNS.turn(key, _PATIENCE_S):
+        with _ACTION_LIMIT.turn(key, _PATIENCE_S):
             _read(file)
     except BusyError:
         raise CallError(

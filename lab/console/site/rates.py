@@ -68,7 +68,7 @@ class BusyError(Exception):
         """Whether the same key already has a turn; False if other keys have all turns."""
 
 
-class Turns:
+class ActionLimit:
     """A limit on simultaneous actions: one turn at a time for each key, and at most `most` in
     total."""
 

@@ -24,7 +24,7 @@ from common import locks
 FOLDER = "live-runs"
 
 
-class ToldRun:
+class RunAnnouncement:
     """The announcement of a run in progress; it lasts from the creation of this object until
     `close`.
 
@@ -75,7 +75,7 @@ def told_measuring(state_dir: Path, title: str, expected_s: float) -> Iterator[N
     `expected_s` is its expected duration in real seconds.
     """
     facts = {"measures": title, "until": time.time() + expected_s}
-    told = ToldRun(state_dir, {"experiment": "capacity", "run": str(os.getpid()), **facts})
+    told = RunAnnouncement(state_dir, {"experiment": "capacity", "run": str(os.getpid()), **facts})
     try:
         yield
     finally:

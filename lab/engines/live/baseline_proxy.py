@@ -26,7 +26,7 @@ _LEFT = ("cancelled", "orphaned")
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RunningProxy:
     """The interface of a running baseline proxy for the sampler and the console."""
 
     process: ProxyProcess
@@ -37,36 +37,36 @@ class Standing:
 class BehindProxy(Appliance):
     """The appliance with a baseline proxy in front; the gateway only reports the shop's load."""
 
-    def __init__(self, lab: settings.Settings, standing: Standing) -> None:
+    def __init__(self, lab: settings.Settings, running: RunningProxy) -> None:
         super().__init__(lab)
-        self.standing = standing
+        self.running = running
         self._counts = {page: dict.fromkeys(FATES, 0) for page in (*PAGES, OTHER)}
-        self._log = standing.process.log()
+        self._log = running.process.log()
 
     def again(self) -> "BehindProxy":
         """Return another object for the same appliance and proxy, with separate connections."""
-        return BehindProxy(self.lab, self.standing)
+        return BehindProxy(self.lab, self.running)
 
     @property
     def url(self) -> str:
         """The address at which customers reach the baseline proxy."""
-        return self.standing.process.url
+        return self.running.process.url
 
     @property
     def name(self) -> str:
         """The baseline proxy's name."""
-        return self.standing.process.proxy.sheet.name
+        return self.running.process.proxy.sheet.name
 
     def version(self) -> str:
         """Return the version that the baseline proxy prints. Raises ExperimentError."""
-        return self.standing.process.version()
+        return self.running.process.version()
 
     @property
     def tells_who_left(self) -> bool:
         """Whether the shop is notified when customers leave; False if the proxy lets the shop serve
         orphan requests.
         """
-        return self.standing.abandonment == "cancel"
+        return self.running.abandonment == "cancel"
 
     def read_log(self) -> list[Ended]:
         """Return every request that has ended since the baseline proxy started."""
@@ -76,18 +76,18 @@ class BehindProxy(Appliance):
 
     def check_lives(self) -> None:
         """Raise ExperimentError if the baseline proxy has died."""
-        self.standing.process.check_lives()
+        self.running.process.check_lives()
 
     def snapshot(self) -> Json:
         """Return the proxy's state in the form of a gateway's snapshot; raises ExperimentError if
         it has died."""
-        queue = self.standing.process.look()
+        queue = self.running.process.look()
         self.read_log()
         cancelled = self._total("cancelled")
         return super().snapshot() | {
             "policy": {
                 "name": self.name,
-                "parameters": dict(self.standing.parameters),
+                "parameters": dict(self.running.parameters),
                 "admission": {"name": NO_ADMISSION, "parameters": {}},
                 "snapshot": {},
             },
@@ -97,7 +97,7 @@ class BehindProxy(Appliance):
             "waiting_by_page": dict.fromkeys(PAGES),
             "counts": {page: dict(fates) for page, fates in self._counts.items()},
             "abandonment": {
-                "mode": self.standing.abandonment,
+                "mode": self.running.abandonment,
                 "left_waiting": self._total("withdrawn"),
                 "withdrawn": self._total("withdrawn"),
                 "left_in_service": sum(self._total(fate) for fate in _LEFT),
@@ -114,7 +114,7 @@ class BehindProxy(Appliance):
 
         def is_idle() -> bool:
             self.check_lives()
-            queue = self.standing.process.look()
+            queue = self.running.process.look()
             is_busy = queue.waiting or queue.in_service or queue.connections
             return not is_busy and self._shop_rests()
 
@@ -174,7 +174,7 @@ def proxy_in_front(
             capacity_rps=capacity_rps,
         )
         with ProxyProcess(name, known, place, lab.other_cpus) as process:
-            behind = BehindProxy(lab, Standing(process, known, abandonment))
+            behind = BehindProxy(lab, RunningProxy(process, known, abandonment))
             try:
                 yield behind
             finally:

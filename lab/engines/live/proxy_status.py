@@ -1,6 +1,6 @@
 """The state of a baseline proxy during its run, for the console.
 
-The file `peer.json` is in the folder of such a run only while customers send requests.
+The file `proxy.json` is in the folder of such a run only while customers send requests.
 """
 
 import time
@@ -19,7 +19,7 @@ KEYS: Final = ("policy", "abandonment", "waiting", "in_service", "waiting_by_pag
 """The parts of a snapshot (docs/admin-api.md) that the file has for a baseline proxy."""
 
 
-class Shown:
+class ProxyStatusFile:
     """The writer of the file; the file exists from the first `look` until `close`."""
 
     def __init__(self, folder: RunFolder) -> None:

@@ -11,7 +11,7 @@ from lab.engines import waste
 from lab.engines.live import announcement as live_runs
 from lab.engines.live.appliance import Appliance, patiently
 from lab.engines.live.baseline_proxy import BehindProxy, proxy_in_front
-from lab.engines.live.proxy_status import Shown
+from lab.engines.live.proxy_status import ProxyStatusFile
 from lab.engines.live.sampling import Sampler
 from lab.engines.load_generators import (
     LoadGenerator,
@@ -53,10 +53,10 @@ class LiveRun:
         self._faults = self._faults_over = 0
         self._after: Mapping[str, Any] = {}
         self._shadows: Sequence[Mapping[str, Any]] = ()
-        self._told: live_runs.ToldRun | None = None
+        self._announcement: live_runs.RunAnnouncement | None = None
         self._open = ExitStack()
         """The context managers of the run: the baseline proxy, the sampler, the announcement."""
-        self._shown = Shown(folder)
+        self._proxy_status = ProxyStatusFile(folder)
         self.sampler: Sampler
 
     @property
@@ -95,7 +95,7 @@ class LiveRun:
             rho=self.run.rho,
         )
         self._on_event()
-        self._told = live_runs.ToldRun(
+        self._announcement = live_runs.RunAnnouncement(
             self.appliance.lab.state_dir,
             {
                 "experiment": self.folder.path.parents[1].name,
@@ -107,12 +107,14 @@ class LiveRun:
                 "started_at": time.time(),
             },
         )
-        stack.callback(self._told.close)
+        stack.callback(self._announcement.close)
         self.sampler = Sampler(
             self.appliance,
             time_scale=self.server.time_scale,
             interval_s=self.run.utilisation_interval_s,
-            on_look=self._shown.look if policy.gateway is not None else lambda snapshot: None,
+            on_look=self._proxy_status.look
+            if policy.gateway is not None
+            else lambda snapshot: None,
         )
         stack.callback(self._keep_samples)
         self.sampler.start()
@@ -132,7 +134,7 @@ class LiveRun:
     def _keep_samples(self) -> None:
         """Write the samples; if the run has a baseline proxy, its log completes them."""
         self.sampler.stop()
-        self._shown.close()
+        self._proxy_status.close()
         if isinstance(self.appliance, BehindProxy):
             ended = self.appliance.read_log()
             completed(self.sampler.rows, ended, self.sampler.began_at, self.server.time_scale)
@@ -153,8 +155,8 @@ class LiveRun:
 
         def progress(line: Mapping[str, Any]) -> None:
             self.log_changes(line.get("load_changes", ()))
-            if self._told is not None:
-                self._told.tell(line.get("counts", line))  # the last line is the summary
+            if self._announcement is not None:
+                self._announcement.tell(line.get("counts", line))  # the last line is the summary
             on_progress(line)
 
         return LoadGenerator(

@@ -1,6 +1,6 @@
 """The description of one of several simultaneous live shops, for the console.
 
-The file `lane.json` is in the folder of a run only while customers send requests.
+The file `live-shop.json` is in the folder of a run only while customers send requests.
 """
 
 from collections.abc import Mapping

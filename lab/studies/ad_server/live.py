@@ -13,7 +13,7 @@ from lab.durations import duration
 from lab.errors import ExperimentError
 from lab.files.documents import read_json, write_json
 from lab.machine.description import live_run_lock
-from lab.machine.other_load import Neighbours
+from lab.machine.other_load import OtherLoad
 from lab.report.study_figures import Study
 from lab.report.terminal import RunProgress, console
 from lab.results.metrics import Metrics, Results
@@ -177,13 +177,13 @@ def _play(
     ):
         for number, run in enumerate(todo, start=1):
             progress.run(f"[{number}/{len(todo)}] {run.cell.title}", plan.expected_s([run]))
-            neighbours = Neighbours()
+            other_load = OtherLoad()
             requests = plan.requests[run.cell.clients]
             facts = {"case": cases.run(run.cell).as_json(), "seed": run.seed}
             file = _file(result, run)
             part = file.with_suffix(".part")
             went = clients.play(_order(server, run.cell, requests, run.seed, part, facts))
-            line = {"run": run.name, **went, "others_ratio": neighbours.share()}
+            line = {"run": run.name, **went, "others_ratio": other_load.share()}
             log.write(json.dumps(line) + "\n")
             log.flush()
             part.replace(file)  # last: a run with its attempts is complete

@@ -326,7 +326,7 @@ def test_shadows_are_asked_for_by_name_and_told_of_everything():
             off = await b.admin("PUT", "/shadows", {"policies": []})
             answer = await b.get("/")
             assert b"Set-Cookie" not in answer
-            assert b.gateway.parts.pages.dispatcher.witness is None
+            assert b.gateway.parts.pages.dispatcher.observer is None
             return put, told, snapshot, metrics, off
 
     (status, put), (_, told), snapshot, metrics, (_, off) = run(scene())
@@ -392,7 +392,7 @@ def test_one_shadow_more_and_one_less_leave_the_others_as_they_are():
             again = await b.admin("DELETE", "/shadows/door-lifo%20(hands%204)")
             assert b.gateway.parts.shadow_policies.entries == (kept,)
             none = await b.admin("DELETE", "/shadows/sq")
-            assert b.gateway.parts.pages.dispatcher.witness is None
+            assert b.gateway.parts.pages.dispatcher.observer is None
             wrong_method = await b.admin("GET", "/shadows/sq")
             return added, twice, wrong, one_less, again, none, wrong_method
 
@@ -414,7 +414,7 @@ def test_one_shadow_more_and_one_less_leave_the_others_as_they_are():
 def test_taking_away_what_is_not_there_overtakes_nobody():
     async def scene():
         async with bed() as b:
-            turns = b.gateway.api.shadow_turns
+            turns = b.gateway.api.shadow_order
             earlier = turns.ask()
             status, answer = await b.admin("DELETE", "/shadows/sq")
             assert (status, answer["allowed"]) == (404, "none")

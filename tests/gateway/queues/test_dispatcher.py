@@ -19,7 +19,7 @@ from gateway.policies.interface import (
     Request,
 )
 from gateway.policies.registry import create
-from gateway.queues.dispatcher import AtHand, Dispatcher
+from gateway.queues.dispatcher import Dispatcher, RequestsNow
 
 
 class Notebook:
@@ -146,7 +146,7 @@ def test_a_dispatcher_takes_over_whom_another_has():
     submit(driver, times=4)
     driver.client_left(3)
     other, host = dispatcher(create("door-lifo", {}), workers=2)
-    other.take_over(driver.at_hand())
+    other.take_over(driver.requests_now())
     assert host.started == [4]  # 1 is in service already
     assert host.withdrawn == [3]
     other.finished(1, Outcome.ANSWERED)
@@ -222,4 +222,4 @@ def test_forbidden_verdicts_are_named(answers):
 def test_a_policy_cannot_use_more_workers_than_there_are():
     driver, _ = dispatcher(Says(Dispatch, lambda id: Dispatch(id - 1)), workers=1)
     with pytest.raises(BrokenPolicyError, match="free=1 and returned 2"):
-        driver.take_over(AtHand([Request(id, Page.HOME, 0.0) for id in (1, 2)], [], set()))
+        driver.take_over(RequestsNow([Request(id, Page.HOME, 0.0) for id in (1, 2)], [], set()))

@@ -56,7 +56,7 @@ def test_a_shadow_of_the_acting_policy_agrees_in_everything(
     assert own["verdicts"] == {name: 120 * (name == "same") for name in own["verdicts"]}
     assert world.shadows.disagreements()["itself"] == []
     assert (own["waiting"], own["in_service"]) == (0, 0)
-    assert not world.shadows.deeds
+    assert not world.shadows.real_requests
 
 
 @pytest.mark.parametrize("policy", ["sq", "door-fifo", "waiting-room", "8q-lifo-pri"])
@@ -174,9 +174,9 @@ def test_a_shadow_that_fails_is_taken_away_and_says_why(caplog):
 def test_without_a_shadow_left_nobody_is_told():
     world = World(create("sq", {}))
     world.beside(faulty=Faulty(0))
-    assert world.acting.witness is world.shadows
+    assert world.acting.observer is world.shadows
     world.run(crowd(5, 8.0))
-    assert world.acting.witness is None
+    assert world.acting.observer is None
     world.beside()
     assert world.shadows.figures() == []
 

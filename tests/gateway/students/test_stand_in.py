@@ -54,7 +54,7 @@ class Driven:
     @property
     def served(self):
         """Return the ids in service."""
-        return [request.id for request in self.dispatcher.at_hand().in_service]
+        return [request.id for request in self.dispatcher.requests_now().in_service]
 
     def serves_on(self, waiting):
         """Assert FIFO for `waiting`, who wait while all workers are busy, and for later

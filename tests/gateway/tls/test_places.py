@@ -6,7 +6,7 @@ import pytest
 
 from gateway.clock import PaperClock
 from gateway.tls.gate import ConnectionGate
-from gateway.tls.places import Known, Places
+from gateway.tls.places import HandshakePlaces, Known
 
 
 class Handshake:
@@ -30,7 +30,7 @@ def gate():
 
 
 def test_least_known_first_and_of_them_who_is_so_for_longest(gate):
-    places = Places(gate, 6)
+    places = HandshakePlaces(gate, 6)
     six = [Handshake(places) for _ in range(6)]
     resumed, newer, new, silent, latest, computed = six
     computed.waits_for_customer = False
@@ -49,7 +49,7 @@ def test_least_known_first_and_of_them_who_is_so_for_longest(gate):
 
 
 def test_a_place_that_was_left_is_the_next_ones(gate):
-    places = Places(gate, 1)
+    places = HandshakePlaces(gate, 1)
     first, second = Handshake(places, waits=False), Handshake(places, waits=False)
     assert places.take(first)
     assert not places.take(second)

@@ -4,7 +4,7 @@ import pytest
 
 from gateway.policies.interface import Request
 from gateway.policies.registry import create
-from lab.analysis.decision_trace import Wanted, Watched
+from lab.analysis.decision_trace import TracingPolicy, Wanted
 from lab.console.results.decision_words import answer, sentences
 
 ATTEMPT = {"page": "Br-1"}
@@ -12,7 +12,7 @@ ATTEMPT = {"page": "Br-1"}
 
 def watched(policy, parameters=None):
     """Return the policy, with the first attempt of session 7 waiting since 1 s."""
-    found = Watched(create(policy, parameters or {}), Wanted(7, 0, 1, "Br-1", 1.0))
+    found = TracingPolicy(create(policy, parameters or {}), Wanted(7, 0, 1, "Br-1", 1.0))
     assert not found.arrival(1.0, Request(1, "Br-1", 1.0, "7.1"))
     return found
 

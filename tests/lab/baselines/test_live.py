@@ -46,12 +46,12 @@ def test_both_proxies_interrupted_resumed_and_reconciled(appliance):
     interrupted = start(appliance, *COMPARE)
     assert until(lambda: begun() and proxies_of(begun()[0]), within_s=240)
     folder = begun()[0]
-    assert until(lambda: list(folder.glob("runs/*/peer.json")), within_s=60)
+    assert until(lambda: list(folder.glob("runs/*/proxy.json")), within_s=60)
     interrupted.send_signal(signal.SIGINT)
     interrupted.communicate(timeout=240)
     assert interrupted.returncode == 130
     assert proxies_of(folder) == []
-    assert [str(path) for path in folder.glob("runs/*/peer.json")] == []
+    assert [str(path) for path in folder.glob("runs/*/proxy.json")] == []
 
     status, output = doorbuster(appliance, *COMPARE)
     assert status == 0, output

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from doorbuster.commands import main
-from lab.engines.live.announcement import ToldRun
+from lab.engines.live.announcement import RunAnnouncement
 from lab.results.comparison import ComparisonResult
 from lab.runner import comparison
 from lab.spec.experiment import Spec
@@ -41,13 +41,13 @@ def asked(monkeypatch, tmp_path) -> Iterator[list[tuple[str, str, object]]]:
 
 
 @pytest.fixture
-def run(asked) -> Iterator[ToldRun]:
+def run(asked) -> Iterator[RunAnnouncement]:
     """A live run that has announced itself."""
     lab = settings.load()
     folder = ComparisonResult.create(lab.results_dir, SPEC, {}, comparison.plan(SPEC))
     planned, *_ = folder.plan()
     folder.run(planned).path.mkdir(parents=True)
-    told = ToldRun(lab.state_dir, {"experiment": folder.path.name, "run": planned.folder})
+    told = RunAnnouncement(lab.state_dir, {"experiment": folder.path.name, "run": planned.folder})
     yield told
     told.close()
 

@@ -18,7 +18,7 @@ import pytest
 import requests
 
 from common import answering, ports
-from lab.engines.live.announcement import ToldRun
+from lab.engines.live.announcement import RunAnnouncement
 from lab.files.run_folder import PlannedRun
 from lab.results.comparison import ComparisonResult
 from lab.runner import comparison
@@ -363,17 +363,17 @@ def with_accounts(
 
 
 @pytest.fixture
-def runs_of() -> Iterator[Callable[[Console], list[Callable[[], ToldRun]]]]:
+def runs_of() -> Iterator[Callable[[Console], list[Callable[[], RunAnnouncement]]]]:
     """Yield a function that makes COMPARED without carrying it out, and reports its runs as live
     ones."""
     told = []
 
-    def made(lab: Console) -> list[Callable[[], ToldRun]]:
+    def made(lab: Console) -> list[Callable[[], RunAnnouncement]]:
         folder = ComparisonResult.create(lab.results, COMPARED, {}, comparison.plan(COMPARED))
 
-        def begins(planned: PlannedRun) -> ToldRun:
+        def begins(planned: PlannedRun) -> RunAnnouncement:
             facts = {"experiment": folder.path.name, "run": planned.folder}
-            told.append(ToldRun(lab.state, facts))
+            told.append(RunAnnouncement(lab.state, facts))
             return told[-1]
 
         return [lambda planned=planned: begins(planned) for planned in folder.plan()]

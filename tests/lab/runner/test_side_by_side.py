@@ -86,7 +86,7 @@ def test_two_shops_see_the_same_customers_at_the_same_moment(appliance, tmp_path
             if row["step"] == 0 and row["attempt"] == 1
         }
         customers.append((planned, arrivals))
-        assert not (run / "lane.json").exists()
+        assert not (run / "live-shop.json").exists()
         lines = (run / "events.jsonl").read_text(encoding="utf-8").splitlines()
         events = [json.loads(line)["event"] for line in lines]
         assert events == ["run started", "customers gone", "run ended"]
@@ -118,7 +118,7 @@ duration_s = 20000
 def test_a_race_that_is_ended_leaves_nothing_running(appliance, tmp_path, sign):
     (tmp_path / "my.toml").write_text(CLIENTS)
     runner = start(appliance, "compare", str(tmp_path / "my.toml"), "--fresh")
-    until(lambda: list(folders(appliance)[-1:][0].parent.glob("runs/*/lane.json"))
+    until(lambda: list(folders(appliance)[-1:][0].parent.glob("runs/*/live-shop.json"))
                if folders(appliance) else [], within_s=240)  # fmt: skip
     assert len(shops(appliance)) >= 4
     children = psutil.Process(runner.pid).children(recursive=True)

@@ -86,7 +86,9 @@ class Played:
             self.seen = shop.requests
             address = ShopAddress.from_url(shop.url)
             pages = ImpatientWith(self.clock, leaves, self._all_noticed)
-            process = ClientProcess(client, self.clients, pages, address, self.clock, self._witness)
+            process = ClientProcess(
+                client, self.clients, pages, address, self.clock, self._observer
+            )
             process.run(until_s)
             self._all_noticed()
 
@@ -100,7 +102,7 @@ class Played:
 
         until(all_seen, f"the shop saw {len(self.rows)} requests, of which {left} left")
 
-    def _witness(
+    def _observer(
         self, attempt: Attempt, request: PageRequest | None, fetched: Fetched | None
     ) -> None:
         assert fetched is not None

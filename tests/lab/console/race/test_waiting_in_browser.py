@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from lab.engines.live.announcement import ToldRun
+from lab.engines.live.announcement import RunAnnouncement
 from lab.engines.live.shop_file import LiveShop
 from lab.results.comparison import ComparisonResult
 from lab.runner import comparison
@@ -43,7 +43,7 @@ def race(console):
             run.path.mkdir(parents=True)
             shop.write(run)
             facts = {"experiment": folder.path.name, "run": run.path.name}
-            told.callback(ToldRun(console.state, facts).close)
+            told.callback(RunAnnouncement(console.state, facts).close)
         yield folder.path.name
 
 

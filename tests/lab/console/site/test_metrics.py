@@ -5,7 +5,7 @@ import json
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from lab.engines.live.announcement import ToldRun
+from lab.engines.live.announcement import RunAnnouncement
 from tests.waiting import until
 
 RUN = {
@@ -44,7 +44,7 @@ def test_launches_are_counted_in_every_state(console):
 
 def test_a_live_run_is_told_whoever_has_started_it(console):
     assert "run_info" not in figures(console)
-    run = ToldRun(console.state, RUN)
+    run = RunAnnouncement(console.state, RUN)
     try:
         found = figures(console)
         labels = ("a", "001", "sq", "none", "cancel", "1.4")

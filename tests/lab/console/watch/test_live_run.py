@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.engines.live.announcement import ToldRun, told_measuring
+from lab.engines.live.announcement import RunAnnouncement, told_measuring
 from lab.results.comparison import ComparisonResult
 from tests.lab.console.conftest import COMPARED
 from tests.lab.console.streaming import first, looks, stream
@@ -21,7 +21,7 @@ def test_a_run_of_a_terminal_stands_on_every_page(console, runs_of):
 
 
 def test_a_run_whose_results_are_kept_elsewhere_has_its_folders_name(console):
-    run = ToldRun(console.state, {"experiment": "20261122T120000Z-elsewhere", "run": "001"})
+    run = RunAnnouncement(console.state, {"experiment": "20261122T120000Z-elsewhere", "run": "001"})
     try:
         assert "Running live: 20261122T120000Z-elsewhere" in console.get("/").text
     finally:

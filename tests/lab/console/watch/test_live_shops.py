@@ -74,7 +74,9 @@ def test_two_shops_are_watched_side_by_side(appliance, lab):
     launch = answer.url.rstrip("/").rsplit("/", 1)[-1]
     # Tables, shops and capacity come first.
     until(
-        lambda: list(lab.results.glob("*/runs/*/lane.json")) or lab.state_of(launch) == "failed",
+        lambda: (
+            list(lab.results.glob("*/runs/*/live-shop.json")) or lab.state_of(launch) == "failed"
+        ),
         within_s=900,
     )
     assert lab.state_of(launch) == "running", lab.get(f"/launches/{launch}/state").text

@@ -3,7 +3,13 @@
 import subprocess
 import sys
 
-from lab.engines.live.announcement import FOLDER, ToldRun, measuring, told_measuring, under_way
+from lab.engines.live.announcement import (
+    FOLDER,
+    RunAnnouncement,
+    measuring,
+    told_measuring,
+    under_way,
+)
 from runtime.settings import REPOSITORY
 
 FACTS = {"experiment": "20261121T120000Z-rush", "run": "001-sq-rho1.4-seed1", "policy": "sq"}
@@ -11,8 +17,8 @@ FACTS = {"experiment": "20261121T120000Z-rush", "run": "001-sq-rho1.4-seed1", "p
 
 def test_a_run_is_there_from_its_beginning_to_its_end(tmp_path):
     assert under_way(tmp_path) == []
-    run = ToldRun(tmp_path, FACTS)
-    other = ToldRun(tmp_path, {**FACTS, "run": "002"})
+    run = RunAnnouncement(tmp_path, FACTS)
+    other = RunAnnouncement(tmp_path, {**FACTS, "run": "002"})
     assert under_way(tmp_path) == [
         {**FACTS, "customers": {}},
         {**FACTS, "run": "002", "customers": {}},
@@ -40,8 +46,8 @@ def test_a_measurement_is_told_and_is_no_run(tmp_path):
 def test_the_run_of_a_process_that_was_killed_is_none(tmp_path):
     script = f"""
 import sys, pathlib
-from lab.engines.live.announcement import ToldRun
-run = ToldRun(pathlib.Path({str(tmp_path)!r}), {FACTS!r})
+from lab.engines.live.announcement import RunAnnouncement
+run = RunAnnouncement(pathlib.Path({str(tmp_path)!r}), {FACTS!r})
 print("told", flush=True)
 sys.stdin.read()
 """
@@ -60,7 +66,7 @@ def test_what_a_killed_process_left_unfinished_is_written_over(tmp_path):
     (tmp_path / FOLDER).mkdir()
     name = f"{FACTS['experiment']}.{FACTS['run']}.new"
     (tmp_path / FOLDER / name).write_text("x" * 1000)
-    run = ToldRun(tmp_path, FACTS)
+    run = RunAnnouncement(tmp_path, FACTS)
     assert under_way(tmp_path) == [{**FACTS, "customers": {}}]
     run.close()
     assert list((tmp_path / FOLDER).iterdir()) == []
@@ -68,7 +74,7 @@ def test_what_a_killed_process_left_unfinished_is_written_over(tmp_path):
 
 def test_where_nothing_can_be_written_the_run_goes_on(tmp_path):
     (tmp_path / FOLDER).write_text("a file where the folder should be")
-    run = ToldRun(tmp_path, FACTS)
+    run = RunAnnouncement(tmp_path, FACTS)
     run.tell({"started": 1})
     run.close()
     assert under_way(tmp_path) == []

@@ -155,7 +155,7 @@ def test_a_proxy_that_dies_ends_the_run(tmp_path):
 
 
 def proxy_of(run):
-    return run.appliance.standing.process
+    return run.appliance.running.process
 
 
 def fates(behind):

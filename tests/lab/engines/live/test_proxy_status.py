@@ -1,4 +1,4 @@
-from lab.engines.live.proxy_status import Shown, read
+from lab.engines.live.proxy_status import ProxyStatusFile, read
 from lab.files.run_folder import RunFolder
 
 SNAPSHOT = {
@@ -16,7 +16,7 @@ SNAPSHOT = {
 def test_it_is_shown_as_long_as_the_run_goes_on(tmp_path):
     folder = RunFolder(tmp_path)
     assert read(folder) is None
-    shown = Shown(folder)
+    shown = ProxyStatusFile(folder)
     shown.look(SNAPSHOT)
     proxy = read(folder)
     assert proxy is not None
