@@ -33,7 +33,7 @@ MakeRun = Callable[[Part], LoadRun]
 
 
 class Role(Protocol):
-    """The base class of the roles, which receives Locust's events."""
+    """The interface of the roles, which receive Locust's events."""
 
     def started(self, plan: LoadPlan, host: str, make_run: MakeRun) -> None:
         """Start a run."""
@@ -57,7 +57,7 @@ class Role(Protocol):
 
 
 class Latecomer:
-    """The error for a worker that joined during a run, and therefore has no part."""
+    """The role of a worker that joined during a run, and therefore has no part of it."""
 
     given: Mapping[str, Any] | None = None
 

@@ -56,20 +56,21 @@ def exists(name: str) -> bool:
     return False
 
 
+DOCSTRINGS = list(documented())
+NAMES = sorted({name for _, _, text in DOCSTRINGS for name in DOTTED.findall(text)})
+
+
 def test_only_functions_that_return_a_value_begin_with_return() -> None:
     """A docstring that promises a value belongs to a function that has one."""
     wrong = [
         place
-        for place, node, text in documented()
+        for place, node, text in DOCSTRINGS
         if returns_nothing(node) and text.startswith("Return ")
     ]
     assert wrong == []
 
 
-NAMES = sorted({name for _, _, text in documented() for name in DOTTED.findall(text)})
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_in_a_docstring_exists(name: str) -> None:
     """A dotted name of this project in backticks leads to a module or to a name in it."""
-    assert exists(name), [place for place, _, text in documented() if f"`{name}" in text]
+    assert exists(name), [place for place, _, text in DOCSTRINGS if f"`{name}" in text]

@@ -59,4 +59,4 @@ NONE = Sheet(
 
 
 def no_admission() -> None:
-    """Return None, so that the driver runs the queueing policy without an admission policy."""
+    """Create no admission policy; the driver then runs the queueing policy alone."""

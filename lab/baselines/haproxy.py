@@ -30,8 +30,8 @@ ERRORS: Final = "haproxy-errors.log"
 STATS: Final = "haproxy.sock"
 
 STATS_QUESTION: Final = b"show stat\n"
-_FIELDS: Final = 12
 _FORGEABLE: Final = ("Forwarded", "X-Real-IP", "Proxy", "traceparent", "tracestate")
+_FIELDS: Final = 12
 """The number of fields in a log line (`_LOG_FORMAT`)."""
 _LOG_FORMAT: Final = (
     "%[date(0,ms)] %[var(txn.came_ms)] %[var(txn.page)] %ST %ts %TR %Tw %Tc %Tr %Ta "

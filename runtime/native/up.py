@@ -67,8 +67,6 @@ def _build_documentation(progress: Progress) -> None:
 def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
     """Return the addresses that users open, and the next commands; `prometheus` is whether
     Prometheus runs.
-
-    `prometheus` is True if Prometheus runs, too.
     """
     host = hosts.from_here(settings.host)
     inner = hosts.from_here(settings.inner_host)

@@ -127,6 +127,6 @@ def set_mode(wanted: str) -> None:
 
 
 def reset_mode() -> None:
-    """Return to the mode of the project's settings from the next request on."""
+    """Restore the mode of the project's settings, from the next request on."""
     global _mode
     _mode = None

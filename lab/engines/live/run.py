@@ -148,7 +148,7 @@ class LiveRun:
             seed=self.seed,
             time_scale=self.server.time_scale,
             attempts_file=self.folder.attempts_file,
-            # A number in this file changes the load from that time on (docs/loadgen.md). #
+            # A number in this file changes the load from that time on (docs/loadgen.md).
             # Customers on other machines do not read it.
             load_factor_file=None if no_factor else self.folder.load_factor_file,
         )

@@ -71,7 +71,7 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has
         self, request: HttpRequest, provider: Any, error: Any = None, exception: Any = None,
         extra_context: Any = None,
     ) -> None:  # fmt: skip
-        """Return the console's page for a failed sign-in, and write the cause to the log."""
+        """Answer with the console's page for a failed sign-in, and write the cause to the log."""
         logger.warning("a sign-in failed: %s %.200r", error, exception)
         raise ImmediateHttpResponse(
             refused(request, "The sign-in was not completed, or it took too long.")
