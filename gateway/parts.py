@@ -259,7 +259,7 @@ def expected_token(settings: Settings) -> bytes | None:
 
 
 def _handshakes(settings: Settings, front: Frontend, gate: ConnectionGate) -> Handshakes | None:
-    """Return what all TLS handshakes share; None without a port for TLS. Raises SettingsError if
+    """Return the object that all TLS handshakes share; None without a port for TLS. Raises SettingsError if
     the certificate's files cannot be used.
     """
     if settings.tls_port is None:

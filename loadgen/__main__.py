@@ -33,7 +33,8 @@ def run(options: tuple[str, ...]) -> None:
     docs/loadgen.md (try --help).
 
     --plan FILE reads a JSON plan in place of options; --plan - reads it from standard input.
-    Standard output gets only the progress lines (--progress json), standard error everything else.
+    Standard output gets only the progress lines (--progress json); all other output goes to
+    standard error.
     """
     command = [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE)]
     if "--worker" not in options:
@@ -44,7 +45,9 @@ def run(options: tuple[str, ...]) -> None:
 
 
 @main.command()
-@click.option("--host", default=_gateway, show_default="the gateway", help="The shop.")
+@click.option(
+    "--host", default=_gateway, show_default="the gateway", help="The address of the shop."
+)
 @click.option("--sessions", default=1000, show_default=True, type=click.IntRange(min=1))
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0))
 def wsesslog(host: str, sessions: int, seed: int) -> None:

@@ -34,7 +34,7 @@ class WorkerPart:
 
 @dataclass(slots=True)
 class Collector:
-    """The attempts and counts of one run, by the index of the part."""
+    """The attempts of one run, and its counts by the index of the worker's part."""
 
     plan: LoadPlan
     host: str

@@ -133,8 +133,8 @@ class Option:
 
     name: str
     metavar: str
-    default: str
     """The name of the value in the help text; empty if the option takes no value."""
+    default: str
     read: Reader
     meaning: str
     field: str = ""
@@ -372,12 +372,12 @@ def _plan_in_file(text: Mapping[str, str]) -> LoadPlan:
 
 @cache
 def _content(name: str) -> str:
-    """Return the content of the file at its first reading."""
+    """Return the content of the file, which is read only once."""
     return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
 
 
 def _read(option: Option, text: Mapping[str, str]) -> Any:
-    """Return the option's value, or None."""
+    """Return the option's value, or None if the option has neither a value nor a default."""
     given = text[option.dest]
     if not given and not option.default:
         return None

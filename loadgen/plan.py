@@ -425,7 +425,7 @@ class LoadPlan(_Values):
 
     @classmethod
     def of_json(cls, plain: Any) -> "LoadPlan":
-        """Return the plan that `as_json` wrote. Raises PlanError."""
+        """Return the plan that `as_json` wrote. Raises PlanError if a value is invalid."""
         if not isinstance(plain, Mapping):
             raise PlanError("", "a plan must be a JSON object")
         return cls(**plain)
@@ -435,7 +435,7 @@ class LoadPlan(_Values):
         return self.model_dump(mode="json")
 
     def with_(self, **changes: Any) -> "LoadPlan":
-        """Return the same plan with another `changes`."""
+        """Return a copy of the plan with these `changes`."""
         return LoadPlan(**{name: getattr(self, name) for name in LoadPlan.model_fields} | changes)
 
     @cached_property

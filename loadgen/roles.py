@@ -332,9 +332,8 @@ def conclude(environment: Environment, collector: Collector) -> None:
     schedule = metadata["schedule"]
     if schedule["late_attempts"]:
         logger.warning(
-            "the load generator fell behind schedule: %d of %d attempts (%.2f %%) started more than "
-            "%g ms late, the "
-            "latest by %.0f ms",
+            "the load generator fell behind schedule: %d of %d attempts (%.2f %%) started more "
+            "than %g ms late, the latest by %.0f ms",
             schedule["late_attempts"],
             metadata["counts"]["attempts"],
             schedule["late_share"] * 100,

@@ -1,4 +1,4 @@
-"""The part of a run that one process plays, which starts sessions on time and keeps their attempts.
+"""The part of a run that one process plays: it starts sessions on time and records their attempts.
 
 In an open or partly open loop, sessions arrive. In a closed loop, customers measure capacity, or
 clients of the Connection Sentry's model send requests.

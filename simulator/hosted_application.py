@@ -71,7 +71,7 @@ class Work(NamedTuple):
 
 class HostedApplication:
     """The simulation of one `AppScenario`. `start_work(now_s, work)` gives a job to the processors;
-    call `work_done` when it is done. `call_back(time_s, session, attempt)` requests a call of
+    call `work_done` when the job is done. `call_back(time_s, session, attempt)` requests a call of
     `called_back` at that time. Call `patience_ended` at the time of the first entry in
     `patience_ends`.
     """

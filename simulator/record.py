@@ -56,8 +56,8 @@ _CONFIRM = [str(page) for page in PAGES].index(CONFIRM_PAGE)
 
 
 class Record:
-    """The record. Lists of counts per fate are indexed by a page's place in SERVED_PAGES, and lists
-    of sessions' values by session.
+    """The record of a simulation in progress. The lists of counts have an entry for each page in
+    SERVED_PAGES, and the other lists an entry for each session.
     """
 
     def __init__(self, scenario: Scenario, server: Server, log: AttemptKeeper | None) -> None:
@@ -119,7 +119,7 @@ class Record:
             self.write(now_s, session, outcome, status)
 
     def left_in_service(self, id: int, spent_s: float) -> None:
-        """Record that the customer left a request that had used `spent_s` of server time."""
+        """Record that a customer left while the request was in service and had used `spent_s`."""
         self._spent_before[id] = spent_s
         self.unanswered_busy_s += spent_s
 
@@ -187,9 +187,7 @@ class Record:
         self._rows.append(row)
 
     def _waiting(self) -> list[int]:
-        """Return the number of waiting requests, those without a fate, for each of the
-        eight pages.
-        """
+        """Return the number of waiting requests for each of the eight pages."""
         arrived, dispatched, dropped = self.arrived, self.dispatched, self.dropped
         rejected, withdrawn = self.rejected, self.withdrawn
         return [

@@ -94,13 +94,13 @@ SHARES_TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class FifoServer:
-    """SBAC's server, which serves one request at a time; the service time is proportional to the
-    file's size.
+    """SBAC's server, which serves one request at a time in a time proportional to the file's size.
 
-    With exponential `service_times`, it is the server of the M/M/1 queue. It serves `capacity_rps`
-    requests of mean size per second, and the queueing policy acts as the listen queue. A rejection
-    costs `rejection_cost` mean service times: with `ahead`, it is served before the queue; with
-    `free`, it costs nothing, because a gateway answers.
+    With exponential `service_times`, this is the server of the M/M/1 queue. It serves
+    `capacity_rps` requests of mean size per second, and the queueing policy acts as the listen
+    queue. A rejection costs `rejection_cost` mean service times: with `ahead`, the server spends
+    them before it serves the queue; with `free`, a rejection costs nothing, because a gateway
+    answers.
     """
 
     capacity_rps: float = defaults.SBAC_CAPACITY_RPS
@@ -115,7 +115,7 @@ class FifoServer:
         require_one_of("service_times", self.service_times, ServiceTimes)
         require_one_of("rejection", self.rejection, RejectionPlace)
         if abs(math.fsum(each.share for each in self.file_classes) - 1) > SHARES_TOLERANCE:
-            raise ScenarioError("file_classes", "the shares do not add up to 1")
+            raise ScenarioError("file_classes", "the shares must add up to 1")
         if any(not 0 < each.smallest_bytes <= each.largest_bytes for each in self.file_classes):
             raise ScenarioError("file_classes", "give sizes above 0, with the smallest first")
         if not self.rejection_cost >= 0:
@@ -124,8 +124,8 @@ class FifoServer:
 
 def server_capacity_rps(customers: SessionModel, server: SharedCpus | FifoServer) -> float:
     """Return the capacity of a simulated server for the customers' mix of pages: cpus / (busy_ratio
-    × mean execution time), at most what the workers could serve with unlimited CPUs. A FIFO server
-    has its given capacity.
+    × mean execution time), at most what the workers could serve with unlimited CPUs. For a FIFO
+    server, return `capacity_rps`.
     """
     if isinstance(server, FifoServer):
         return server.capacity_rps
@@ -144,8 +144,8 @@ class Scenario:
     With `Clients` as `customers`, the simulation is a closed loop (Connection Sentry). All clients
     are present from the start, and none begins a request at or after `arrivals_until_s`; requests
     in progress continue as long as their clients' patience lasts. A client is a session with the
-    client's number, which stays `UNFINISHED`; its `kind` is 0 in the control set and 1 in the test
-    set:
+    client's number, whose fate stays `UNFINISHED`; its `kind` is 0 in the control set and 1 in the
+    test set:
 
         Scenario(
             Clients(ClientModel(per_set=9, patience_max_s=7.5), seed),
@@ -161,7 +161,7 @@ class Scenario:
 
     `abandonment` sets the effect of a customer who leaves. `ignore` executes orphan requests in
     full, `drop-queued` removes waiting orphan requests, and `cancel` also stops orphan requests in
-    service at once. `session_known_from` sets when a session counts as under way: once it was
+    service at once. `session_known_from` sets when a session counts as in progress: once it was
     admitted (as in SBAC's simulation), or once it has an answer, and with it the gateway's cookie.
     Any attempt before that time counts as a separate session.
     """

@@ -33,8 +33,8 @@ class Session:
     `awaits` is the id of the attempt for which the customer waits, or 0; another request in the
     system is an orphan. `name` is the session's name for a policy, as in the gateway
     (docs/decisions/0006). `work` has the first attempt's draw of each step. `length` is the number
-    of steps, or 0 for endless steps. `arrival_s` is the time of the first request, and `sent_s` of
-    the latest one.
+    of steps, or 0 for endless steps. `arrival_s` is the time of the first request, and `sent_s` the
+    time of the latest attempt.
     """
 
     __slots__ = (
@@ -74,7 +74,7 @@ class Session:
 
 
 Asked = tuple[Session, int, float]
-"""A request in the system, with its session, its page's place in SERVED_PAGES, and its work."""
+"""A request in the system: (session, index of the page in SERVED_PAGES, work)."""
 
 NOBODY = Session(-1, math.inf, (), (), 0)
 """The placeholder after the last session, which never arrives."""

@@ -9,8 +9,8 @@ Job = TypeVar("Job")
 
 
 class Grant(NamedTuple):
-    """The processors of an application: `whole` exclusive processors, and one shared with
-    application number `partner`, or None.
+    """The processors of an application: `whole` exclusive processors and, unless `partner` is None,
+    a processor that it shares with application number `partner`.
     """
 
     whole: int

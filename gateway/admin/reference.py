@@ -15,9 +15,9 @@ calls. `/openapi.json` has the same content for programs, in the format of
 callers are accepted, and shows calls with `curl`; [metrics](metrics.md) lists the metrics in the
 answer to `/metrics`.
 
-The numbers after an answer are the statuses of [refusals](#refusal). The gateway answers 401
-without [the inner token](settings.md#the-inner-token) and 403 at a wrong
-[address](settings.md#addresses).
+The numbers after an answer are the statuses of [refusals](#refusal). A call
+without [the inner token](settings.md#the-inner-token) gets 401, and a call to a wrong
+[address](settings.md#addresses) gets 403.
 
 """
 

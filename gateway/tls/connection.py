@@ -17,7 +17,7 @@ _UNASKED_BYTES: Final = 64 * KIB
 
 
 class TlsConnection(asyncio.Protocol, asyncio.Transport):
-    """The protocol of the TCP transport `raw`, and the transport of `inner`."""
+    """A TLS connection: the protocol of the TCP transport `raw`, and the transport of `inner`."""
 
     __slots__ = (
         "_has_written_eof",

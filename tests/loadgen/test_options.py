@@ -235,7 +235,10 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
             "--session-mixture: 'a:1' is not a class; give name:share:mean",
         ),
         ({"session_mixture": "a:0.5:5"}, "--session-mixture: shares add up to 0.5; make them 1"),
-        ({"session_mixture": "a:2:5"}, "--session-mixture: a.share: 2.0: give more than 0, at most 1"),
+        (
+            {"session_mixture": "a:2:5"},
+            "--session-mixture: a.share: 2.0: give more than 0, at most 1",
+        ),
         ({"session_length_mean": "5", "walks": "chance"}, "--walks: sessions of given lengths"),
         (
             {"load_schedule": "50"},
