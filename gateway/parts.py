@@ -259,8 +259,8 @@ def expected_token(settings: Settings) -> bytes | None:
 
 
 def _handshakes(settings: Settings, front: Frontend, gate: ConnectionGate) -> Handshakes | None:
-    """Return the object that all TLS handshakes share; None without a port for TLS. Raises SettingsError if
-    the certificate's files cannot be used.
+    """Return the object that all TLS handshakes share; None without a port for TLS. Raises
+    SettingsError if the certificate's files cannot be used.
     """
     if settings.tls_port is None:
         return None

@@ -61,7 +61,7 @@ class Controlled(Protocol):
         """Switch the policy; raise PolicyError and change nothing if the choice is invalid."""
 
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
-        """Switch to a student's policy, whose file must be read and whose process must start first.
+        """Read a student's policy, start its process, and switch to it.
 
         Raises PolicyError, FullError, or OvertakenError if a later call finished first.
         """

@@ -70,7 +70,9 @@ class Connections:
         self._deadlines.watched.discard(newcomer)
 
     def drain(self) -> None:
-        """Close idle connections now, and every other connection after its next answer."""
+        """Close idle connections and those with a TLS handshake in progress now, and every other
+        connection after its next answer.
+        """
         self.is_draining = True
         for newcomer in list(self.newcomers):
             newcomer.abort()
