@@ -45,8 +45,8 @@ class ProcessorSharing:
 
     With n requests on c CPUs, each request progresses at rate min(1, c/n). *Virtual time* is the
     progress of a request that has run since the start. A busy slice of b seconds that begins at
-    virtual time v ends at v + b, whatever other requests do, so that with a heap, each event costs
-    O(log n).
+    virtual time v ends at v + b, whatever other requests do. With a heap, each event therefore
+    costs O(log n).
     """
 
     def __init__(self, described: SharedCpus) -> None:

@@ -78,7 +78,7 @@ class Simulated:
     cancelled: int
     """The number of requests that were stopped in service."""
     end_s: float
-    """The time of the last event, or of the cut."""
+    """The time at which the last event happened or the simulation was cut off."""
     requests: int
     """The number of sent attempts; the sum of `attempts` is smaller only if the simulation was cut
     off.

@@ -58,9 +58,9 @@ def simulate(
 ) -> Simulated:
     """Simulate the scenario; the same scenario gives exactly the same result.
 
-    A policy can be used only once. `log` gets a row per attempt, as from the load generator.
-    `on_progress` is called with the time and the number of ended sessions, about every 20,000
-    requests. Raises `BrokenPolicyError`.
+    Each simulation needs a new policy object. `log` gets a row for each attempt, like the load
+    generator's log. `on_progress` is called with the time and the number of ended sessions, about
+    every 20,000 requests. Raises `BrokenPolicyError`.
     """
     with no_garbage_collection():
         return _Simulation(scenario, log, on_progress).run()
@@ -266,7 +266,7 @@ class _Simulation:
             self._conduct.failed(now_s, session, AttemptOutcome.FAILED, SessionFate.FAILED)
 
     def _patience_ended(self, now_s: float, id: int, session: Session) -> None:
-        """Close the connection of a customer whose patience has ended, and who tries again or
+        """Close the connection of a customer whose patience has ended; the customer tries again or
         leaves.
         """
         mode = self._scenario.abandonment

@@ -20,8 +20,8 @@ class CustomerMember(Member, Protocol):
 
 
 class Connections:
-    """The registry of customers' connections on all ports, including those whose TLS handshakes are
-    in progress.
+    """The registry of customers' connections on all ports, including connections with a TLS
+    handshake in progress.
     """
 
     def __init__(self, deadlines: Deadlines, *, most: int) -> None:

@@ -86,15 +86,15 @@ class ConnectionGate:
     @property
     def requested(self) -> int | None:
         """The number of processors to request, R_i; None if the policy never requests processors or
-        does not know it yet.
+        does not know the number yet.
         """
         with self._lock:
             return self.admission.requested
 
     @property
     def request(self) -> int | None:
-        """The request R_i for the CPU manager; None if there is nothing to send. It is 0 if the
-        policy never requests processors, which cancels an earlier policy's request.
+        """The request R_i for the CPU manager; None if there is nothing to send. If the policy
+        never requests processors, the value is 0, to cancel an earlier policy's request.
         """
         with self._lock:
             is_silent = not self.admission.asks_for_processors

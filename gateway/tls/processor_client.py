@@ -47,8 +47,9 @@ class ProcessorClient:
     ) -> None:
         """Prepare a client of the manager whose socket is `path`.
 
-        Every `interval_s()` real seconds, it reconnects if necessary, and sends R_i, the value of
-        `requested()`, unless that is None. It calls `assigned` with every A_i that it receives.
+        Every `interval_s()` real seconds, the client reconnects if necessary, and sends R_i, the
+        value of `requested()`, unless the value is None. The client calls `assigned` with every A_i
+        that it receives.
         """
         self._path = path
         self._registration = registration

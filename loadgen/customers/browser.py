@@ -83,7 +83,9 @@ class _Response:
         self._parser = HttpResponseParser(self._parts)
 
     def feed(self, data: bytes) -> None:
-        """Accept bytes from the connection; empty bytes mean its end. Raises HttpParserError."""
+        """Accept bytes from the connection; empty bytes mean the end of the stream. Raises
+        HttpParserError.
+        """
         self._parts.parser = self._parser
         try:
             self._parser.feed_data(data)

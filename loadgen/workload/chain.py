@@ -98,8 +98,8 @@ class Chain:
         return mean_execution_s(self.visits(), execution_s)
 
     def probability_of_confirm(self, page: str) -> float:
-        """Return the probability that a session now at `page` reaches Tr-4, to which the values of
-        Table 3 are proportional.
+        """Return the probability that a session now at `page` reaches Tr-4. The utilities in Table
+        3 are proportional to this probability.
         """
         _require_page("page", page)
         flow = {

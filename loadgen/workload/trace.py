@@ -39,7 +39,8 @@ def read(path: Path) -> Trace:
     """Return the sessions in a file with the column `time_s`. Raises TraceError.
 
     With a column `session`, the first row of each session counts; with only a column `page`, the
-    rows with the first page; otherwise every row. Times are seconds since any moment, in any order.
+    rows with the first page; otherwise every row. Times are seconds since any fixed moment; the
+    rows may be in any order.
     """
     if path.suffix not in SUFFIXES:
         raise TraceError(f"{path}: is not a trace; allowed: a file that ends with .csv or .parquet")
