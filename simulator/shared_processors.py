@@ -18,7 +18,7 @@ class Grant(NamedTuple):
 
 
 class _Application(Generic[Job]):
-    """The jobs of one application; `running` is ordered by the virtual times at which the jobs end."""
+    """The jobs of one application; `running` is ordered by the virtual times of the jobs' ends."""
 
     __slots__ = ("busy_s", "grant", "rate", "running", "virtual_s")
 
