@@ -17,7 +17,7 @@ KINDS = {
     "slow": "the slowest answered attempts",
     "confirmed": "confirmed purchases",
     "timed_out": "attempts whose customer left",
-    "dropped": "dropped: a queue was full",
+    "dropped": "attempts that a queueing policy dropped",
     "rejected": "attempts that were answered with a rejection page",
     "all": "all attempts, in the order of their sessions",
 }
@@ -33,7 +33,7 @@ def chosen(table: pa.Table, kind: str, page: str, session: str) -> pa.Table:
     if page and page not in set(PAGES):
         raise ExperimentError(f"page type: {page!r}; allowed: {', '.join(PAGES)}")
     if session and not (session.isascii() and session.isdigit() and len(session) < 10):
-        raise ExperimentError(f"session: {session!r}; allowed: its number, from 0")
+        raise ExperimentError(f"session: {session!r}; allowed: the number of a session, from 0")
     wanted: dict[str, object] = {}
     if kind != "all":
         answered = kind in ("slow", "confirmed")
@@ -63,7 +63,7 @@ def attempt_at(table: pa.Table, key: Mapping[str, object]) -> dict[str, Any] | N
 
 
 def of_session(table: pa.Table, session: int) -> list[dict[str, Any]]:
-    """Return the attempts of a session in order, at most MOST_OF_SESSION of them."""
+    """Return the first attempts of a session, at most MOST_OF_SESSION."""
     found: list[dict[str, Any]] = _where(table, {"session": session}).to_pylist()
     return found[:MOST_OF_SESSION]
 

@@ -5,7 +5,7 @@ docs/bound.md explains the proof.
 
 The bound is the solution of a linear program. The variable x_p is the number of sessions served at
 page p, per session that arrives. The constant w_p is the server time for page p, and the constant r
-is the server time available. Both are multiples of the server time for all planned requests of all
+is the available server time. The unit of both is the server time for all planned requests of all
 sessions:
 
     maximise    x_confirm
@@ -51,8 +51,8 @@ class Optimum:
     flow: Mapping[str, float]
     """The number of sessions served at each page, per session that arrives."""
     turned_away_ratio: Mapping[str, float]
-    """For each page, the share of its sessions that it rejects; pages to which no session comes are
-    omitted.
+    """The share of the arriving sessions that each page turns away; pages to which no session comes
+    are omitted.
     """
     worth_per_time: float
     """The additional confirms (as a share of the planned confirms) per additional unit of `room`:
@@ -73,7 +73,7 @@ class _Corner(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True)
 class CapacityBound:
-    """The reference for a run: the chain of the run's customers and the capacity of its server."""
+    """The capacity bound of a run, from its customers' chain and its server's capacity."""
 
     model: SessionModel
     capacity_rps: float
@@ -89,9 +89,9 @@ class CapacityBound:
         """Return the share of the planned confirms that can be reached, 0 to 1.
 
         `planned`: the number of requests by page if every session were served to its end.
-        `working_s`: the paper seconds in which the server could work on these requests. If the
-        session model has only lengths, in which no customer buys, this is the share of the work
-        that the server can do.
+        `working_s`: the paper seconds in which the server could work on these requests. In a
+        session model that has only lengths, no customer buys; the result is then the share of the
+        work that the server can do.
         """
         cost_s = math.fsum(planned[page] * self.cost_s[page] for page in PAGES)
         asked = cost_s * self.slower_ratio

@@ -172,7 +172,7 @@ def bound_of(folder: ComparisonResult, spec: Spec) -> CapacityBound | None:
 def bound_of_spec(spec: Spec, capacity_rps: float) -> CapacityBound:
     """Return the bound of the runs of `spec`.
 
-    For live pages of profile `real`, it uses the costs in LIFO-Pri's Table 2.
+    For the page profile `real`, too, the bound uses the costs in LIFO-Pri's Table 2.
     """
     return CapacityBound(
         spec.customers.as_model(),
@@ -191,14 +191,14 @@ def counted_attempts(spec: Spec, run: RunFolder) -> pa.Table:
     attempts = left_out(run.attempts(), spec.warm_up_s)
     if not attempts.num_rows:
         raise ExperimentError(
-            f"{run.path}: all its sessions arrived before warm_up_s = {spec.warm_up_s:g}; "
+            f"{run.path}: all sessions arrived before warm_up_s = {spec.warm_up_s:g}; "
             "give more sessions or a shorter warm_up_s."
         )
     return attempts
 
 
 def load_words(load: Load, rho: float | None) -> str:
-    """Return `1.4`, or `1.37 (schedule)`; empty for a closed loop."""
+    """Return the offered load as text, `1.4` or `1.37 (schedule)`; empty for a closed loop."""
     if rho is None:
         return ""
     return f"{load.offered(rho):.3g} (schedule)" if load.schedule else f"{rho:g}"

@@ -23,8 +23,8 @@ BIN_S = 1.0
 ALL_PAGES = "all pages"
 
 Band = Mapping[str, Sequence[float | None]]
-"""The values `mean`, `low` and `high` of a curve at each x; low and high are null without
-repetitions."""
+"""The values `mean`, `low` and `high` of a curve at each x; `low` and `high` are None if there is a
+single run."""
 
 
 def curves_of(folder: ComparisonResult) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def curves_of(folder: ComparisonResult) -> dict[str, Any]:
 
     A line has `key`, `policy`, `title`, `rho`, `load`, `repetitions` and these mappings:
 
-    - `attempts`: the number by page,
+    - `attempts`: the number of attempts by page,
     - `above`: a Band by page, the share of attempts not answered within each of `times_s`,
     - `histogram`: by page, the share of attempts answered within each second,
     - `fates`: by fate, mean, low and high of the share of all arrived sessions with this fate.

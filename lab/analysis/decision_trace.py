@@ -1,6 +1,6 @@
-"""The decision trace of one attempt: why its request was served, held or refused.
+"""The decision trace of one attempt: why its request was served, held or turned away.
 
-`explain` runs the simulation again, with an observer of the policy: the same spec and seed give
+`explain` runs the simulation again and observes the policy, because the same spec and seed give
 exactly the same run. `explain` checks that both runs have the same attempts.
 """
 
@@ -57,11 +57,11 @@ class DecisionTrace:
     arrived_s: float | None = None
     knew_at_arrival: Knew = field(default_factory=dict)
     load: dict[str, float] | None = None
-    """The last load sample that the policy had received when it made its first decision."""
+    """The last load sample that the policy had received when the request arrived."""
     refused: str = ""
-    """The kind of refusal, `drop` or `reject`; empty if the policy accepted the request."""
+    """`drop` or `reject` if the policy turned the request away; otherwise an empty text."""
     refused_s: float | None = None
-    """The time of the refusal, which comes at arrival or after a wait."""
+    """The time at which the policy turned the request away: at arrival or after a wait."""
     reason: str = ""
     dispatched_s: float | None = None
     knew_at_dispatch: Knew = field(default_factory=dict)

@@ -6,7 +6,7 @@ from typing import Any
 from lab.titles import title_of
 
 FAULT_BEGINS = {"slow-database": "the database is slow"}
-FAULT_ENDS = {"slow-database": "the database is as usual"}
+FAULT_ENDS = {"slow-database": "the database is normal again"}
 
 
 def load_words(rho: float | None) -> str:
@@ -21,8 +21,8 @@ def factor_words(factor: float, rho: float | None = None) -> str:
 
 
 def leaving_words(abandonment: str) -> str:
-    """Return the text about a run's treatment of requests whose customers leave."""
-    return f"who leaves: {title_of(abandonment)}"
+    """Return the text about a run's abandonment mode."""
+    return f"when a customer leaves: {title_of(abandonment)}"
 
 
 def event_words(event: Mapping[str, Any]) -> str:

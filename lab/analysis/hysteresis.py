@@ -6,9 +6,10 @@ The percentile at time t is the 95th percentile of the response times in the ten
 customer who leaves counts as an infinite response time. Rejected customers do not count, because
 they do not wait.
 
-The percentile is *normal* while it is at most twice the percentile in the calm before the rush,
-which must be known and finite. The shop has recovered at the first time after the rush from which
-the percentile stays normal for ten seconds; at least half of the ten values must be known.
+The percentile is *normal* while it is at most twice the percentile in the calm before the rush. The
+calm's percentile must be known and finite. The shop has recovered at the first time after the rush
+from which the percentile stays normal for ten seconds. At least half of these ten values must be
+known.
 """
 
 import math
@@ -90,7 +91,7 @@ def course_of(
     """Return the course of a run, second by second from its start, in a form that can be written as
     JSON.
 
-    - `response_p95_s`: None where too few attempts ended, "inf" where customers left too many,
+    - `response_p95_s`: None where too few attempts ended, "inf" where too many customers left,
     - `answered_ratio` of the attempts that ended, and `waiting` requests,
     - `calm_p95_s`: the percentile of the calm before the rush,
     - `arrivals_until_s`: the last arrival; later seconds only serve customers who came before.

@@ -1,6 +1,6 @@
 """Queries on the raw logs of a result, with answers in plain JSON values.
 
-The argument of every query is one dictionary, so that a process with limits can answer it
+The argument of every query is one dictionary, so that a process with limits can answer the query
 (`common.bounded`). A damaged file can cause any exception.
 """
 

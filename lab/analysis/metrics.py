@@ -24,7 +24,7 @@ class Curve(NamedTuple):
     words: str
     """The label of the curve's axis."""
     place: int
-    """The curve's position on a page, which lists the curves in this order and shows the first."""
+    """The curve's position in a page's list; the page first shows the curve with position 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +32,15 @@ class Metric:
     """A metric of a run: its name, unit, meaning and calculation."""
 
     name: str
-    """The name of the column in the database. A `_ratio` is 1 at 100 %; an `_s` is in paper
-    seconds."""
+    """The name of the column in the database. A value of 1 in a `…_ratio` means 100 %; a `…_s` is
+    in paper seconds."""
     title: str
     """The title of the metric's column in tables."""
     unit: Unit
     """The unit in tables; a ratio with the unit `%` is printed multiplied by 100."""
     definition: str
     of: Callable[[Outcomes], float | None]
-    """The function that calculates the metric; None if the run lacks it."""
+    """The function that calculates the metric; it returns None if the run lacks the metric."""
     digits: int = 0
     if_unknown: str = "none"
     """The text that tables print if no run has the metric."""

@@ -31,8 +31,8 @@ class SessionFates:
     """The number of sessions that got a rejection page at their first attempt, and no page of the
     shop later."""
     never_let_in: int
-    """The number of other sessions without any page of the shop: customers gave up waiting, or
-    their requests were dropped, refused, failed, or rejected at a later attempt."""
+    """The number of other sessions without any page of the shop: the customer gave up waiting, or
+    the requests failed, or were dropped, refused, or rejected at a later attempt."""
     completed: int
     """The number of sessions whose planned requests were all answered in time."""
     completed_requests: int
@@ -70,11 +70,12 @@ FATES = {
 }
 """The names of the fates of sessions, in the order that pages use."""
 FATES_MEANING = (
-    "Each session has one of four fates. Completed: every request that it planned was answered in "
-    "time. Lost after being let in: it got at least one page of the shop, but not all planned "
-    "pages. Rejected at once: it got a rejection page at its first attempt. Never let in: it got "
-    "no page of the shop for another reason. It gave up waiting for the first page, or was "
-    "dropped, refused, or rejected when it tried again."
+    "Each session has one of four fates. Completed: all planned requests were answered in time. "
+    "Lost after being let in: the session got at least one page of the shop, but not all planned "
+    "pages. Rejected at once: the first attempt got a rejection page, and no later attempt got a "
+    "page of the shop. Never let in: the session got no page of the shop for another reason. The "
+    "customer gave up waiting, or the requests failed, or were dropped, refused, or rejected at a "
+    "later attempt."
 )
 """The explanation of FATES that tables and pages print."""
 
@@ -110,7 +111,8 @@ class Outcomes:
     """The share of the planned confirms that the bound would allow if the server stopped at the
     last arrival."""
     undisturbed_ratio: float = 1.0
-    """The time before the first failed attempt, as a share of the time with arrivals, 0 to 1."""
+    """The time until the first attempt that did not complete, as a share (0 to 1) of the time with
+    arrivals."""
 
     @property
     def sessions(self) -> int:
@@ -311,8 +313,8 @@ def _expected_confirm_ratio(attempts: pa.Table) -> float | None:
     """Return the expected confirms, which follow from the served shares, divided by the planned
     confirms.
 
-    Let s_p be the share that page p served of the sessions that came to it. Let P(p → q) be the
-    share of page p's planned requests that are followed by a request for page q. The number of
+    Page p served the share s_p of the sessions that came to this page. A request for page q follows
+    the share P(p → q) of the planned requests for page p. The number of
     sessions that come to page q, per arriving session, is a_q = start_q + Σ_p a_p s_p P(p → q). The
     only assumption is that a policy does not know which customers will continue.
     """
@@ -410,7 +412,7 @@ def _groups(table: pa.Table, *keys: str) -> list[tuple[Any, ...]]:
 
 
 def is_outcome(attempts: pa.Table, outcome: AttemptOutcome) -> npt.NDArray[np.bool_]:
-    """Return for each row whether the attempt has this outcome."""
+    """Return an array that shows for each attempt whether it has this outcome."""
     equal = pc.equal(attempts.column("outcome"), outcome.value)
     found: npt.NDArray[np.bool_] = equal.to_numpy(zero_copy_only=False)
     return found

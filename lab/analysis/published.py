@@ -18,14 +18,14 @@ PAPERS = {
     "ad-server": "Ad server (Diniz et al., 2000)",
     "edragon": "eDragon (Guitart et al., 2008)",
 }
-"""The titles of the five papers by their experiments' names."""
+"""The titles of the five papers, by the names that `doorbuster reproduce` accepts."""
 
 Row = tuple[int | None, ...]
 
 
 @cache
 def published() -> dict[str, Any]:
-    """Return the whole content of the file as a mapping."""
+    """Return the whole content of `published.toml` as a mapping."""
     return tomllib.loads((Path(__file__).parent / "published.toml").read_text(encoding="utf-8"))
 
 

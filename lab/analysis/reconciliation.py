@@ -83,8 +83,8 @@ def reconcile(
 
     The shop does not count the requests that the gateway stopped as served. An `overdue` request is
     an exception: the gateway stopped waiting for the shop, which possibly served the request.
-    Requests that the shop answered with an error are not served either (`lost_to`), for instance
-    while its database is away.
+    Requests that the shop answered with an error, for instance without its database, do not count
+    as served, either (`lost_to`).
     """
     overdue = _overdue(after) - _overdue(before)
     lost = _lost(after) - _lost(before)
@@ -175,7 +175,8 @@ def _of_orders(
 
 
 def _of_sentry(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Check]:
-    """Return the check that each interruption by the shop's sentry ended without an answer."""
+    """Return the check that the gateway cancelled each request that the shop's sentry
+    interrupted."""
     if "sentry" not in after["shop"]:
         return []  # in a simulation the driver itself is the sentry
     interrupted = after["shop"]["sentry"]["interrupted"] - before["shop"]["sentry"]["interrupted"]

@@ -15,11 +15,11 @@ from lab.titles import title_in_force, title_of
 from loadgen.workload.sessions import CONFIRM_PAGE
 
 WHY_IT_DIFFERS = (
-    "These runs show the published order and shape, and not the published percentages; nothing "
-    "was tuned towards them. The paper's footnote 2 explains its low numbers in overload by a load "
-    "generator that could not produce the workload. Under 8Q-LIFO-Pri the paper's server did "
-    "useful work with about 60 % of its capacity; this project's server does so with nearly all "
-    "of its capacity."
+    "These runs show the published order and shape, but not the published percentages, because "
+    "nothing was tuned to reach the percentages. The paper's footnote 2 explains its low numbers "
+    "in overload by a load generator that could not produce the workload. Under 8Q-LIFO-Pri, the "
+    "paper's server used about 60 % of its capacity for useful work; this project's server uses "
+    "nearly all of its capacity."
 )
 LATE_SHARE_LIMIT = 0.01
 """A run gets a warning if its share of late attempts, 0 to 1, is larger than this."""
@@ -28,15 +28,15 @@ APART_LIMIT_S = 0.1
 FEW_SALES = 30
 """With fewer possible confirms than this, chance can change confirms / bound by a third or more."""
 UNDISTURBED_LIMIT = 0.5
-"""If a larger share of the time with arrivals, 0 to 1, passes before the first lost session, the
-run is too short to show its overload, and gets a warning."""
+"""If all attempts complete for a larger share of the time with arrivals, 0 to 1, the run is too
+short to show its overload, and gets a warning."""
 _NORMAL_975 = 1.96
 UNLIKE_LIMIT_RATIO = 0.1
 """A larger difference between simultaneous shops, as a share of their median, causes a warning."""
 
 
 def honesty(cells: Sequence[Cell]) -> list[str]:
-    """Return the warnings and then the checks that hold, one line for each of them."""
+    """Return a line for each warning and for each check that holds."""
     runs = [(cell, summary) for cell in cells for summary in cell.summaries]
     lines = _of_the_bound(cells)
     broken = [(cell, summary) for cell, summary in runs if not summary.reconciles]
@@ -61,21 +61,21 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
     ]
     lines += [
         f"FAULT IN MID-RUN: {cell.place}, seed {summary.seed}: {faults.words(summary.faults)}. "
-        "A user caused it on purpose, so no leaderboard takes this result."
+        "A user caused this fault on purpose, so no leaderboard accepts the result."
         for cell, summary in runs
         if summary.faults
     ]
     lines += [
         f"TRACED: {cell.place}, seed {summary.seed}: the traces of "
-        f"{100 * summary.traced_ratio:g} % of the requests were exported, which took CPU time from "
-        "gateway and shop, so no leaderboard takes this result. Remove "
+        f"{100 * summary.traced_ratio:g} % of the requests were exported. The export took CPU time "
+        "from gateway and shop, so no leaderboard accepts the result. Remove "
         "DOORBUSTER_TELEMETRY_ENDPOINT before you measure."
         for cell, summary in runs
         if summary.traced_ratio
     ]
     lines += [
         f"AWAY: {cell.place}, seed {summary.seed}: {outages.words(summary.outages)}. "
-        "Part of the run had no shop behind the gateway."
+        "For a part of the run, the shop was not fully available."
         for cell, summary in runs
         if summary.outages
     ]
@@ -130,22 +130,24 @@ def _of_the_bound(cells: Sequence[Cell]) -> list[str]:
         if beyond_chance > cell.bound:
             lines.append(
                 f"MORE THAN THE BOUND: {cell.place} confirmed {cell.confirms} where "
-                f"{cell.bound:.0f} are possible, and chance does not explain it. The shop served "
-                "more than its measured capacity. Measure the capacity again: make capacity."
+                f"{cell.bound:.0f} are possible; chance does not explain the difference. The shop "
+                "served more than its measured capacity. Measure the capacity again: make capacity."
             )
         elif beyond_chance > sum(map(_lasting, cell.runs)) and all(
             run.undisturbed_ratio > UNDISTURBED_LIMIT for run in cell.runs
         ):
             until = 100 * min(run.undisturbed_ratio for run in cell.runs)
             lines.append(
-                f"TOO SHORT: {cell.place} lost no session in the first {until:.0f} % of the "
-                "arrivals: the queues were still filling. Give the run more sessions."
+                f"TOO SHORT: {cell.place}: every request was answered in time in the first "
+                f"{until:.0f} % of the time with arrivals, because the queues were still filling. "
+                "Give the run more sessions."
             )
     few = [cell for cell in known if cell.bound < FEW_SALES]
     if few:
         least = min(few, key=lambda cell: cell.bound)
         lines.append(
-            f"TOO FEW SALES: at most {least.bound:.0f} are possible in all runs of {least.place}"
+            f"TOO FEW SALES: at most {least.bound:.0f} confirms are possible in all runs of "
+            f"{least.place}"
             + (f", and fewer than {FEW_SALES} in {len(few)} rows of the table" if few[1:] else "")
             + ". Chance decides such small counts. Read the column Estimated, or run more sessions "
             "or repetitions."
@@ -191,18 +193,21 @@ def _of_runs_at_once(summaries: Sequence[RunSummary]) -> list[str]:
     first = found[0]
     shops = "; ".join(cpus.written(tuple(shop)) for shop in first.shops)
     lines = [
-        f"At the same time: {first.of} shops, on CPU {shops}; everything else on "
+        f"{first.of} shops ran at the same time on the CPUs {shops}; all other programs ran on "
         f"{cpus.written(tuple(first.rest))}."
     ]
     if first.crowded:
         lines.insert(
             0,
-            "CROWDED: the shops shared CPUs because this machine has too few. Each slowed the "
-            "other down, so the numbers mean nothing. Run the policies one after the other.",
+            "CROWDED: the shops shared CPUs because this machine has too few. They slowed each "
+            "other down, so the numbers are meaningless. Run the policies one after the other.",
         )
     apart_s = max(one.apart_s for one in found)
     if apart_s > APART_LIMIT_S:
-        lines.append(f"OUT OF STEP: customers of one live shop began {apart_s:.2f} s (real) later.")
+        lines.append(
+            f"OUT OF STEP: the customers of one shop began {apart_s:.2f} real seconds later than "
+            "those of another."
+        )
     capacities = first.shops_rps
     if capacities:
         middle = statistics.median(capacities)
@@ -210,8 +215,8 @@ def _of_runs_at_once(summaries: Sequence[RunSummary]) -> list[str]:
         if unlike > UNLIKE_LIMIT_RATIO:
             each = ", ".join(f"{rps:.2f}" for rps in capacities)
             lines.append(
-                f"SHOPS DIFFER: measured at the same time, they serve {each} requests per paper "
-                "second. Each load and seed draws again which policy gets which shop."
+                f"SHOPS DIFFER: measured at the same time, the shops serve {each} requests per "
+                "paper second. For each load and seed, the shop of each policy is drawn at random."
             )
     return lines
 

@@ -130,9 +130,9 @@ def table(lab: settings.Settings, every: Iterable[Entry]) -> Table:
         ("Experiment", "Engine", "Predicted now", "Predicted then", "Took", "Idle", "Ratio", "Run"),
         note="All durations are in real time and include the drawing of tables and figures. "
         f"Predicted: the duration {estimates.IDLE}, with simulations on {cpus} processors. "
-        "Took: the duration of the last complete run on this machine. Idle: this run's duration on an idle machine, "
-        "calculated from its CPU time and its time with customers. Ratio: idle duration / "
-        f"predicted duration; good from {1 / ALLOWED_FACTOR:.2f} to {ALLOWED_FACTOR}.",
+        "Took: the duration of the last complete run on this machine. Idle: this run's duration on "
+        "an idle machine, calculated from its CPU time and its time with customers. Ratio: idle "
+        f"duration / predicted duration; good from {1 / ALLOWED_FACTOR:.2f} to {ALLOWED_FACTOR}.",
     )
     for one in every:
         run = known.get(one.what)

@@ -1,8 +1,8 @@
 """Server capacity in requests per paper second; ρ and the capacity bound are based on it.
 
-A measured capacity (`engines.live.capacity`) is stored; it becomes invalid if the machine or the
-code changes, or if it is too old. The capacity of a simulated server is calculated from its
-description.
+A measured capacity (`engines.live.capacity`) is stored. A stored capacity becomes invalid if the
+machine or the code changes, or after KEPT_FOR. The capacity of a simulated server is calculated
+from the server's description.
 """
 
 import statistics
@@ -124,28 +124,28 @@ def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity:
     )
     if not path.is_file():
         raise ExperimentError(
-            f"No capacity measured yet for profile {spec.page_profile} at time scale "
-            f"{spec.time_scale:g}; `make capacity` measures it."
+            f"No capacity is stored for page profile {spec.page_profile} at time scale "
+            f"{spec.time_scale:g}; measure it with `make capacity`."
         )
     capacity = from_json(read_json(path))
     if capacity.machine != fingerprint(lab):
         raise ExperimentError(
-            f"The capacity of {capacity.measured_at} was measured before this machine changed "
-            "(CPUs, kernel, memory, Python or workers) or before the code of the shop, the gateway "
-            "or the customers changed; `make capacity` measures it again."
+            f"The capacity that was measured at {capacity.measured_at} is invalid, because this "
+            "machine (CPUs, kernel, memory, Python or workers) or the code of the shop, the "
+            "gateway or the customers has changed; measure it again with `make capacity`."
         )
     try:
         age = (now or datetime.now(UTC)) - datetime.fromisoformat(capacity.measured_at)
     except (TypeError, ValueError):
         raise ExperimentError(
             f"{path}: measured_at is {capacity.measured_at!r}; it must be a time with its zone. "
-            "`make capacity` measures it again."
+            "Measure the capacity again with `make capacity`."
         ) from None
     if age > KEPT_FOR:
         hours = KEPT_FOR / timedelta(hours=1)
         raise ExperimentError(
-            f"The capacity of {capacity.measured_at} is more than {hours:g} hours old; "
-            "`make capacity` measures it again."
+            f"The capacity that was measured at {capacity.measured_at} is more than {hours:g} "
+            "hours old; measure it again with `make capacity`."
         )
     return capacity
 

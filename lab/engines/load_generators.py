@@ -35,7 +35,7 @@ def run_load(
     log_file: Path,
     on_progress: Progress,
 ) -> None:
-    """Run one load generator, on the CPUs `on`, against `url` until it ends; see `run_loads`."""
+    """Run one load generator against `url` on the CPUs `on` until its end, as in `run_loads`."""
     run_loads([LoadGenerator(url, plan, log_file, on_progress)], on)
 
 
@@ -59,10 +59,11 @@ def run_loads(
     on_begin: Callable[[], None] = lambda: None,
     on_end: Callable[[int], None] = lambda index: None,
 ) -> None:
-    """Run these load generators on the CPUs `on` until all have ended. Several load generators
-    begin at the same time, and `on_begin` is called then; `on_end(index)` is called when one has
-    ended without an error. Raises ExperimentError if one fails. After any exception, all of them
-    are stopped, so that no load remains.
+    """Run these load generators on the CPUs `on` until all have ended.
+
+    Several load generators begin at the same time; `on_begin` is called at that moment.
+    `on_end(index)` is called when a load generator has ended without an error. Raises
+    ExperimentError if a load generator fails. After any exception, all load generators are stopped.
     """
     with (
         tempfile.TemporaryDirectory(prefix="doorbuster-loads-") as folder,

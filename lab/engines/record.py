@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """The counts of a run, and other facts that the run's files lack."""
+    """The counts of a run, and other facts that are not yet in the run's files."""
 
     before: Mapping[str, Any]
     """The counts of gateway and shop at the beginning of the run (`Appliance.counts`)."""

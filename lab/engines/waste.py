@@ -6,7 +6,7 @@ All seconds are paper seconds.
 - `wasted_…`: work after the customer had left, which cancelling can save.
 - `kept_…`: work after the customer had left, on requests that had to finish.
 - `unanswered_…`: work before the customer left, on requests that never got an answer.
-- `disconnects`: customers who left in service. `interrupted` of their requests were stopped,
+- `disconnects`: requests in service whose customers left. Of these, `interrupted` were stopped and
   `finished` ran to their end.
 - `cancels_…`: cancelled queries that were running.
 - `withdrawn`: requests taken out of a queue.

@@ -23,16 +23,16 @@ class Claim:
     check: Callable[[Results], Verdict]
 
     def decide(self, results: Results) -> Verdict:
-        """Return the verdict, or None if a case that the claim needs has no runs yet."""
+        """Return the verdict; `not simulated` if a case that the claim needs has no runs yet."""
         if any(not results.of(case) for case in self.needs):
             return "not simulated", None
         return self.check(results)
 
 
 def held_words(verdicts: Sequence[str]) -> str:
-    """Return the word for a verdict on a claim:
+    """Return the counts of verdicts as text: `7 of 10 hold, 2 do not, 1 could not be decided`.
 
-    `7 of 10 hold, 2 do not, 1 could not be decided`, `yes` or another word.
+    Each verdict is `yes`, `no` or another word.
     """
     held, failed = verdicts.count("yes"), verdicts.count("no")
     text = f"{held} of {len(verdicts)} hold"
@@ -76,8 +76,8 @@ def short_conclusion(claims: Sequence[Mapping[str, str]]) -> str:
 def in_range(
     results: Results, case: AnyCase, value: Value, low: float, high: float, digits: int
 ) -> Verdict:
-    """Return whether a metric is between `low` and `high`; an infinite bound does not limit it. The
-    rule is that of `is_between`.
+    """Return the verdict, by the rule of `is_between`, on the claim that a metric is between `low`
+    and `high`. Either limit can be infinite.
     """
     found = results.estimate(case, value)
     if found is None:

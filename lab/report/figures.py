@@ -160,4 +160,4 @@ def _over_rho(
 
 def _compare(cells: Sequence[Cell], number: int) -> str:
     """Return a reference to the corresponding figure of LIFO-Pri; empty if there is none."""
-    return f" (compare Fig. {number})" if any(cell.published for cell in cells) else ""
+    return f" (compare the paper's Fig. {number})" if any(cell.published for cell in cells) else ""

@@ -40,8 +40,8 @@ IN_TEXT = {
     "LIFO": r"LIFO",
     "DOOR": r"DOOR",
 }
-"""The terms that pages explain even within sentences, each with its pattern. Pages also explain
-policies and page types there; all other terms are ordinary words within sentences.
+"""The terms that pages explain even within sentences, each with its pattern. Pages explain policies
+and page types within sentences, too; all other terms are ordinary words within sentences.
 """
 _PAGE_TYPE = re.compile(r"(?:Br|Tr)-\d")
 
@@ -58,7 +58,7 @@ class Entry:
 
     @property
     def anchor(self) -> str:
-        """The id of its section on the page, as Sphinx generates it."""
+        """The id that Sphinx generates for the entry's section on the page."""
         plain = unicodedata.normalize("NFKD", self.title).encode("ascii", "ignore").decode()
         dashed = re.sub(r"[^a-z0-9]+", "-", plain.lower())
         return re.sub(r"^[-0-9]+|-+$", "", dashed)
@@ -86,7 +86,7 @@ def of_policies() -> Iterator[Entry]:
 
 
 def of_parameters() -> Iterator[Entry]:
-    """Yield an entry for each name of a policy's parameter."""
+    """Yield an entry for each parameter name; policies can share a name."""
     found: dict[str, dict[str, list[str]]] = {}
     for sheet in _sheets():
         for parameter in sheet.parameters:

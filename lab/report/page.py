@@ -35,8 +35,8 @@ def write_report(
     """Write figures, their data, tables and the page; return the page.
 
     `made` describes the reproduction (command, seeds, versions, machine). `missing` is a text about
-    the runs that are not finished. `runs` is the text under the figures about the number of runs;
-    if it is empty, `results` gives the number.
+    the runs that are not finished. `runs` is the number of runs as text for the line under a
+    figure; if it is empty, `results` gives the number.
     """
     result.figures.mkdir(exist_ok=True)
     result.tables.mkdir(exist_ok=True)
@@ -95,7 +95,7 @@ def claims_table(study: Study, results: Results) -> Table:
 
 
 def claims_summary(claims: Table) -> str:
-    """Return how many claims hold, as text."""
+    """Return a text with the number of claims that hold."""
     held = held_words([row[-1] for row in claims.rows])
     return f"{held}. The numbers of this report decide whether each claim holds."
 
@@ -140,7 +140,7 @@ def _figure(figure: Figure, results: Results, result: Result, signed: str) -> Ma
             text
             for text, wanted in (
                 ("Crosses: published values.", published),
-                ("Lines with a black edge are published values for that part of the run.", levels),
+                ("Lines with a black edge: published values for a part of the x axis.", levels),
                 ("Error bars are 95 % intervals over the repetitions.", bars),
             )
             if wanted

@@ -34,15 +34,16 @@ _SESSIONS: Final[_Metrics] = (
 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
-    """Return each pair of policies at one load; None if no pair shares two seeds."""
+    """Return the differences of each pair of policies at one load; None if no pair shares two
+    seeds."""
     metrics = _SESSIONS if spec.customers.lengths else _BUYERS
     found = Table(
         "Differences by seed",
         ("ρ", "Policy", "less", *(column for column, _, _ in metrics)),
-        note="Runs with the same seed have the same customers, so a difference is calculated for "
-        "each seed. Values are means of these differences ± half-width of the 95 % interval. A "
-        "difference is larger than chance explains if its interval excludes 0 (marked *). "
-        "Whether intervals in other tables overlap does not show this."
+        note="Runs with the same seed have the same customers, so the difference (Policy minus the "
+        "policy in the column less) is calculated for each seed. Values are means of these "
+        "differences ± half-width of the 95 % interval. A difference marked * is larger than "
+        "chance explains: its interval excludes 0. Intervals in other tables do not show this."
         + ("" if spec.customers.lengths else " The confirms are counted per run."),
     )
     for cell, other in _pairs(cells):

@@ -24,7 +24,7 @@ class Ratio:
         return (self.over, self.under)
 
     def each(self, results: Results) -> dict[int, float]:
-        """Return the ratio for each seed with which both cases have the metric."""
+        """Return the ratio for each seed for which both cases have the metric."""
         found = {}
         for seed, (over, under) in results.together(self.over, self.under).items():
             above, below = self.value(over), self.value(under)

@@ -20,8 +20,8 @@ _VERDICTS = (
 
 
 def table(cells: Sequence[Cell]) -> Table | None:
-    """For each acting policy, return a shadow's decisions as shares of the requests that the shadow
-    decided; None if it decided no request."""
+    """Return the decisions of each shadow in the runs of each acting policy, in % of the requests
+    that the shadow decided; None if the runs had no shadows."""
     names = {one["name"]: None for cell in cells for run in _runs(cell) for one in run}
     if not names:
         return None

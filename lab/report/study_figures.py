@@ -27,7 +27,7 @@ class Curve(Protocol):
         ...
 
     def series(self, results: Results) -> Series:
-        """Return the numbers of the curve."""
+        """Return the numbers of the curve from the results."""
         ...
 
 
@@ -116,7 +116,7 @@ class Panel:
     x_format: Callable[[float], str] = "{:g}".format
     x_scale: Literal["linear", "log"] = "linear"
     x_ticks: Sequence[float] = ()
-    """If empty, it is chosen automatically."""
+    """The ticks of the x axis; if empty, they are chosen automatically."""
     stretches: Sequence[Stretch] = ()
     levels: Sequence[Level] = ()
 
@@ -124,7 +124,7 @@ class Panel:
         return chain.from_iterable(curve.cases() for curve in self.curves)
 
     def table(self, results: Results) -> Table:
-        """Return the table of published numbers next to simulated numbers, with a row for each x
+        """Return the table of published numbers next to reproduced numbers, with a row for each x
         and a column for each curve.
         """
         series = [curve.series(results) for curve in self.curves]
@@ -200,7 +200,7 @@ class EntryTable:
         return (case for _, cells in self.rows for cell in cells for case in cell.cases())
 
     def table(self, results: Results) -> Table:
-        """Return the table with its numbers."""
+        """Return the table with the numbers from the results."""
         rows = [(*names, *(cell.text(results) for cell in cells)) for names, cells in self.rows]
         return Table(self.title, tuple(self.header), rows, self.note)
 
@@ -216,7 +216,7 @@ class BuiltTable:
         return self.needs
 
     def table(self, results: Results) -> Table:
-        """Return the table with its numbers."""
+        """Return the table with the numbers from the results."""
         return self.build(results)
 
 

@@ -41,7 +41,8 @@ def headline(cells: Sequence[Cell]) -> Table:
         "confirms / bound. Confirms vary by chance, because few sessions buy. Estimated is the "
         "expected efficiency if the shop serves the same share of the requests for each page as in "
         "these runs; this value varies less by chance. Requests/s are completed requests per paper "
-        "second, from the first arrival to the end of the last session.",
+        "second, from the first arrival to the end of the last session. Br-1 < 5 s is the share of "
+        "Br-1 attempts that were answered within 5 paper seconds.",
     )
     for cell in cells:
         table.rows.append(
@@ -126,7 +127,7 @@ def table4(cells: Sequence[Cell]) -> Table:
 def requests(cells: Sequence[Cell]) -> Table:
     """Return the table of the fates of requests, in percent of all planned requests."""
     table = Table(
-        "Requests, in % of all that the sessions planned",
+        "Requests, in % of all planned requests",
         ("", *(cell.heading for cell in cells)),
         note="Retries are counted, too. Turned away means rejected, dropped, refused or failed.",
     )
@@ -145,9 +146,9 @@ def table5(cells: Sequence[Cell]) -> Table:
         note="As in the paper, percentages are of the browsing requests of full sessions if ρ > 1, "
         "and of all requests otherwise. Dropped includes all attempts that were turned away or "
         "failed. Not generated is the paper's row: 100 minus the three rows above. These rows "
-        "count retries and purchases, which the browsing requests do not include. The row is "
-        "therefore too small, and below 0 if there are many retries. Never sent is the percentage "
-        "of planned requests that customers never sent."
+        "count retries and purchases, which the browsing requests do not include. The value of "
+        "this row is therefore too small, and below 0 if there are many retries. Never sent is the "
+        "percentage of planned requests that customers never sent."
         + (" “–” means not published." if beside else ""),
     )
     for row in ("completed", "timed_out", "dropped", "not_generated", "never_asked_for"):

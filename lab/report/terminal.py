@@ -32,8 +32,8 @@ def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
 
 @contextmanager
 def essential() -> Iterator[None]:
-    """Print the lines of this block even with `quiet`, unless JSON is printed, which contains these
-    lines."""
+    """Print the lines of this block even with `quiet`, unless the output is JSON, which contains
+    the same facts."""
     was_quiet = console.quiet
     console.quiet = was_quiet and console.stderr
     try:
@@ -51,7 +51,7 @@ def show(table: Table) -> None:
 
 
 def verdict(summary: RunSummary) -> str:
-    """Return a line about a run."""
+    """Return a line with the main results of a run."""
     reconciles = "" if summary.reconciles else "; COUNTS DO NOT RECONCILE"
     if summary.sessions is None:  # clients in a closed loop
         return f"{100 * summary.completed_ratio:.1f} % of requests served{reconciles}"
@@ -66,7 +66,7 @@ def verdict(summary: RunSummary) -> str:
 
 
 class _Bar:
-    """A progress bar in a terminal; a log file gets only the lines of `say`."""
+    """A progress bar in a terminal. In other outputs, only the lines of `say` appear."""
 
     def __init__(self, total: float) -> None:
         self._progress = Progress(

@@ -37,7 +37,7 @@ _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] 
     ("… not confirmed", lambda waste: waste["cancels_failed"], 0),
     ("Withdrawn from queues", lambda waste: waste["withdrawn"], 0),
 )
-"""The columns, each with its name, the meter's metric and the number of decimals."""
+"""The rows, each with its name, the meter's metric and the number of decimals."""
 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
@@ -54,8 +54,8 @@ def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
             "cancelling can save it. Kept is the part of this time that was spent on requests that "
             "had to be finished. Unanswered is the time spent, before the customer left, on "
             "requests that were never answered; cancelling cannot save it. Database is the time "
-            "that pages wait for results; if the Python interpreter is the bottleneck, this "
-            "includes the wait for the interpreter. Left in service includes customers who had "
+            "that pages waited for database results; if the Python interpreter is the bottleneck, "
+            "this includes the wait for the interpreter. Left in service includes customers who "
             "left before their request was in service. Stopped pages were stopped during a query "
             "or between two queries.",
             *_remarks(spec, cells),
@@ -93,15 +93,15 @@ def _remarks(spec: Spec, cells: Sequence[Cell]) -> list[str]:
             continue
         with_it, without = (one.over(_completed).mean for one in (cell, other))
         said = f"{cell.place}, compared with ignoring that customers leave: "
-        said += f"{with_it / without:.2f} times" if without else "instead of none, some of"
-        said += " the requests completed"
+        times = f"{with_it / without:.2f} times as many" if without else "some, instead of no,"
+        said += f"{times} completed requests"
         confirms, before = (one.over(lambda run: run.confirms).mean for one in (cell, other))
         if confirms or before:
-            said += f", {confirms:.1f} confirms instead of {before:.1f} a run"
+            said += f", {confirms:.1f} confirms per run instead of {before:.1f}"
         why = _WHY_CONFIRMS_FALL.get(spec.choice(cell.policy).name)
         sold, sold_before = (sum(run.confirms for run in one.runs) for one in (cell, other))
         if why and fell_clearly(sold_before, sold):
-            said += f". Its rule explains why: {why}"
+            said += f". The policy's rule explains why: {why}"
         found.append(f"{said}.")
     return found
 

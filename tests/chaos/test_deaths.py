@@ -21,8 +21,8 @@ BACK_WITHIN_S = 120.0
 """Seconds until pages come again; a busy machine needs far more than an idle one."""
 
 SAID = {
-    "postgres": "PostgreSQL was away",
-    "redis": "Redis was away",
+    "postgres": "PostgreSQL was unavailable",
+    "redis": "Redis was unavailable",
     "gateway": "The gateway died in mid-run",
     "shop": "The shop died in mid-run",
     "lab-worker": "The process that ran the launch has died",

@@ -61,24 +61,24 @@ def keep(costs: ConnectionCosts, lab: Settings) -> Path:
 
 
 def kept(lab: Settings, *, key: str, profile: str, time_scale: float) -> ConnectionCosts:
-    """Return the newest measured costs of this machine; raises ExperimentError if no valid costs
-    are stored.
+    """Return the stored costs of this machine; raises ExperimentError if no valid costs are
+    stored.
     """
     path = _file(lab, key, profile, time_scale)
     again = f"`{COMMAND} --key {key} --page-profile {profile} --time-scale {time_scale:g}`"
     if not path.is_file():
         raise ExperimentError(
             f"The costs of connections with {key}, page profile {profile}, at time scale "
-            f"{time_scale:g} have not been measured; {again} measures them."
+            f"{time_scale:g} have not been measured; measure them with {again}."
         )
     try:
         costs = ConnectionCosts(**read_json(path))
     except TypeError as fault:
-        raise ExperimentError(f"{path}: {fault}; {again} measures again.") from None
+        raise ExperimentError(f"{path}: {fault}; measure again with {again}.") from None
     if costs.machine != fingerprint(lab):
         raise ExperimentError(
             f"The costs of connections were measured at {costs.measured_at}, before this machine "
-            f"changed (CPUs, kernel, memory, Python or workers); {again} measures them again."
+            f"changed (CPUs, kernel, memory, Python or workers); measure again with {again}."
         )
     return costs
 

@@ -42,7 +42,7 @@ GUESSED_WORK_S = {"paper": 0.18, "cpu": 0.30, "real": 0.0}
 determines only the rate of the sessions.
 """
 GUESSED_OWN_REAL_S = 0.015
-"""The estimated CPU time of everything else in an interaction and its images, real seconds."""
+"""The estimated CPU time, in real seconds, of all other work for an interaction and its images."""
 TIMEOUT_S = 100.0
 _PATIENCE_S = 120.0
 
@@ -64,7 +64,7 @@ class SessionCounts:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The CPU time of a session's parts, in the same unit (real or paper seconds) as the input."""
+    """The CPU time of a session's parts, in the unit of the arguments of `split`."""
 
     reply_s: float
     cto_s: float
@@ -76,9 +76,9 @@ def split(cpu_s: float, full_s: float, resumed_s: float, counts: SessionCounts) 
     """Divide `cpu_s` into the costs of new and resumed connections and replies.
 
     The cost of a reply is the CPU time without the handshakes, divided by the number of replies.
-    CTN is the cost of a full handshake plus the replies over a new connection (mean number); CTO is
-    the same for a resumed connection. Raises ExperimentError if the handshakes alone would have
-    taken more than `cpu_s`.
+    CTN is the cost of a full handshake and of the mean number of replies over a new connection; CTO
+    is the corresponding cost of a resumed connection. Raises ExperimentError if a count is 0, or if
+    the handshakes alone would have taken more than `cpu_s`.
     """
     if not counts.replies or not counts.new or not counts.resumed:
         raise ExperimentError(
@@ -90,7 +90,7 @@ def split(cpu_s: float, full_s: float, resumed_s: float, counts: SessionCounts) 
     if reply_s <= 0:
         raise ExperimentError(
             "The handshakes of the sessions cost more than the whole sessions: another program "
-            "must have run during a measurement. Measure again on a quieter machine."
+            "must have run during a measurement. Measure again while no other program runs."
         )
     return Split(
         reply_s=reply_s,
@@ -110,12 +110,14 @@ def measure(
     application = platform.applications[0]
     options = platform.options
     shops = len(application.controller_ports)
-    say(f"To start a gateway and {shops} shop processes took {application.cpu_s():.1f} s of CPU")
+    say(
+        f"The start of a gateway and {shops} shop processes took {application.cpu_s():.1f} s of CPU"
+    )
     idle_ratio = _idle(application)
-    say(f"Idle: {100 * idle_ratio:.1f} % of a processor")
+    say(f"Without load, the application uses {100 * idle_ratio:.1f} % of a processor")
     full_s = _handshakes(application, idle_ratio, resume=False)
     resumed_s = _handshakes(application, idle_ratio, resume=True)
-    say(f"Handshakes: full {1000 * full_s:.2f} ms, resumed {1000 * resumed_s:.2f} ms of CPU")
+    say(f"CPU per handshake: full {1000 * full_s:.2f} ms, resumed {1000 * resumed_s:.2f} ms")
     cpu_s, counts = _sessions(platform, idle_ratio, full_s, interactions_mean, sessions, say)
     found = split(cpu_s, full_s, resumed_s, counts)
     scale = options.time_scale
@@ -161,8 +163,8 @@ def _handshakes(application: RunningApplication, idle_ratio: float, *, resume: b
         with _connected(application, context, session) as connection:
             if bool(connection.session_reused) is not resume:
                 raise ExperimentError(
-                    f"{application.name} did not make the {kind} connection; its gateway's log "
-                    "may show why."
+                    f"{application.name} did not make a {kind} connection; see the log of its "
+                    "gateway."
                 )
         made += 1
     _wait_for(application, kind, before + made)
@@ -226,7 +228,7 @@ def _sessions(
     session_s = interactions_mean * interaction_s + full_s * options.time_scale
     rate_ps = LOAD_RATIO / session_s
     until_s = sessions / rate_ps
-    say(f"About {sessions} sessions, {until_s / options.time_scale:.0f} s and a while")
+    say(f"About {sessions} sessions follow, in more than {until_s / options.time_scale:.0f} s")
     with tempfile.TemporaryDirectory(prefix="doorbuster-connections-") as name:
         attempts_file = Path(name) / "attempts.parquet"
         began_s, before_s = time.monotonic(), application.cpu_s()
@@ -278,8 +280,8 @@ def counted(attempts_file: Path) -> SessionCounts:
             over[connections[max(0, index)][1]] += 1
     if over.total() < 0.99 * asked:
         raise ExperimentError(
-            f"{over.total()} of {asked} requests were served; costs can be measured only if all "
-            "are. Is another program running on this machine?"
+            f"{over.total()} of {asked} requests were served; at least 99 % must be. Measure again "
+            "while no other program runs."
         )
     return SessionCounts(
         sessions=len(opened),

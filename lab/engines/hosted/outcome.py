@@ -47,8 +47,8 @@ def hosted_application(
     processors: Callable[[float], Series] | float,
     cpu_s: float,
 ) -> HostedApplication:
-    """Return the results of a run of `duration_s`; its files of attempts and of connections are in
-    the same folder.
+    """Return the results of a run of `duration_s`; the connection log is in the folder of
+    `attempts_file`.
 
     `processors` is a constant number of assigned processors, or a function that receives the run's
     start (Unix time) and returns the number at each second. Raises ExperimentError if the run was
@@ -82,7 +82,7 @@ def hosted_application(
 
 
 def by_second(times_s: npt.NDArray[np.float64], seconds: int) -> Series:
-    """Return how many of the times are in each second of the run; times after its end do not
+    """Return the number of times in each second of the run; times after the run's end do not
     count.
     """
     return np.histogram(times_s, np.arange(seconds + 1))[0].astype(float)
@@ -98,7 +98,7 @@ def assigned(
     """Return the processors assigned at each second of a run that began at `began_at` (Unix time).
 
     The CPU manager's accounts have an entry at the end of each interval with the assignment during
-    the interval; seconds after the last entry get its value.
+    the interval; seconds after the last entry get the last entry's value.
     """
     known = [
         (float(entry["time_s"]), float(one["assigned"]))
@@ -126,7 +126,7 @@ def session_fates(attempts: pa.Table, connections: pa.Table) -> dict[str, int]:
 
     A session is `refused` if the gateway refused one of its connections, and `timed_out` if its
     last attempt timed out. A session is `completed` if all its planned requests were answered, and
-    `under_way` if it was in progress at the end of the run.
+    `under_way` if it was in progress at the end of the run. All other sessions are `failed`.
     """
     refused = {
         session

@@ -39,7 +39,7 @@ class Hosted:
     applications_cpus: float
     load_generator_cpus: float
     database_cpus: float | None
-    """The CPU use of the database, in processors; None if it is not on this machine."""
+    """The CPU use of the database, in processors; None if the database is not on this machine."""
     others_cpus: float
     """The CPU use of all other programs on the machine, in processors."""
 
@@ -47,8 +47,8 @@ class Hosted:
 def make_hosted_run(
     lab: Settings, run: PlatformRun, seed: int, folder: Path, say: Callable[[str], None]
 ) -> Hosted:
-    """Start the platform, send load to all its applications, stop it, and write the files to
-    `folder`. Raises ExperimentError if a part fails; no process remains after an exception.
+    """Start the platform, send load to all its applications, stop the platform, and write the files
+    to `folder`. Raises ExperimentError if a part fails; no process remains after an exception.
     """
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -177,7 +177,7 @@ def _plan(
             attempts_file=file,
         )
     except (PlanError, SessionModelError) as error:
-        raise ExperimentError(f"{application.name} cannot be loaded: {error}") from None
+        raise ExperimentError(f"{application.name}: the load plan is invalid: {error}") from None
 
 
 def _accounts(platform: Platform) -> list[dict[str, Any]]:

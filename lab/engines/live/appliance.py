@@ -28,9 +28,9 @@ T = TypeVar("T")
 
 
 class JsonApi:
-    """A client for one HTTP address, which sends and receives JSON. Every fault becomes an
-    ExperimentError that names the part. `host_variable` is the name of the setting with the
-    address, for error messages.
+    """A client that sends JSON to one HTTP address and receives JSON. Every fault becomes an
+    ExperimentError that names `part`, the called program. `host_variable` is the name of the
+    setting with the address, for error messages.
     """
 
     def __init__(
@@ -124,9 +124,9 @@ class Appliance:
         """
         if not (self.lab.gateway_host or hosts.is_loopback(self.lab.gateway_pages_host)):
             raise ExperimentError(
-                f"{self.url}: load can go only to loopback, or to the gateway that "
-                "DOORBUSTER_GATEWAY_HOST names; set DOORBUSTER_HOST to 127.0.0.1 or 0.0.0.0 and "
-                "`make up` again."
+                f"{self.url}: load can go only to this machine (loopback), or to the gateway that "
+                "DOORBUSTER_GATEWAY_HOST names. Set DOORBUSTER_HOST to 127.0.0.1 or 0.0.0.0, and "
+                "run `make up` again."
             )
 
     def check(self) -> None:
@@ -142,8 +142,8 @@ class Appliance:
         return self.gateway.call("GET", "/snapshot")
 
     def check_knows(self, policies: Iterable[PolicyChoice]) -> None:
-        """Raise ExperimentError unless the running gateway has all these policies; it lacks
-        policies that were written after its start.
+        """Raise ExperimentError unless the running gateway has all these policies. A gateway lacks
+        policies that were written after the gateway's start.
         """
         for choice in policies:
             if choice.gateway is not None or choice.sha256 is not None:
@@ -185,9 +185,9 @@ class Appliance:
         """Bring the appliance into the same state before every run: the initial stock, an empty
         queue, a new policy and new shadows.
 
-        `policy` is the body of `PUT /policy`; if it is None, the gateway keeps its policy. Only if
-        `abandonment` is `cancel` does the shop's sentry stop work; otherwise, it only counts wasted
-        work. Pages have no banners.
+        `policy` is the body of `PUT /policy`; if it is None, the gateway keeps its policy. If
+        `abandonment` is `cancel`, the shop's sentry stops work; otherwise, the sentry only counts
+        wasted work. Pages have no banners.
         """
         self.set_shadows(())  # also shadows that a user has started on a page
         self.end_faults()
@@ -234,8 +234,8 @@ class Appliance:
         return list(self.gateway.call("GET", "/snapshot")["shadows"])
 
     def set_abandonment(self, abandonment: Abandonment) -> None:
-        """Set the abandonment: what gateway and shop do, from now on, when a customer leaves.
-        Raises ExperimentError.
+        """Set what gateway and shop do from now on when a customer leaves. Raises
+        ExperimentError.
         """
         self.shop.call("PUT", "/settings", {"sentry": _sentry_mode(abandonment)})
         self.gateway.call("PUT", "/settings", {"abandonment": abandonment})
@@ -290,8 +290,8 @@ class Appliance:
 
 
 def _sentry_mode(abandonment: Abandonment) -> str:
-    """Return the sentry's mode for an abandonment: only with `cancel` does it stop work; otherwise,
-    it only counts.
+    """Return the sentry's mode for an abandonment mode: with `cancel`, the sentry stops work;
+    otherwise, it only counts wasted work.
     """
     return "cancel" if abandonment == "cancel" else "watch"
 

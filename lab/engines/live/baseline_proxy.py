@@ -27,7 +27,7 @@ _LEFT = ("cancelled", "orphaned")
 
 @dataclass(frozen=True, slots=True)
 class RunningProxy:
-    """The interface of a running baseline proxy for the sampler and the console."""
+    """A running baseline proxy with its parameters and its abandonment mode."""
 
     process: ProxyProcess
     parameters: Mapping[str, Any]
@@ -125,7 +125,7 @@ class BehindProxy(Appliance):
         """Raise ExperimentError, because the abandonment of a running baseline proxy cannot
         change."""
         raise ExperimentError(
-            f"abandonment: {self.name} keeps the value with which its run started."
+            f"abandonment: cannot change during a run with {self.name}, a baseline proxy."
         )
 
     def _shop_rests(self) -> bool:

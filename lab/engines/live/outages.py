@@ -24,12 +24,12 @@ class Outage:
 
     def words(self) -> str:
         """Return a description of the outage for users."""
-        words = [f"{self.requests} requests were answered 503"] if self.requests else []
+        words = [f"{self.requests} requests were answered with status 503"] if self.requests else []
         if self.back_end == "redis":
             words += ["the shop read its sessions from PostgreSQL until Redis was available again"]
         return (
-            f"{TITLES[self.back_end]} was away from {self.from_s:.0f} s to {self.until_s:.0f} s: "
-            + ", and ".join(words)
+            f"{TITLES[self.back_end]} was unavailable from {self.from_s:.0f} s to "
+            f"{self.until_s:.0f} s: " + ", and ".join(words)
         )
 
 

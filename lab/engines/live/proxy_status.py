@@ -20,7 +20,7 @@ KEYS: Final = ("policy", "abandonment", "waiting", "in_service", "waiting_by_pag
 
 
 class ProxyStatusFile:
-    """The writer of the file; the file exists from the first `look` until `close`."""
+    """The writer of `peer.json`; the file exists from the first `look` until `close`."""
 
     def __init__(self, folder: RunFolder) -> None:
         self._file = folder.proxy_file

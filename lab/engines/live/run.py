@@ -132,7 +132,7 @@ class LiveRun:
                 self.appliance.end_faults()
 
     def _keep_samples(self) -> None:
-        """Write the samples; if the run has a baseline proxy, its log completes them."""
+        """Write the samples; in a run with a baseline proxy, the proxy's log completes them."""
         self.sampler.stop()
         self._proxy_status.close()
         if isinstance(self.appliance, BehindProxy):

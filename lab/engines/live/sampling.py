@@ -62,7 +62,7 @@ class Sampler:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop sampling and wait for the last row; calling it again has no effect."""
+        """Stop sampling and wait for the last row; a second call has no effect."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -74,7 +74,7 @@ class Sampler:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """Return the samples taken so far."""
+        """The rows of the samples until now."""
         return self._rows
 
     def _poll(self) -> None:

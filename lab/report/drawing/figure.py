@@ -91,9 +91,7 @@ def note(experiment: str, number: str, when: datetime) -> str:
 
 
 def from_zero(axes: Axes) -> None:
-    """Set the limits of an axis: it begins at 0 or below the lowest interval, and ends above all
-    drawn values.
-    """
+    """Let the y axis begin at 0, unless a drawn value or interval is negative."""
     if axes.dataLim.y0 >= 0:
         axes.set_ylim(bottom=0)
 

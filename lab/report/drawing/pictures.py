@@ -81,7 +81,7 @@ class Course:
     recovered_s: float | None
     """The time of recovery; None if the policy did not recover within the observed time."""
     ending: str
-    """The last part of the title: the time of recovery, or a text that the policy did not
+    """The last part of the title: the time of recovery, or a note that the policy did not
     recover.
     """
 

@@ -83,7 +83,7 @@ def draw_published(
     drawn: Sequence[Series],
     published: Mapping[tuple[str, float], float],
 ) -> None:
-    """Draw a cross for each of the `published` values, whose keys are the curve's label and x."""
+    """Draw a cross for each published value; a key of `published` is a curve's label and an x."""
     labelled = False
     for number, series in enumerate(drawn):
         bars = _places(len(series.x), number, len(drawn))
@@ -158,7 +158,7 @@ def paired_bars(
 def stacked_bars(
     axes: Axes, names: Sequence[str], parts: Mapping[str, tuple[Sequence[float], str]]
 ) -> None:
-    """Draw a horizontal bar for each name; `parts` has their lengths and colours."""
+    """Draw a horizontal bar for each name; `parts` has the lengths and the colour of each part."""
     left = [0.0] * len(names)
     for label, (lengths, colour) in parts.items():
         axes.barh(names, lengths, left=left, color=colour, label=label)

@@ -10,7 +10,7 @@ from lab.analysis import event_words
     [
         (
             {"event": "switched", "policy": {"name": "8q-lifo-pri"}, "abandonment": "drop-queued"},
-            "8Q-LIFO-Pri, who leaves: drop queued",
+            "8Q-LIFO-Pri, when a customer leaves: drop queued",
         ),
         ({"event": "load changed", "factor": 1.5}, "load × 1.5"),
         ({"event": "run ended"}, "run ended"),

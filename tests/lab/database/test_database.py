@@ -162,7 +162,9 @@ def test_a_switch_stands_where_it_happened_although_the_log_got_it_later(databas
         started["at"],
     )
     facts = {"policy": switched["policy"], "abandonment": "cancel"}
-    assert found == [(pytest.approx(5.0), 50.0, "8Q-LIFO-Pri, who leaves: cancel", facts)]
+    assert found == [
+        (pytest.approx(5.0), 50.0, "8Q-LIFO-Pri, when a customer leaves: cancel", facts)
+    ]
 
 
 def test_what_is_damaged_is_said_and_left_out(database, result, asked):

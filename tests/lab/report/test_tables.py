@@ -149,7 +149,7 @@ def test_sessions_are_a_table_by_fate(tmp_path):
     assert [table.title for table in tables] == [
         "Sessions",
         "Differences by seed",
-        "Requests, in % of all that the sessions planned",
+        "Requests, in % of all planned requests",
     ]  # fmt: skip
 
 
@@ -216,7 +216,7 @@ def test_confirms_that_cancelling_costs_are_said_and_if_clear_with_the_reason(
         monkeypatch.setattr(wasted_work, "fell_clearly", lambda before, after, it=is_clear: it)
         tables = write_tables(folder, read_cells(folder))
         (note,) = [table.note for table in tables if table.title == "Wasted work"]
-        assert "0.0 confirms instead of 1.0 a run" in note
+        assert "0.0 confirms per run instead of 1.0" in note
         assert ("N × U" in note) is is_clear
 
 
@@ -239,7 +239,10 @@ def test_what_was_away_is_said(folder):
     outage = {"back_end": "postgres", "from_s": 3.2, "until_s": 9.9, "requests": 4}
     write_json(run.summary_file, {**run.summary().as_json(), "outages": [outage]})
     [said] = [line for line in honesty(read_cells(folder)) if line.startswith("AWAY")]
-    assert "PostgreSQL was away from 3 s to 10 s: 4 requests were answered 503." in said
+    assert (
+        "PostgreSQL was unavailable from 3 s to 10 s: 4 requests were answered with status 503."
+        in said
+    )
 
 
 def test_exported_traces_are_said(folder):
@@ -356,10 +359,10 @@ TOGETHER = {"of": 2, "apart_s": 0.01, "shops": [[3], [2]], "rest": [0, 1], "crow
 @pytest.mark.parametrize(
     ("facts", "said"),
     [
-        ({}, "At the same time: 2 shops, on CPU 3; 2; everything else on 0,1."),
+        ({}, "2 shops ran at the same time on the CPUs 3; 2; all other programs ran on 0,1."),
         ({"crowded": True}, "CROWDED: the shops shared CPUs"),
-        ({"apart_s": 0.5}, "OUT OF STEP: customers of one live shop began 0.50 s (real) later."),
-        ({"shops_rps": [5.0, 4.0]}, "SHOPS DIFFER: measured at the same time, they serve 5.00"),
+        ({"apart_s": 0.5}, "OUT OF STEP: the customers of one shop began 0.50 real seconds later"),
+        ({"shops_rps": [5.0, 4.0]}, "SHOPS DIFFER: measured at the same time, the shops serve 5"),
     ],
 )  # fmt: skip
 def test_of_runs_at_once_it_is_said_where_they_ran(folder, facts, said):

@@ -63,7 +63,7 @@ def test_columns_of_policies_become_rows():
     [
         ("Who sells", "who-sells.csv"),
         ("Table 4: requests by type, published | measured", "table-4.csv"),
-        ("Requests, in % of all that the sessions planned", "requests.csv"),
+        ("Requests, in % of all planned requests", "requests.csv"),
         ("Σ", "table.csv"),
     ],
 )

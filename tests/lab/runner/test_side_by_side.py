@@ -60,7 +60,7 @@ def test_two_shops_see_the_same_customers_at_the_same_moment(appliance, tmp_path
     output, _ = runner.communicate(timeout=1500)  # a minute and a half where nobody else works
     assert runner.returncode == 0, output
     assert "Counts reconcile in all 2 runs" in output
-    assert "At the same time: 2 shops" in output
+    assert "2 shops ran at the same time" in output
     assert ("CROWDED" in output) == (most_shops(load(appliance)) < 2)
     folder = folders(appliance)[-1].parent
     capacity = json.loads((folder / "capacity.json").read_text())

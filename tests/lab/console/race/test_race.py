@@ -172,7 +172,7 @@ def test_live_runs_are_in_step_by_their_customers(console):
     assert frames["time_s"] == [-15.0, -5.0, 5.0, 15.0, 25.0]
     assert frames["confirms_total"] == [0, 1, 2, 3, 4]
     assert frames["marks"] == [
-        {"x": 20.0, "text": "Always-LIFO, who leaves: cancel", "kind": "policy"},
+        {"x": 20.0, "text": "Always-LIFO, when a customer leaves: cancel", "kind": "policy"},
         {"x": 12.0, "text": "load × 2", "kind": "load"},
     ]
 

@@ -126,7 +126,7 @@ def policy(name="sq", parameters=None, admission="none", admission_parameters=No
             {"policy": policy(admission="sbac", admission_parameters={"ac_weight": 1.0})},
             ["SQ + SBAC ac_weight 1"],
         ),
-        ({}, {"abandonment": {"mode": "cancel"}}, ["who leaves: cancel"]),
+        ({}, {"abandonment": {"mode": "cancel"}}, ["when a customer leaves: cancel"]),
         ({}, {"time_scale": 5.0}, ["time scale 5"]),
         ({}, {"waiting": 50, "time_s": 99.0}, []),
     ],

@@ -182,7 +182,7 @@ def test_a_fault_is_caused_by_keyboard_and_put_back(chromium, rushing, run):
         assert rushing.scene.slow_s == 50
         assert page.inner_text("#fault-control .said").startswith("Begun at ")
         press(page, "#as-it-began")
-        when(page, changes.format("the database is as usual"))
+        when(page, changes.format("the database is normal again"))
 
 
 def test_without_javascript_the_page_says_what_is_needed(chromium, rushing):

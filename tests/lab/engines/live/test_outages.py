@@ -47,14 +47,16 @@ def test_a_shop_that_does_not_answer_for_a_while_costs_nothing_twice():
 
 def test_in_words():
     said = words(outages((12.4, at(0)), (20, at(0, 3))).as_dicts())
-    assert said.startswith("Redis was away from 12 s to 20 s: 3 requests were answered 503, and ")
+    assert said.startswith(
+        "Redis was unavailable from 12 s to 20 s: 3 requests were answered with status 503, and "
+    )
     assert "read its sessions from PostgreSQL" in said
 
 
 def test_a_redis_that_was_back_at_once_is_an_outage_without_lost_requests():
     found = outages((0, at(0, 0, 4)), (1, at(0, 0, 4)), (2, at(0, 0, 5)), (3, at(0, 0, 5)))
     said = words(found.as_dicts())
-    assert said.startswith("Redis was away from 1 s to 2 s: the shop read its sessions from")
+    assert said.startswith("Redis was unavailable from 1 s to 2 s: the shop read its sessions from")
     # Noticed after the requests that it cost: the same outage.
     found = outages((0, at(0)), (1, at(0, 2)), (2, at(0, 2, 1)))
     assert [(one.until_s, one.requests) for one in found.found] == [(2, 2)]
