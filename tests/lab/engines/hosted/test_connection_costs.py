@@ -57,5 +57,5 @@ def test_another_machine_is_refused_with_the_date(lab):
 def test_a_file_of_another_form_is_refused(lab):
     path = keep(measured(lab), lab)
     path.write_text('{"cto_s": 1}')
-    with pytest.raises(ExperimentError, match="measures again"):
+    with pytest.raises(ExperimentError, match="measure again"):
         kept(lab, **WANTED)

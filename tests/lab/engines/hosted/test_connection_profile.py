@@ -23,7 +23,7 @@ def test_all_cpu_belongs_to_the_connections():
 
 
 def test_handshakes_cannot_cost_more_than_all():
-    with pytest.raises(ExperimentError, match="quieter machine"):
+    with pytest.raises(ExperimentError, match="while no other program runs"):
         split(1.9, 0.2, 0.01, COUNTS)
 
 
