@@ -20,10 +20,10 @@ def main() -> None:
     default=60.0,
     show_default=True,
     type=click.FloatRange(0, 3600),
-    help="The longest wait for an answer from PostgreSQL, in seconds.",
+    help="The longest wait for an answer from PostgreSQL, in real seconds.",
 )
 def prepare(wait_s: float) -> None:
-    """Create the databases and collect the static files; return at once if both exist."""
+    """Create or update the databases, collect the static files and measure this machine's speed."""
     from django.core.management import call_command
 
     _check_limits()

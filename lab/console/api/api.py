@@ -87,7 +87,7 @@ def patterns() -> Iterator[URLPattern]:
 
 
 def _answering(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Return a view whose refusals are always JSON, even if another part of the console refuses the
+    """Return a view that answers with JSON even if another part of the console refuses the
     call."""
 
     def answering(request: HttpRequest, **arguments: Any) -> HttpResponseBase:
@@ -115,7 +115,7 @@ def _as_json(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
 
 
 def explained(fault: Exception, status: int = 400, *, wait_s: int | None = None) -> HttpResponse:
-    """Return the refusal for a fault; the fault's text has the form `field: what is wrong; allowed:
+    """Return the refusal for a fault whose text has the form `field: what is wrong; allowed:
     values`."""
     lines = [line.removeprefix("spec: ") for line in str(fault).splitlines() if line] or [""]
     field = re.match(r"(-{0,2}[\w.\-]+): ", lines[0])
@@ -168,7 +168,7 @@ def _denied(request: HttpRequest, error: PermissionDenied) -> HttpResponse:
 
 @api.exception_handler(Http404)
 def _missing(request: HttpRequest, error: Http404) -> HttpResponse:
-    return refusal(404, str(error) or "The entry does not exist.")
+    return refusal(404, str(error) or "No entry has this name or id.")
 
 
 @api.exception_handler(RequestDataTooBig)

@@ -135,7 +135,7 @@ def _wanted(request: HttpRequest, wanted: schemas.NewLaunch) -> Launch:
     card = cards.card(wanted.name)
     if card is None:
         names = ", ".join(one.name for one in cards.CARDS)
-        raise CallError(f"name: no experiment {wanted.name!r:.80}", "name", names)
+        raise CallError(f"name: there is no experiment {wanted.name!r:.80}", "name", names)
     if wanted.options is None:
         return cards.launch_of(card, allowance)
     if card.spec is None:

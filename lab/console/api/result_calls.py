@@ -49,7 +49,10 @@ def results(request: HttpRequest, query: Query[schemas.ResultsQuery]) -> dict[st
 def bring(request: HttpRequest) -> Status[dict[str, Any]]:
     if request.content_type != ZIP:
         raise CallError(
-            f"Content-Type: {request.content_type!r:.80}", "Content-Type", ZIP, status=415
+            f"Content-Type: must not be {request.content_type!r:.80}",
+            "Content-Type",
+            ZIP,
+            status=415,
         )
     size = request.headers.get("Content-Length", "")
     if not size.isdigit():

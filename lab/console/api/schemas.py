@@ -117,7 +117,7 @@ class Options(Body):
     repetitions: int | Optional = Field(
         None, description="the number of runs for each policy and load"
     )
-    page_profile: str | Optional = Field(None, description="the work of a page")
+    page_profile: str | Optional = Field(None, description="the page profile: paper, cpu or real")
     seed: int | Optional = Field(None, description="the seed of the first repetition")
     time_scale: float | Optional = Field(None, description="paper seconds per real second (live)")
 
@@ -168,9 +168,7 @@ class Launch(Reply):
     result: str = Field(
         description="the name of the launch's result; empty until the result exists"
     )
-    reason: str = Field(
-        description="the reason why the launch failed or was interrupted; otherwise empty"
-    )
+    reason: str = Field(description="why the launch failed or was interrupted; otherwise empty")
 
 
 class Launches(Reply):
@@ -211,7 +209,7 @@ class Result(Reply):
     began_at: datetime | None
     made: int = Field(description="complete runs")
     planned: int = Field(description="planned runs")
-    damage: str = Field(description="why the result cannot be read; otherwise empty")
+    damage: str = Field(description="why the result cannot be read; empty if it can be read")
 
 
 class Results(Reply):
@@ -286,7 +284,7 @@ class Efficiency(Reply):
     """An estimated revenue efficiency; 1 is the capacity bound."""
 
     mean: float
-    half_width: float | None = Field(description="half of the 95 % interval")
+    half_width: float | None = Field(description="half the width of the 95 % interval")
 
 
 class NewPolicy(Body):

@@ -31,8 +31,8 @@ class Card:
     sentence: str
     """A sentence that describes what the experiment shows."""
     picture: str
-    """The static file with the picture of the result, which shows the paper's numbers or this
-    project's numbers."""
+    """The name of the picture's static file. The picture shows the numbers of the paper or of this
+    project."""
     arguments: tuple[str, ...] = ()
     """The arguments of the command `doorbuster` for a reproduction; empty if the card has a spec.
     """
@@ -102,8 +102,8 @@ CARDS: tuple[Card, ...] = (
         WHO_IS_NEXT,
         TODAY,
         "A flash sale, with arrivals from a trace",
-        "The mean load is below the capacity, but at the start of the sale it is four times the "
-        "capacity: which policy still sells, and which policy works for customers who have left?",
+        "The mean load is below the capacity, but the sale begins at four times the capacity. "
+        "Which policy still sells, and which policy works for customers who have left?",
         "flash-sale",
         pictured="simulated",
     ),
@@ -151,7 +151,7 @@ CARDS: tuple[Card, ...] = (
         SBAC,
         "Admission of whole sessions",
         "At three times the capacity, hardly any long session completes. If the gateway admits "
-        "whole sessions, nearly all admitted sessions complete.",
+        "or rejects whole sessions, nearly all admitted sessions complete.",
         "sbac-short-ones",
     ),
     Card(
@@ -190,7 +190,7 @@ CARDS: tuple[Card, ...] = (
         TODAY,
         "Leaderboard: DOOR, HAProxy, nginx and the papers' best",
         "The policies run the same shop one after the other: what share of the possible sales "
-        "does each reach?",
+        "does each policy reach?",
         "live-leaderboard",
         engine="live",
         pictured="live",
@@ -221,7 +221,7 @@ CARDS: tuple[Card, ...] = (
         WHAT_TODAY,
         TODAY,
         "DOOR, one rule at a time",
-        "How much each rule gains on the way from 8Q-LIFO-Pri to DOOR.",
+        "How much efficiency each rule adds on the way from 8Q-LIFO-Pri to DOOR.",
         "door-ablation",
         pictured="simulated",
     ),

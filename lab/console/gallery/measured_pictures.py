@@ -40,7 +40,7 @@ from lab.spec.cases import Case
 from lab.spec.experiment import load_checked
 
 FOLDER = Path(__file__).parent / "static" / "console"
-"""The folder of these pictures, with a subfolder for each engine, next to the folder of the
+"""The folder of the gallery's pictures. It has a subfolder for each engine, and a subfolder for the
 published pictures.
 """
 RUSH_CONDUCT = "stubborn"
@@ -112,8 +112,8 @@ def draw_confirms(name: str, result: ComparisonResult, folder: Path = FOLDER / "
 
 
 def draw_rush(name: str, report: Path, folder: Path = FOLDER / "simulated") -> Path:
-    """Write `name`.svg from a report on hysteresis; it shows a collapse that lasts and a collapse
-    that ends."""
+    """Write `name`.svg from a report on hysteresis. The picture shows a collapse that lasts and a
+    collapse that ends."""
     board = load_checked("leaderboard")
     conduct = next(one for one in CONDUCTS if one.key == RUSH_CONDUCT)
     wanted = {

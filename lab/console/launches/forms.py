@@ -26,14 +26,14 @@ from lab.spec.sections import LEAST_RHO, MOST_RHO
 from lab.titles import title_of
 
 ABANDONMENTS = {
-    "ignore": "ignored: orphan requests are executed in full",
-    "drop-queued": "a waiting request is removed from its queue",
-    "cancel": "cancelled: requests in service are also stopped, even their queries in the database",
+    "ignore": "ignore: orphan requests are served in full",
+    "drop-queued": "drop-queued: a waiting request is removed from its queue",
+    "cancel": "cancel: a request in service is also stopped, with its query in the database",
 }
 PROFILES = {
-    "paper": "paper: execution times of Table 2",
-    "cpu": "cpu: all of it CPU",
-    "real": "real: each page does its actual work",
+    "paper": "paper: the execution times in Table 2 of the LIFO-Pri paper",
+    "cpu": "cpu: CPU time only, 0.30 s ± 50 % for every page",
+    "real": "real: only the work that the page really does",
 }
 
 _PROXY_NAMES = " and ".join(map(title_of, PROXIES))
@@ -51,15 +51,15 @@ _FIELD_OF = {
     "load.duration_s": "duration_s",
     "--duration-s": "duration_s",
 }
-"""The form field that shows an error in a key of the spec. A key that is missing here has a field
-of the same name."""
+"""The form field that shows an error in a key of the spec. A key that is not listed here has
+the name of its field."""
 
 _ESSENTIAL = ("policies", "rho", "sessions", "duration_s", "repetitions", "engine")
 _COMPARED = ("gateway", "admission", "abandonment")
 """Fields that count as essential if the experiment compares several of their values."""
 _DECIMAL_COMMA = re.compile(r"(\d+),(\d+)")
-"""The pattern of a number with a decimal comma. Two loads that are separated by a comma also match
-it."""
+"""The pattern of a number with a decimal comma. Two whole loads with a comma
+and no space between them also match."""
 
 
 class LaunchForm(forms.Form):
@@ -282,8 +282,8 @@ def _name_range(field: forms.IntegerField, label: str) -> None:
 
 
 def _other_policies(base: Spec, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the chosen policies; empty if the choice is the same as in the spec, whose list also
-    has labels and session admissions.
+    """Return the chosen policies; empty if the choice is the same as in the spec. The spec's list
+    then stays, because it also has labels and session admissions.
     """
     keys = ("policies", "gateway", "admission", "abandonment")
     own, chosen = initial(base), {key: given.get(key, []) for key in keys}
@@ -324,7 +324,7 @@ def uploaded(name: str, content: bytes, allowance: Allowance) -> Spec:
 
 
 def from_values(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Spec:
-    """Return the spec with these values; error messages name it `name`. Raises SpecError."""
+    """Return the spec with these values; `name` is its name in error messages. Raises SpecError."""
     _check_own(plain, name, allowance)
     spec = checked_without_files(spec_of(plain, name), name)
     _check_room(spec)

@@ -27,7 +27,7 @@ class JobLimits:
         expected_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Set the expected CPU time of the launch, at most `expected_s`, and its limits."""
+        """Set the limits of a launch whose expected CPU time is `expected_s`."""
         self._allowance = allowance
         self._cpu_s = allowance.job_limit_s(expected_s)
         self._clock = clock
@@ -55,7 +55,9 @@ class JobLimits:
         real_s = self._clock() - self._began_s
         if real_s > IDLE_TIMES * self._cpu_s:
             most = written("job_least_s", IDLE_TIMES * self._cpu_s)
-            return self._words("time", written("job_least_s", real_s), most, "job_times_expected")
+            return self._words(
+                "real time", written("job_least_s", real_s), most, "job_times_expected"
+            )
         return ""
 
     def out_of_memory(self) -> str:
@@ -66,8 +68,8 @@ class JobLimits:
 
     @property
     def process_bytes(self) -> int:
-        """Return the bytes that one process may reserve; this limit also stops a process that grows
-        too fast for `exceeded` to notice.
+        """The bytes that one process may reserve. This limit also stops a process that grows faster
+        than `exceeded` can notice.
         """
         return RESERVED_BYTES + self._allowance.job_memory_bytes
 

@@ -24,7 +24,7 @@ from lab.console.site.allowances import QUEUED_LAUNCHES, TEACHER, Allowance, req
 
 SIMULATED_AT_ONCE = max(1, len(os.sched_getaffinity(0)) - 1)
 QUICK_S = 120.0
-"""The maximum expected duration of a launch in the quick place, in real seconds."""
+"""The longest expected duration of a launch in the quick place, in real seconds."""
 AT_ONCE = 1 + SIMULATED_AT_ONCE + 1
 """The maximum number of simultaneous launches: one live launch, the simulated launches and one
 quick launch."""
@@ -34,17 +34,18 @@ used."""
 
 
 class QueueError(ValueError):
-    """The error raised if the queue does not accept a launch; its text is one line for the
-    person."""
+    """The error raised if the queue does not accept a launch. The person sees its text, which is
+    one line."""
 
 
 def enqueue(launch: Launch, allowance: Allowance = TEACHER) -> Launch:
-    """Add a launch. Raises QueueError if the queue is full, and AllowanceError if the person has
-    reached a limit."""
+    """Add a launch to the queue. Raises QueueError if the queue is full, and AllowanceError if the
+    person has reached a limit."""
     with transaction.atomic():
         if Launch.objects.filter(state=State.QUEUED).count() >= QUEUED_LAUNCHES:
             raise QueueError(
-                f"{QUEUED_LAUNCHES} launches are already waiting; cancel some of them first"
+                f"The queue is full: {QUEUED_LAUNCHES} launches are waiting. Try again later, or "
+                "cancel a waiting launch."
             )
         waiting = waiting_of(launch.by)
         require(allowance, "waiting_launches", len(waiting) + 1)
@@ -62,8 +63,8 @@ def waiting_of(person: str) -> list[Launch]:
 def used_s(engine: str) -> dict[str, float]:
     """Return the real seconds that each person's launches on this engine have used within LATELY_S.
 
-    A running launch counts with its expected duration; if its actual time counted, the same person
-    would be next again.
+    A running launch counts with at least its expected duration. Otherwise, the person whose launch
+    has just begun would be next again.
     """
     now = timezone.now()
     since = now - timedelta(seconds=LATELY_S)
@@ -86,8 +87,9 @@ def in_turn(queued: Sequence[Launch], used: Mapping[str, float]) -> list[Launch]
     """Return the order in which the waiting launches of one engine begin.
 
     Launches that a teacher has moved to the front come first, and launches that give way to all
-    others come last. Each place between them goes to the person who has used the least time, to
-    which the launch's expected time is then added. A person's launches keep their order.
+    others come last. Between them, each place goes to the person who has used the least time; the
+    launch's expected time is then added to this person's time. A person's launches keep their
+    order.
     """
     used = defaultdict(float, used)
     by_place = sorted(queued, key=lambda one: one.place)
@@ -175,8 +177,8 @@ def end(launch: Launch, state: State, reason: str = "") -> None:
 
 
 def cancel(launch: Launch) -> None:
-    """Remove a waiting launch from the queue, or request that a running launch's worker stop the
-    launch."""
+    """Remove a waiting launch from the queue, or mark a running launch so that its worker stops
+    it."""
     with transaction.atomic():
         current = Launch.objects.get(pk=launch.pk)
         if current.state == State.QUEUED:
@@ -209,8 +211,8 @@ def reap() -> None:
 
 
 def line() -> list[tuple[Launch, int | None]]:
-    """Return the waiting launches in their order, each with the approximate real seconds until it
-    begins. The time is None if a launch of unknown duration must end first.
+    """Return the waiting launches in the order in which they begin, each with the approximate real
+    seconds until then. The time is None if a launch of unknown duration must end first.
     """
     running = list(Launch.objects.filter(state=State.RUNNING))
     found = starts(
@@ -229,8 +231,8 @@ def elapsed_s(one: Launch) -> float:
 def left_s(one: Launch) -> float:
     """Return the approximate remaining time of a running launch, in real seconds.
 
-    The estimate combines the prediction and the pace so far, which counts more as more of the
-    launch is complete.
+    The estimate is a weighted mean of the predicted duration and the duration at the pace so far.
+    The pace gets more weight as the launch progresses.
     """
     elapsed = elapsed_s(one)
     at_this_pace_s = elapsed / one.done_ratio if one.done_ratio > 0 else 0.0
@@ -252,8 +254,8 @@ def starts(
     """Return when each waiting launch begins, in real seconds from now, with the earliest launch
     first.
 
-    `live` and `simulated` are in the order of turns; `running` has the running launches and their
-    remaining time.
+    `live` and `simulated` are the waiting launches in the order of turns. `running` has each
+    running launch and its remaining real seconds.
     """
     found: list[tuple[Launch, float]] = []
     live_s = sum(left_s for one, left_s in running if one.is_live)

@@ -25,8 +25,7 @@ from lab.spec.experiment import changed
 OVER = 286
 """The HTTP status that makes htmx stop polling."""
 LEADS_AFTER_S = 4
-"""The time, in real seconds, for which a launch's page stays after the launch has ended; then it
-shows the result."""
+"""The time, in real seconds, from the end of a launch until its page shows the result."""
 
 
 @students

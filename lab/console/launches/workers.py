@@ -42,8 +42,8 @@ results.
 """
 INTERRUPTED = 130
 _NO_MEMORY = ("MemoryError", "Cannot allocate memory", "failed to map segment")
-"""The texts with which the output of a command ends if it lacks memory; Python, the kernel or the
-loader writes them."""
+"""Texts from Python, the kernel or the loader. If one is at the end of a failed command's output,
+the command ran out of memory."""
 _COMMAND = "command"
 """The file in a launch's folder that contains the id and the start time of the command's process.
 """
@@ -54,8 +54,8 @@ the broker.
 _ONLINE_WITHIN_S = 15.0
 """The maximum age, in real seconds, of the file of a worker that counts as online."""
 _BROKER_WITHIN_S = 0.3
-"""The maximum time, in seconds, to wait for the broker's answer; it is short because Prometheus
-waits, too."""
+"""The maximum time, in real seconds, to wait for the broker's answer. It is short because
+Prometheus waits for the console's metrics meanwhile."""
 
 app = Celery("doorbuster-console", broker=LAB.celery_broker, set_as_current=False)
 app.conf.update(
@@ -138,7 +138,7 @@ def _end_now(*_: object) -> None:
 
 
 def _end_with_worker(**_: object) -> None:
-    """Ensure that this pool process and its command end if the worker is killed."""
+    """Make the system end this pool process, and with it the command, if the worker is killed."""
     processes.end_with_parent(signal.SIGKILL)
 
 
@@ -206,7 +206,7 @@ def last_words(log: Path) -> str:
     lines = log_tail.read(log).strip().splitlines()
     errors = [line for line in lines if line.startswith("Error: ")]
     return (errors[-1].removeprefix("Error: ") if errors else "\n".join(lines[-5:])) or (
-        "It printed nothing."
+        "The command printed nothing."
     )
 
 

@@ -16,7 +16,7 @@ SHADES = 10
 
 @dataclass(frozen=True, slots=True)
 class CellShown:
-    """One number in the table."""
+    """One cell of the leaderboard's table."""
 
     text: str
     value: float | None
@@ -28,7 +28,7 @@ class CellShown:
 
 @dataclass(frozen=True, slots=True)
 class RowShown:
-    """One policy's row in the table."""
+    """One policy's row in the leaderboard's table."""
 
     title: str
     rank: int | None
@@ -62,7 +62,7 @@ class BoardShown:
 
     @property
     def pictures(self) -> dict[str, bool]:
-        """Return the names of the board's pictures that exist."""
+        """Whether each of the board's pictures exists, by its name."""
         drawn = set(self.result.figures())
         return {key: key in drawn for key in ("board", "curves", "fairness")}
 
@@ -84,7 +84,7 @@ class BoardShown:
 
     @property
     def fairness_tables(self) -> list[Mapping[str, Any]]:
-        """The table of the completed sessions, and of the waiting times of the other sessions."""
+        """The tables of the completed sessions, and of the waiting times of the other sessions."""
         return self.tables("fairness")
 
 
@@ -103,7 +103,7 @@ def boards(results: Iterable[ResultEntry]) -> list[BoardShown]:
 
 
 def newest_report(results: Iterable[ResultEntry], paper: str) -> ResultEntry | None:
-    """Return this lab's newest report with this name, or the reference report if this lab has
+    """Return this lab's newest report on `paper`, or the reference report if this lab has
     none."""
     return next(
         (
@@ -119,7 +119,7 @@ def newest_report(results: Iterable[ResultEntry], paper: str) -> ResultEntry | N
 
 
 def _board(result: ResultEntry) -> BoardShown | None:
-    """Return the board of a result; None if its file is damaged or comes from another program."""
+    """Return the board of a result; None if the board's file cannot be read as a board."""
     try:
         plain = read_json(result.path / BOARD_FILE)
         loads = tuple(str(load) for load in plain["loads"])

@@ -17,18 +17,18 @@ class Finding:
     band: Band
     field: str
     """The name of the field in which the person types the value; empty if the console reads the
-    value itself."""
+    value from a result."""
     value: float | str | None
     """The person's value; None until the person has one."""
 
     @property
     def written(self) -> str:
-        """Return the value as text; empty if it does not exist yet."""
+        """Return the value as text; empty if there is no value yet."""
         return f"{self.value:g}" if isinstance(self.value, float) else self.value or ""
 
     @property
     def outcome(self) -> Outcome | None:
-        """Return the range that contains the value; None if the value does not exist yet."""
+        """Return the range that contains the value; None if there is no value yet."""
         return None if self.value is None else self.band.outcome(self.value)
 
     @property

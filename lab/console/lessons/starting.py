@@ -31,11 +31,11 @@ class Start:
     line: str
     """The command on the sheet that the launch replaces."""
     is_last_of_several: bool
-    """Whether the step has earlier commands that only a terminal can run."""
+    """Whether the step has other commands, which the person must type at a terminal."""
     title: str
     spec: Spec | None = None
     arguments: tuple[str, ...] = ()
-    """The arguments of the command; used only if the command has no spec."""
+    """The arguments of the command. The launch uses them only if `spec` is None."""
     fault: str = ""
     """The reason why the console cannot launch the experiment now; empty if it can."""
 
@@ -48,7 +48,7 @@ class Start:
 
     @property
     def real_s(self) -> float | None:
-        """Return the approximate duration on this machine; None if it is unknown."""
+        """Return the approximate duration on this machine; None if the duration is unknown."""
         if self.spec is not None:
             return expected_real_s(self.spec)
         return command_real_s(self.arguments)

@@ -23,8 +23,8 @@ LISTED = 50
 
 
 def may_choose(request: HttpRequest) -> bool:
-    """Return whether this person may choose any result. If people have accounts, students may
-    choose only results of their launches."""
+    """Return whether this person may choose the result that a step uses. A student's step always
+    uses the result of the student's newest launch."""
     return permissions.is_teacher(request)
 
 
@@ -34,7 +34,7 @@ def html_for(request: HttpRequest, text: str) -> SafeString:
 
 
 def prediction_form(step: int, given: object = None) -> AnswerForm:
-    """Return the form for the prediction of a step; its text is required."""
+    """Return the form for the prediction of a step; the person must enter a text."""
     field = prediction_field(step)
     form = AnswerForm({field: "Your prediction"}, given)
     form.fields[field].required = True
@@ -49,8 +49,8 @@ def step_page(
     prediction: AnswerForm | None = None,
     read: ValuesForm | None = None,
 ) -> HttpResponse:
-    """Return the content of a step's page, with the answer only after the prediction has been
-    saved."""
+    """Return the page of a step. The page contains the answer only if the person has saved a
+    prediction, or if the step asks for none."""
     done = work_of(name_of(request), sheet)
     predicted = done.answers.get(prediction_field(found.number), "")
     field = notes_field(found.number)

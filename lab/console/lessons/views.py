@@ -79,7 +79,7 @@ def step(request: HttpRequest, number: int, step: int) -> HttpResponse:
 @students
 @require_POST
 def predict(request: HttpRequest, number: int, step: int) -> HttpResponse:
-    """Save a prediction; it cannot change after the page has shown the answer."""
+    """Save a prediction. The page then shows the answer, so the prediction can no longer change."""
     sheet, found = _step(number, step)
     person = name_of(request)
     field = prediction_field(step)
@@ -128,8 +128,7 @@ def values(request: HttpRequest, number: int, step: int) -> HttpResponse:
 @students
 @require_POST
 def result(request: HttpRequest, number: int, step: int) -> HttpResponse:
-    """Use a result of a terminal command for a step; if no result is chosen, use the result of the
-    newest launch."""
+    """Save which result a step uses; an empty choice means the result of the newest launch."""
     sheet, _ = _step(number, step)
     name = request.POST.get("result", "")
     if not may_choose(request) or (name and result_list.entry_of(name) is None):
@@ -141,8 +140,10 @@ def result(request: HttpRequest, number: int, step: int) -> HttpResponse:
 @students
 @require_http_methods(["GET", "POST"])
 def questions(request: HttpRequest, number: int) -> HttpResponse:
-    """Show the questions of a lesson with this person's answers; save new answers, and hand in the
-    work if the person wants to."""
+    """Show the questions of a lesson with this person's answers, or save submitted answers.
+
+    The button *Save and hand in* also saves a file for the teacher.
+    """
     sheet = _sheet(number)
     person = name_of(request)
     labels = {question_field(one.number): f"Answer {one.number}" for one in sheet.questions}

@@ -15,8 +15,8 @@ def prediction_field(step: int) -> str:
 
 
 def notes_field(step: int) -> str:
-    """Return the name of the field for a step's notes. The field of a completed step stays stored,
-    even if its text is empty."""
+    """Return the name of the field for a step's notes. A stored field marks the step as
+    done, even if its text is empty."""
     return f"step-{step}"
 
 
@@ -52,8 +52,8 @@ class Work:
 
     def result_of(self, step: int) -> str:
         """Return the name of the result that a step uses; empty if the step has no result yet. The
-        step uses the result that the person has chosen, or otherwise the result of its newest
-        launch after this launch has ended.
+        person can choose the result; without a choice, the step uses the result of its newest
+        launch, once this launch has ended.
         """
         launch = self.launches.get(step)
         ended = launch.result if launch is not None and launch.has_ended else ""

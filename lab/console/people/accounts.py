@@ -54,10 +54,14 @@ def check_name(name: str) -> None:
     else:
         allowed = 0 < len(name) <= MOST_NAME_LENGTH
     if not allowed:
-        raise AccountError(f"name: {name!r:.80}; allowed: up to 150 letters, digits and @ . + - _")
+        raise AccountError(
+            f"name: {name!r:.80} is not valid; allowed: 1 to 150 letters, digits and @ . + - _"
+        )
     normal = names.normal(name)
     if name != normal:
-        raise AccountError(f"name: {name!a:.80}; allowed: its normal form, {normal!a:.80}")
+        raise AccountError(
+            f"name: {name!a:.80} has compatibility characters; allowed: {normal!a:.80}"
+        )
 
 
 def alike(name: str) -> User | None:
@@ -69,15 +73,16 @@ def alike(name: str) -> User | None:
 
 
 def _known(name: str) -> User | None:
-    """Return the account with exactly this name.
+    """Return the account with exactly this name; None if there is no such account.
 
-    Raises AccountError if there is none, even if an account has a name that is alike.
+    Raises AccountError if the name is not valid, or if another account has a name that is alike.
     """
     check_name(name)
     account = User.objects.filter(username=name).first() or alike(name)
     if account is not None and account.username != name:
         raise AccountError(
-            f"name: {name}; allowed: a name that is not like {account.username}, which exists"
+            f"name: {name} is too similar to the existing name {account.username}; "
+            "allowed: another name"
         )
     return account
 
@@ -89,9 +94,8 @@ def names_in(text: str, source: str) -> list[str]:
     """Return the values of the first column of a CSV text, without the column's head `name` if it
     has one.
 
-    Columns are separated by commas, semicolons or tabs. Raises AccountError, with a text that
-    begins with `source`, if the text is too long, or if the names cannot be read, are missing or
-    are repeated.
+    Columns are separated by commas, semicolons or tabs. Raises AccountError if the names cannot be
+    read, are missing, are too many or are repeated; the error's text begins with `source`.
     """
     lines = text.removeprefix("\ufeff").splitlines()
     first = next((line for line in lines if line.strip()), "")
@@ -135,8 +139,7 @@ def text_of(file: Path) -> str:
 
 
 def decoded(content: bytes, source: str) -> str:
-    """Return the text of a list of names; raises AccountError with a text that begins with
-    `source`."""
+    """Return the text of a list of names. Raises AccountError, whose text begins with `source`."""
     if len(content) > MOST_LIST_BYTES:
         raise AccountError(f"{source}: is too long; allowed: at most {MOST_LIST_BYTES:,} bytes")
     try:
@@ -159,10 +162,13 @@ def enrol(name: str, *, teacher: bool) -> str:
         account = _known(name)
         if account is not None and not account.has_usable_password():
             raise AccountError(
-                f"name: {name}; allowed: another name, because {name} has no password here"
+                f"name: {name} signs in with a provider and has no password here; "
+                "allowed: another name"
             )
         if account is not None and account.is_staff and not teacher:
-            raise AccountError(f"name: {name}; allowed: a name that is not a teacher's")
+            raise AccountError(
+                f"name: {name} is a teacher; allowed: a name that is not a teacher's"
+            )
         if account is None:
             account = User(username=name)
         if teacher:
@@ -203,8 +209,11 @@ class _Password:
 
 
 def _new_password() -> _Password:
-    """Return three groups of five letters and digits, which have 74 random bits and are easy to
-    copy from paper."""
+    """Return a new password with its hash.
+
+    The password has three groups of five letters and digits (74 random bits), which people can
+    easily copy from paper.
+    """
     groups = ("".join(secrets.choice(_LETTERS) for _ in range(5)) for _ in range(3))
     text = "-".join(groups)
     return _Password(text, PasswordHasher().made(text))
@@ -227,13 +236,13 @@ def reset_password(account: User) -> str:
     with transaction.atomic():
         current = User.objects.get(pk=account.pk)
         if not current.has_usable_password():
-            raise AccountError(f"{current} has no password here; allowed: accounts with a password")
+            raise AccountError(f"{current} signs in with a provider and has no password here.")
         _set(current, password)
     return password.text
 
 
 def disable(account: User) -> None:
-    """End the account's sessions and launches, and refuse later logins."""
+    """Disable the account: end its sessions, cancel its launches, and refuse later logins."""
     with transaction.atomic():
         _keep_a_teacher(account)
         User.objects.filter(pk=account.pk).update(is_active=False)
@@ -242,7 +251,7 @@ def disable(account: User) -> None:
 
 
 def enable(account: User) -> None:
-    """Let the account log in again."""
+    """Allow logins to the account again."""
     User.objects.filter(pk=account.pk).update(is_active=True)
 
 
@@ -260,8 +269,8 @@ def make_student(account: User) -> None:
 
 
 def delete(account: User) -> None:
-    """End the account's sessions and launches, and remove the account with its work on lessons. The
-    account's results and notes stay.
+    """Delete the account with its sessions and its work on lessons, and cancel its launches. Its
+    results and notes stay.
     """
     try:
         with transaction.atomic():

@@ -13,7 +13,7 @@ from lab.console.site.database import explained, make_database
 @click.command()
 @click.argument("name")
 def teacher(name: str) -> None:
-    """Create a teacher's account, which has all permissions, or give it a new password; print the
+    """Create a teacher's account, or make an existing account a teacher's; print its new
     password."""
     _enrol(lambda accounts: [(name, accounts.enrol(name, teacher=True))])
 
@@ -21,16 +21,16 @@ def teacher(name: str) -> None:
 @click.command()
 @click.argument("name")
 def student(name: str) -> None:
-    """Create a student's account, which can launch experiments and write notes, or give it a new
-    password; print the password."""
+    """Create a student's account, or give a student's existing account a new password; print the
+    password."""
     _enrol(lambda accounts: [(name, accounts.enrol(name, teacher=False))])
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 def students(file: Path) -> None:
-    """Create an account for each name in the first column of a CSV file; print the names and
-    passwords.
+    """Create a student's account for each name in the first column of a CSV file, or give an
+    existing account a new password; print the names and passwords.
 
     FILE is the path of the file, or - for the standard input.
     """

@@ -23,15 +23,15 @@ PER_ADDRESS = Limit(allowances.LOGINS_PER_ADDRESS, allowances.LOGINS_WITHIN_S)
 """The maximum number of wrong passwords from one address for all names, including names without an
 account."""
 MOST_WAITING = 64
-"""The maximum number of logins that wait for their hash; it is large enough for a whole class that
-logs in at the same time."""
+"""The maximum number of logins that wait until their password is hashed; a whole class can log in
+at the same time."""
 PATIENCE_S = 20.0
-"""The maximum time that a login waits for its hash, in real seconds."""
+"""The maximum time, in real seconds, that a login waits until its password is hashed."""
 
 
 class TooManyError(Exception):
-    """The error raised if a password cannot be checked now; it can be checked after `wait_s` whole
-    seconds.
+    """The error raised if a password cannot be checked now. The person can try again after `wait_s`
+    real seconds.
     """
 
     def __init__(self, wait_s: int, message: str) -> None:
@@ -100,9 +100,9 @@ class PasswordHasher(PBKDF2PasswordHasher):
     def must_update(self, encoded: str) -> bool:
         """Return whether the next login hashes this password again; False if `made` hashed it.
 
-        Another hash would cost each person's first login a second of CPU time. A wrong password for
-        such an account is therefore refused faster, which reveals that the account exists; the
-        names of a class are not secret.
+        A second hash would take a second of CPU time at each person's first login. A wrong password
+        for such an account is refused faster, which reveals that the account exists; the names of a
+        class are not secret.
         """
         if self.decode(encoded)["iterations"] == self.MADE_ITERATIONS:
             return False
@@ -110,10 +110,10 @@ class PasswordHasher(PBKDF2PasswordHasher):
 
 
 def network_of(address: str) -> str:
-    """Return the network that counts as one address: the whole loopback network, or the /64 network
-    of an IPv6 address.
+    """Return the name under which login attempts from an address are counted: `loopback`, the /64
+    network of an IPv6 address, or the address itself.
 
-    A machine can choose its addresses freely within such a network.
+    A machine can choose its addresses freely within loopback and within a /64 network.
     """
     try:
         known = ipaddress.ip_address(address)

@@ -10,7 +10,7 @@ def normal(name: str) -> str:
 
 
 def key(name: str) -> str:
-    """Return the key of a name for comparisons, which ignores capitals, compatibility characters,
-    and spaces around the name.
+    """Return the key by which names are compared; the key ignores capitals, compatibility
+    characters, and spaces around the name.
     """
     return normal(normal(name).casefold()).strip()

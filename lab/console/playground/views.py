@@ -35,8 +35,8 @@ def playground(request: HttpRequest) -> HttpResponse:
 
 _RUN_SLIDERS = ("rho", "sessions", "seed")
 MOST_SILENCE_S = 30
-"""The page ends the policy's worker if it receives no message from the policy for this time, in
-real seconds."""
+"""The time without a message from the policy, in real seconds, after which the page ends the
+policy's worker."""
 
 
 @readers
@@ -70,8 +70,8 @@ def _api() -> dict[str, list[dict[str, Any]]]:
 
 
 def _python(modules: str, **more: str) -> dict[str, Any]:
-    """Return what a page that runs Python needs to know: whether Pyodide is installed, and its
-    address."""
+    """Return the context of a page that runs Python: whether Pyodide is installed, the size of the
+    first download, and the addresses of Pyodide and of the modules."""
     is_there = pyodide.is_there()
     folder = reverse("playground-pyodide", args=["pyodide.mjs"]).rpartition("/")[0] + "/"
     return {
@@ -88,8 +88,7 @@ def _page(request: HttpRequest, name: str, context: dict[str, Any]) -> HttpRespo
 
 
 def _tag(*beginning: str) -> Callable[[HttpRequest], str]:
-    """Return a function that returns the ETag of an archive; `beginning` has the meaning that it
-    has in `sources.archive`."""
+    """Return a function that returns the ETag of the archive `sources.archive(*beginning)`."""
     return lambda _: f'"{hashlib.sha256(sources.archive(*beginning)).hexdigest()[:16]}"'
 
 

@@ -26,8 +26,8 @@ Run = tuple[PlannedRun, RunFolder]
 def fields_of(result: ResultEntry) -> dict[str, list[Run]]:
     """Return the complete runs in groups with the same load and the same customers; each group has
     a label. The largest load comes first, because policies differ most at this load. Within a
-    group, the runs are in the order of the spec, because they took place in a random order. The
-    result is empty if the plan is damaged.
+    group, the runs are in the order of the spec's policies, not in the random order in which they
+    took place. The returned value is empty if the plan is damaged.
     """
     spec = result.spec
     order = [choice.key for choice in spec.policy] if spec else []
@@ -57,7 +57,7 @@ class RaceForm(forms.Form):
 
     engine = forms.ChoiceField(
         choices=[
-            ("simulated", "simulated: seconds or a few minutes, as the queue shows"),
+            ("simulated", "simulated: takes between a few seconds and a few minutes"),
             ("live", "live: real customers at real shops, all at the same time"),
         ],
         initial="simulated",
@@ -96,8 +96,11 @@ class RaceForm(forms.Form):
         if self.cleaned_data.get("engine") == "live" and len(chosen) > self.most_live:
             most = self.most_live
             here = f"for {most} shops" if most else "for only one shop"
+            few = f"at most {most} policies or " if most else ""
             self.add_error(
-                "engine", f"In addition to the other services, this machine has processors {here}."
+                "engine",
+                f"This machine has processors {here} in addition to the other services; "
+                f"choose {few}simulated.",
             )
 
     def clean_policies(self) -> list[str]:
@@ -110,7 +113,7 @@ class RaceForm(forms.Form):
         return chosen
 
     def spec(self) -> Spec | None:
-        """Return the spec of the race; None if a field is invalid; the form then shows the
+        """Return the spec of the race, or None if a field is invalid; the form then shows the
         error."""
         if not self.is_valid():
             return None

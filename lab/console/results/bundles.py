@@ -128,7 +128,7 @@ def files_of(folder: Path) -> Iterator[Path]:
 
 
 def checked(bundle: zipfile.ZipFile, limits: Mapping[str, int]) -> str:
-    """Return the name of the only folder in a bundle."""
+    """Check the names and sizes of a bundle's files, and return the name of its only folder."""
     entries = bundle.infolist()
     if len(entries) > limits["files"]:
         raise _OverError("files", len(entries))
@@ -161,12 +161,12 @@ def checked(bundle: zipfile.ZipFile, limits: Mapping[str, int]) -> str:
         if path.suffix == FILE_SUFFIX and entry.file_size > files.MOST_BYTES:
             raise SpecError(
                 f"bundle: {entry.filename!r:.80} has {entry.file_size:,} bytes; "
-                f"allowed: a policy of at most {files.MOST_BYTES:,}"
+                f"allowed: a policy of at most {files.MOST_BYTES:,} bytes"
             )
         if path.suffix in _TEXTS and entry.file_size > MOST_TEXT_BYTES:
             raise SpecError(
                 f"bundle: {entry.filename!r:.80} has {entry.file_size:,} bytes; "
-                f"allowed: a {path.suffix} file of at most {MOST_TEXT_BYTES:,}"
+                f"allowed: a {path.suffix} file of at most {MOST_TEXT_BYTES:,} bytes"
             )
         names.add(path.parts[0])
     if len(names) != 1:
@@ -213,7 +213,9 @@ def _check_own(folder: Path) -> None:
 def _check_result(folder: Path, limits: Mapping[str, int]) -> None:
     is_report = (folder / "reproduction.json").is_file()
     if not is_report and not (folder / "plan.json").is_file():
-        raise SpecError("bundle: holds no result (neither plan.json nor reproduction.json)")
+        raise SpecError(
+            "bundle: holds no result; allowed: a bundle with plan.json or reproduction.json"
+        )
     spec = folder / "spec.toml"
     if spec.is_file() and spec.stat().st_size > limits["spec_bytes"]:
         raise _OverError("spec_bytes", spec.stat().st_size)

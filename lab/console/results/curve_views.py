@@ -59,7 +59,7 @@ def overlay(request: HttpRequest) -> HttpResponse:
     if len(found) < len(names):
         raise Http404
     if len(found) > MOST_RESULTS:
-        messages.error(request, f"{len(found)} results; allowed: at most {MOST_RESULTS} at once")
+        messages.error(request, f"You chose {len(found)} results; allowed: at most {MOST_RESULTS}.")
         return redirect("results")
     if found and all(one.is_reproduction for one in found):
         if len({one.paper for one in found}) > 1:

@@ -42,7 +42,7 @@ class Traced:
 
     id: str
     address: str
-    """The place of the trace in the viewer; empty if no viewer is set."""
+    """The address of the trace in the trace viewer; empty if the settings name no viewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -
 
 
 def logged(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `samples` for the time around an attempt of a live run, the run's `events` and
-    `not_known`, and the attempt's exported `traced`, which is None if there is none.
+    """Return what the log shows about an attempt of a live run: the `samples` near the attempt, the
+    run's `events`, the text `not_known`, and the exported trace `traced` (None without a trace).
 
     Raises ExperimentError.
     """

@@ -24,7 +24,7 @@ def answer(trace: DecisionTrace) -> str:
         waited_s = (trace.refused_s or 0.0) - (trace.arrived_s or 0.0)
         return f"Held for {waited_s:.2f} s, then turned away: {trace.reason}."
     if trace.refused == "reject":
-        return f"Refused by the admission policy when it arrived: {trace.reason}."
+        return f"Refused by the admission policy when the request arrived: {trace.reason}."
     if trace.refused:
         return f"Refused by the queueing policy: {trace.reason}."
     if trace.dispatched_s is None:
@@ -56,7 +56,7 @@ def sentences(trace: DecisionTrace, attempt: Mapping[str, Any], abandonment: str
         text += f" {verdict}"
     else:
         text += " The policy has not decided yet: the request waits."
-    told = [Sentence(trace.arrived_s, "It came", text, facts(knew, page))]
+    told = [Sentence(trace.arrived_s, "It arrived", text, facts(knew, page))]
     for time_s, discipline in trace.disciplines[1:]:
         told.append(
             Sentence(
@@ -90,7 +90,7 @@ def _waited_in_vain(trace: DecisionTrace) -> bool:
     return bool(trace.refused) and trace.refused_s != trace.arrived_s
 
 
-_QUEUES = {"all": "the one queue", "inside": "the queue inside", "door": "the admission queue"}
+_QUEUES = {"all": "the single queue", "inside": "the queue inside", "door": "the admission queue"}
 _ENDS = {
     "answered": "The customer received the page.",
     "orphaned": "The page was completed, but its customer had already left.",
@@ -109,7 +109,7 @@ def _queue(knew: Mapping[str, Any], page: str) -> str:
         return ""
     words = f"I{', '.join(found)[1:]}"
     discipline = knew.get("discipline")
-    where = " at the door" if "door" in queues else ""
+    where = " in the admission queue" if "door" in queues else ""
     return f"{words}; the discipline{where} was {discipline}." if discipline else f"{words}."
 
 
@@ -126,9 +126,9 @@ def _held(trace: DecisionTrace) -> Sentence:
     assert trace.arrived_s is not None
     parts = []
     if trace.served_before:
-        parts.append(f"{_total(trace.served_before)} had come before it")
+        parts.append(f"{_total(trace.served_before)} had arrived before it")
     if trace.overtook:
-        parts.append(f"{_total(trace.overtook)} came after it and overtook it")
+        parts.append(f"{_total(trace.overtook)} arrived after it and overtook it")
     count = sum(trace.served_before.values()) + sum(trace.overtook.values())
     return Sentence(
         trace.arrived_s,
@@ -145,13 +145,16 @@ def _total(counted: Mapping[str, int]) -> str:
 def _left(trace: DecisionTrace, abandonment: str) -> str:
     if trace.dispatched_s is not None and (trace.left_s or 0.0) >= trace.dispatched_s:
         if abandonment == "cancel":
-            return "The request was in service. Abandonment cancels, so its work was stopped."
-        return "The request was in service. Abandonment is ignored, so its page was completed."
+            return "The request was in service. In abandonment mode “cancel”, its work was stopped."
+        return (
+            f"The request was in service. In abandonment mode “{abandonment}”, its page was "
+            "completed."
+        )
     if trace.withdrawn_s is not None:
         return "The request was waiting and was removed from its queue."
     return (
-        "The request was waiting. Abandonment is ignored, so it kept its place as an orphan "
-        "request."
+        f"The request was waiting. In abandonment mode “{abandonment}”, it kept its place as an "
+        "orphan request."
     )
 
 
@@ -171,10 +174,12 @@ def _served(knew: Mapping[str, Any], page: str) -> str:
             )
         )
     where = {
-        "only": "The request was the only request there.",
-        "oldest": f"The request was the oldest of {knew.get('of')} requests there",
-        "newest": f"The request was the newest of {knew.get('of')} requests there",
-        "between": f"{knew.get('before_it')} of the {knew.get('of')} requests there were older",
+        "only": "The request was the only request in this queue.",
+        "oldest": f"The request was the oldest of {knew.get('of')} requests in this queue",
+        "newest": f"The request was the newest of {knew.get('of')} requests in this queue",
+        "between": (
+            f"{knew.get('before_it')} of the {knew.get('of')} requests in this queue were older"
+        ),
     }.get(str(knew.get("place")), "")
     if where and knew.get("place") != "only":
         discipline = (

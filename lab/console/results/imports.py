@@ -68,8 +68,8 @@ def name_for(told: str, now: datetime) -> str:
     """Return the name for an imported result that was called `told`; a name with a date in the past
     stays.
 
-    The function replaces any other name, because this lab could use it, or because it would stay
-    above all later results in the list.
+    Any other name is replaced: this lab could need the name later, or the result would stay above
+    all later results in the list.
     """
     began_at = began_at_of(told)
     if began_at is not None and began_at <= now:
@@ -92,7 +92,7 @@ def _brought(
     now = datetime.now(UTC)
     target = results_dir / name_for(found["name"], now)
     if target.exists():
-        raise SpecError(f"bundle: the lab already has {target.name}; delete it first")
+        raise SpecError(f"bundle: the lab already has {target.name}; delete that result first")
     source = place / "result" / found["name"]
     mark = Imported(by, now.isoformat(timespec="seconds"), sha256, found["size_bytes"])
     mark.write(source)
@@ -139,7 +139,7 @@ def _unpacked(place: Path, allowance: Allowance, kept_bytes: int) -> dict[str, A
         found: dict[str, Any] = bounded.call("lab.console.results.bundles:unpack", asked, bounds)
     except BoundsExceededError as fault:
         raise SpecError(
-            f"bundle: it cannot be read within the console's limits: {fault}; allowed: a bundle "
+            f"bundle: cannot be read within the console's limits: {fault}; allowed: a bundle "
             "that a console has packed"
         ) from None
     except BoundedError as fault:

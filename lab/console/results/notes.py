@@ -25,7 +25,7 @@ def write(result: str, text: str, *, by: str, key: str, allowance: Allowance) ->
     """
     if not 0 < len(text) <= MOST_NOTE_CHARACTERS:
         raise ExperimentError(
-            f"note: {len(text):,} characters; allowed: 1 to {MOST_NOTE_CHARACTERS:,}"
+            f"note: has {len(text):,} characters; allowed: 1 to {MOST_NOTE_CHARACTERS:,}"
         )
     mine = Note.objects.filter(result=result, by=by).count()
     allowances.require(allowance, "notes_per_result", mine + 1)

@@ -54,7 +54,7 @@ class Summary:
     """The text in which a search looks for words."""
     spec: Spec | None
     plan: tuple[PlannedRun, ...]
-    """The keys of the policies; empty for a reproduction and for a damaged result."""
+    """The planned runs; empty for a reproduction and for a damaged result."""
     damage: str
     """The reason why a file of the result cannot be read; empty if all files can be read."""
     imported: Imported | None
@@ -343,7 +343,7 @@ class ResultEntry:
         return [line.removeprefix(mark) for line in head.splitlines() if line.startswith(mark)]
 
     def circumstances(self) -> dict[str, str]:
-        """The machine, versions and options, which must be equal in results that you compare."""
+        """The machine, versions and options; they must be equal in results that you compare."""
         spec = self.spec
         how = {} if spec is None else {
             "engine": spec.engine,
@@ -376,7 +376,7 @@ class ResultEntry:
         return ", ".join(filter(None, (version, cpus)))
 
     def facts(self, name: str) -> dict[str, Any]:
-        """Return the machine or the versions; empty if they are unknown."""
+        """Return the facts with this name (`machine` or `versions`); empty if they are unknown."""
         if (self.path / f"{name}.json").is_file():
             return dict(self._read(f"{name}.json") or {})
         known = dict(self._read("reproduction.json") or {}).get(name)
@@ -461,7 +461,7 @@ def entry_of(name: str) -> ResultEntry | None:
 
 
 def existing(names: Iterable[str]) -> dict[str, ResultEntry]:
-    """Return the results with these valid names; results that no longer exist are omitted."""
+    """Return the existing results with these names, by their names."""
     known = {one.name: one for one in references()}
     found = [known.get(name) or ResultEntry(LAB.results_dir / name) for name in names]
     return {one.name: one for one in found if one.reference or _is_result(one.path)}

@@ -31,8 +31,7 @@ pages = uploads.bounded(django_application, uploads.allowed_bytes)
 
 @sync_to_async
 def _first_look() -> None:
-    """Start a short comparison at the very first start, so that the first page that a class sees
-    shows a run in progress."""
+    """Launch *First look* at the very first start, so that a new class sees a run in progress."""
     if LAB.first_look and not Launch.objects.exists():
         card = cards.card("first-look")
         assert card is not None

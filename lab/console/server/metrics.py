@@ -19,7 +19,7 @@ from runtime.settings import Settings
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 NEWEST: Final = 5
-"""The number of result folders that the metrics cover, without imported results."""
+"""The number of result folders that the metrics cover; imported results are left out."""
 
 _PREFIX: Final = "doorbuster_lab_"
 _ENGINES: Final = ("live", "simulated")
@@ -53,8 +53,8 @@ class LabMetrics(Collector):
         workers: Callable[[], int],
         queued_tasks: Callable[[], int | None],
     ) -> None:
-        """Store two functions: one returns the number of live viewers; the other returns the number
-        of queued tasks, or None without a broker."""
+        """Store the functions that return the numbers of live viewers, of workers that are online,
+        and of queued tasks (None without a broker)."""
         self._lab = lab
         self._viewers = viewers
         self._workers = workers
@@ -73,7 +73,7 @@ class LabMetrics(Collector):
         yield _launches()
         yield from _runs(live_runs.under_way(self._lab.state_dir))
         yield from self._experiments()
-        yield GaugeMetricFamily(f"{_PREFIX}viewers", "Who watches live.", self._viewers())
+        yield GaugeMetricFamily(f"{_PREFIX}viewers", "Viewers of the live pages.", self._viewers())
         yield GaugeMetricFamily(
             f"{_PREFIX}workers", "Celery workers of the console that are online.", self._workers()
         )

@@ -63,9 +63,8 @@ def serve() -> None:
     if LAB.lab_is_hidden:
         logger.warning(
             "DOORBUSTER_HOST=%s: the console stays on %s, because without accounts every visitor "
-            "could launch experiments and delete results; fix: DOORBUSTER_LAB_ACCOUNTS=1, then "
-            "accounts (docs/console.md, "
-            "People)",
+            "could launch experiments and delete results; fix: set DOORBUSTER_LAB_ACCOUNTS=1, then "
+            "create accounts (docs/console.md, People)",
             LAB.host,
             LAB.lab_host,
         )
@@ -106,7 +105,7 @@ def _listening() -> socket.socket:
         why = getattr(error, "strerror", None) or str(error)
         raise click.ClickException(
             f"the console cannot listen on {host}: {why}; end the program that uses the port, or "
-            "set DOORBUSTER_LAB_PORT (environment or .env) to a free one"
+            "set DOORBUSTER_LAB_PORT (environment or .env) to a free port"
         ) from None
     made.setblocking(False)
     return made

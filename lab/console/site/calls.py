@@ -19,7 +19,7 @@ _FORGED: Final = (
 
 
 def is_call(path: str) -> bool:
-    """Return whether this address is for programs; all its answers are JSON, including refusals."""
+    """Return whether this address is for programs. All answers there are JSON, also refusals."""
     return path.startswith(ADDRESS)
 
 

@@ -31,7 +31,7 @@ def watchers_of(lab: Settings) -> tuple[Watcher, ...]:
 
 
 class Watchers:
-    """The watchers that answered the last request; empty at first."""
+    """The watchers that answered the newest health requests; empty at first."""
 
     def __init__(
         self,
@@ -76,8 +76,8 @@ def links(there: Sequence[Watcher], own_host: str, inner_host: str) -> list[tupl
     """Return the address and the title of each link, for a browser that reaches the console at
     `own_host` (a host name without a port).
 
-    The watchers listen only on this machine's loopback, unless the inner host is another machine.
-    Pages therefore show the links only to browsers on this machine.
+    If the inner host is this machine, the watchers listen only on its loopback. Pages then show the
+    links only to browsers on this machine.
     """
     inner_is_far = not hosts.is_loopback(inner_host) and inner_host not in hosts.EVERYWHERE
     if not (hosts.is_loopback(own_host) or inner_is_far):

@@ -92,8 +92,8 @@ def provider(variables: Mapping[str, str], *, accounts: bool) -> Provider | None
         faults.append(f"{ISSUER}: sign-in needs accounts; set DOORBUSTER_LAB_ACCOUNTS=1 too")
     if given[ISSUER] and not _is_issuer(given[ISSUER]):
         faults.append(
-            f"{ISSUER}={given[ISSUER]:.200}: not an address of a provider; allowed: "
-            "https://host/path, and http:// on this machine only"
+            f"{ISSUER}={given[ISSUER]:.200}: is not an address of a provider; allowed: "
+            "https://host/path, or http://host/path on this machine"
         )
     addresses = frozenset(given[TEACHERS].lower().replace(",", " ").split())
     faults += [

@@ -2,8 +2,8 @@
 module or from the page's folder.
 
 Without accounts (the default) the console listens on loopback and all people are teachers. With
-accounts, `AccountsMiddleware` checks the view's permission before each request. If a view has no
-permission, it refuses every request.
+accounts, `AccountsMiddleware` checks the view's permission before each request. A view without a
+permission refuses every request.
 """
 
 from collections.abc import Callable, Mapping
@@ -48,7 +48,7 @@ def _answers_for_teachers(request: HttpRequest, arguments: Mapping[str, Any]) ->
 def _for_who_launched(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
     if owns(request, Launch.objects.filter(**arguments).first()):
         return ""
-    return "Only a teacher and the person who launched it can cancel this launch."
+    return "Only a teacher or the person who launched this experiment can cancel the launch."
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,6 @@ def refusal(request: HttpRequest, launch: Launch) -> str:
         return ""
     if LAB.lab_classroom and launch.is_live:
         return (
-            "engine: live; allowed in the classroom: simulated. Only a teacher can run live "
-            "experiments."
+            "engine: in classroom mode, only a teacher can run live experiments; allowed: simulated"
         )
     return ""

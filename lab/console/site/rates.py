@@ -101,8 +101,8 @@ class ActionLimit:
 
 
 class TooOftenError(AllowanceError):
-    """The error raised if a person has reached a rate limit; the limit ends after `wait_s` whole
-    seconds."""
+    """The error raised if a person has reached a rate limit; the person can try again
+    after `wait_s` real seconds."""
 
     def __init__(self, message: str, wait_s: int) -> None:
         super().__init__(message)

@@ -16,7 +16,7 @@ from django.utils.decorators import async_only_middleware
 def SendingMiddleware(  # noqa: N802 - named as every middleware
     get_response: Callable[[HttpRequest], Awaitable[HttpResponseBase]],
 ) -> Callable[[HttpRequest], Awaitable[HttpResponseBase]]:
-    """Send files in pieces; because this middleware is the first, it also handles the static
+    """Send files in pieces. This middleware comes before WhiteNoise, so it also handles the static
     files."""
 
     async def middleware(request: HttpRequest) -> HttpResponseBase:

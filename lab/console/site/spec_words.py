@@ -8,7 +8,7 @@ from lab.spec.experiment import Spec, read_spec
 from lab.titles import title_of
 
 _MOST_NAMED = 4
-"""The maximum number of policies that the text names; it only counts further policies."""
+"""The maximum number of policies that the text names; longer lists end with `and 17 more`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def make(account: User, name: str) -> str:
         raise TokenError(f"name: {name!r:.80}; allowed: 1 to {longest} characters in one line")
     own = Token.objects.filter(person=account)
     if own.filter(name=name).exists():
-        raise TokenError(f"name: {name}; allowed: a name that none of your tokens has")
+        raise TokenError(f"name: you already have a token {name}; allowed: another name")
     if own.count() >= MOST_TOKENS:
         raise TokenError(
             f"You have {MOST_TOKENS} tokens; allowed: at most {MOST_TOKENS}. Revoke one first."
@@ -72,7 +72,7 @@ def account_of(authorization: str) -> User | None:
 
 
 async def allowance_of(authorization: str) -> Allowance | None:
-    """Return the allowance of the person with this token; None if it is invalid."""
+    """Return the allowance of the person with this token; None if the token is invalid."""
     account = await sync_to_async(account_of)(authorization)
     if account is None:
         return None

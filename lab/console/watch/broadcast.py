@@ -1,7 +1,7 @@
 """The sampling of the gateway, twice a second; each sample goes to all viewers.
 
-Sixty viewers cost the gateway as much as one. The list of waiting requests is fetched only while a
-viewer has the watch page open.
+Sixty viewers cost the gateway as much as one viewer. The list of waiting requests is
+fetched only while a viewer has the watch page open.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ STRIP = 300
 """The number of waiting requests that the page shows in detail."""
 
 UnderWay = Callable[[], Mapping[str, Any] | None]
-"""The part of a frame about the live run in progress (`under_way.UnderWay.told`)."""
+"""The part of a frame about the live run in progress (`live_run.UnderWay.told`)."""
 
 logger = logging.getLogger("lab.console")
 

@@ -72,7 +72,7 @@ class PolicyForm(forms.Form):
         self.fields |= found
 
     def call(self) -> Mapping[str, Any] | None:
-        """Return the body of `PUT /policy`; None if a field is invalid; the form then shows the
+        """Return the body of `PUT /policy`, or None if a field is invalid; the form then shows the
         error."""
         if not self.is_valid():
             return None
@@ -144,7 +144,7 @@ class AbandonmentForm(forms.Form):
 
 
 class LoadForm(forms.Form):
-    """The form for the load factor: customers' arrival rate is multiplied by it until the run
+    """The form for the load factor, which multiplies the arrival rate of customers until the run
     ends."""
 
     load_factor = forms.FloatField(

@@ -16,7 +16,7 @@ Frame = dict[str, Any]
 Mark = dict[str, Any]
 
 DISAGREEMENTS = 12
-"""The number of disagreements that the page shows in detail; these are the newest."""
+"""The number of the newest disagreements, which the page shows in detail."""
 THRESHOLDS = ("cpu_upper_threshold", "cpu_lower_threshold")
 _OF_THE_NEWEST = ("strip", "parameters", "admission", "title", "discipline", "abandonment",
                   "sessions", "connections", "sold", "run", "marks", "live_shops",
@@ -31,7 +31,7 @@ def frame_of(
     sold: Mapping[str, Any] | None,
 ) -> Frame:
     """Return a frame that is made from `GET /snapshot` (`proxies.InPlace`), `GET /waiting` and
-    `sold.Sold`.
+    `purchases.Sold`.
 
     `strip` has a list for each waiting request, with the oldest request first: its id, the number
     of its page type, and 1 if the customer has left. `waits_s` has the paper seconds that the
@@ -178,8 +178,8 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 
 def thinned(frames: Sequence[Frame], most: int) -> list[Frame]:
-    """Return about `most` frames at most, evenly spread over time. The newest frame is always
-    included, and it is complete. The other frames have only the values for charts.
+    """Return about `most` frames, evenly spread over time. The newest frame is always included and
+    complete; the other frames have only the values for charts.
     """
     step = max(1, -(-len(frames) // most))
     kept = [*frames[len(frames) % step :: step], *frames[-1:]] if frames else []

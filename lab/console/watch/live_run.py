@@ -111,7 +111,7 @@ def under_way() -> UnderWay | None:
 
 def _measuring(told: Mapping[str, Any], launch: Launch | None) -> UnderWay:
     """Return the state of an experiment before its first run; `told` is from
-    `live_runs.told_measuring`."""
+    `live_runs.measuring`."""
     if launch is not None and launch.title != told["measures"]:
         launch = None  # it waits for this one
     left_s = told["until"] - time.time()

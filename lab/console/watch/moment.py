@@ -8,7 +8,7 @@ OVER_S = 10.0
 FEWEST_PAGES = 10
 """The minimum number of finished pages from which a share is calculated."""
 _FEW_ORPHANS_RATIO = 0.15
-"""If the share of pages for customers who have gone is at most this, the sentence gives the share
+"""If the share of pages for customers who have left is at most this, the sentence gives the share
 of pages for customers who still wait."""
 _ONE_QUEUE = ("sq", "always-fifo", "always-lifo", "lifo-at-overload")
 """The policies with a single queue, in which only the discipline decides which request is next."""
@@ -99,7 +99,7 @@ def _queue(frame: Mapping[str, Any]) -> list[str]:
     requests = "1 request waits" if waiting == 1 else f"{waiting} requests wait"
     if gone:
         whose = "its customer" if waiting == 1 else f"{gone} of their customers"
-        requests += f", and {whose} {'has' if gone == 1 else 'have'} gone"
+        requests += f", and {whose} {'has' if gone == 1 else 'have'} left"
     return [f"{requests}.", _wait(frame)]
 
 
@@ -122,7 +122,7 @@ def _wait(frame: Mapping[str, Any]) -> str:
     patience_s = frame["run"].get("patience_s")
     if patience_s is None:
         return f"{text}."
-    return f"{text}; customers leave after {patience_s:.0f} s on average."
+    return f"{text}. Customers leave after {patience_s:.0f} s on average."
 
 
 def _share(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> list[str]:
@@ -136,10 +136,10 @@ def _share(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> list[
         return []
     orphaned_ratio = passed["orphaned"] / pages
     if orphaned_ratio <= _FEW_ORPHANS_RATIO and 2 * _gone(frame) > (frame["waiting"] or 0):
-        # Otherwise a long queue of requests whose customers have gone looks like wasted work.
+        # Otherwise a long queue of requests whose customers have left looks like wasted work.
         share, who = share_words(1 - orphaned_ratio), "still waits"
     else:
-        share, who = share_words(orphaned_ratio), "has gone"
+        share, who = share_words(orphaned_ratio), "has left"
     verb = "are" if "pages" in share else "is"
     return [f"{share.capitalize()} {verb} made for a customer who {who}."] if share else []
 

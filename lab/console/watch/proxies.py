@@ -27,7 +27,7 @@ class InPlace:
         """Return the gateway's `GET /snapshot`; if there is a `proxy`, its values replace the
         gateway's values.
 
-        `gateway` is the number of the gateway.
+        `gateway` is a number that changes when the gateway starts again.
         """
         if self._before is not None and _is_anew(self._before, snapshot):
             self._gateway += 1

@@ -9,8 +9,8 @@ from typing import Any
 
 
 class Sold:
-    """The purchases during the run in progress and during the run before it; after a run, they
-    stay, with the time at which the run ended.
+    """The purchases during the run in progress and during the run before it. The purchases of a run
+    stay after its end, with the time of the end.
 
     When an experiment prepares its first run, the purchases of earlier experiments are removed.
     """
@@ -20,7 +20,7 @@ class Sold:
         self._before: Mapping[str, Any] | None = None
 
     def look(self, run: Mapping[str, Any] | None, now: float) -> dict[str, Any] | None:
-        """Return the purchases for the run `run` (`under_way.UnderWay.told`) at Unix time `now`.
+        """Return the purchases for the run `run` (`live_run.UnderWay.told`) at Unix time `now`.
 
         The purchases have `confirms` and `revenue_cents` since the run began, the `words` of the
         run, and `ended_at` (Unix time; None until the run ends). `before` has the confirms and the

@@ -26,7 +26,7 @@ def test_whom_the_policy_takes_out_of_its_line_was_withdrawn():
     policy.abandonment(9.0, 1)
     assert policy.trace.withdrawn_s == 9.0
     assert answer(policy.trace) == "Held, and never served."
-    assert words(policy) == ["It came", "Its customer left"]
+    assert words(policy) == ["It arrived", "Its customer left"]
 
 
 def test_who_is_pushed_out_had_waited():
@@ -51,13 +51,13 @@ def test_who_has_waited_long_enough_is_not_refused_by_admission():
 @pytest.mark.parametrize(
     ("policy", "said"),
     [
-        ("sq", "In the one queue 0 of 100 places were taken; the discipline was FIFO."),
-        ("pass-through", "In the one queue 0 waited; the discipline was FIFO."),
+        ("sq", "In the single queue 0 of 100 places were taken; the discipline was FIFO."),
+        ("pass-through", "In the single queue 0 waited; the discipline was FIFO."),
         ("waiting-room", "In the queue inside 0 waited, in the admission queue 0 waited; "),
         (
             "door-lifo",
             "In queue Br-1 0 waited, in the admission queue 0 of 50 places were taken; "
-            "the discipline at the door was LIFO.",
+            "the discipline in the admission queue was LIFO.",
         ),
     ],
 )

@@ -49,7 +49,7 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has
             logger.info("%s is a teacher by DOORBUSTER_LAB_OIDC_TEACHERS", sociallogin.user)
 
     def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
-        """Create a student's account at a person's first sign-in, with a name that is free."""
+        """Create the account at a person's first sign-in, with a name that is free."""
         user: User = sociallogin.user
         user.set_unusable_password()
         user.is_staff = _is_teacher(sociallogin)
@@ -74,7 +74,7 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has
         """Answer with the console's page for a failed sign-in, and write the cause to the log."""
         logger.warning("a sign-in failed: %s %.200r", error, exception)
         raise ImmediateHttpResponse(
-            refused(request, "The sign-in was not completed, or it took too long.")
+            refused(request, "The sign-in was not completed or took too long. Please try again.")
         )
 
 

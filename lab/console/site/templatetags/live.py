@@ -15,6 +15,5 @@ def glance() -> dict[str, object]:
 
 @register.simple_tag
 def page_names() -> dict[str, str]:
-    """Return (page type, name) for all page types, as choices for a form; the name of "Br-1" is
-    "Br-1 home"."""
+    """Return the name of each page type; the name of "Br-1" is "Br-1 home"."""
     return {page.value: f"{page} {page.name.lower()}" for page in PAGES}

@@ -309,7 +309,7 @@ def test_limits_are_those_of_the_pages(people: tuple[Person, Person], done: dict
     )
     live = bert.send("POST", "/api/launches", json={"toml": SMALL.replace('"simulated"', '"live"')})
     assert (many.status_code, live.status_code) in ((403, 409), (400, 409)), many.text + live.text
-    assert "allowed in the classroom: simulated" in live.json()["error"]
+    assert "only a teacher can run live experiments; allowed: simulated" in live.json()["error"]
     large = bert.send("POST", "/api/launches", data=b"x" * 3_000_000)
     assert large.status_code == 413
     assert "at most" in large.json()["allowed"]

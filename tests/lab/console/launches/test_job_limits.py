@@ -61,7 +61,7 @@ def test_a_launch_that_does_nothing_ends_as_well():
         now[0] += 2
         ended = limits.exceeded(idle.pid)
         idle.kill()
-    assert "its time was 1 h 40 min; allowed: 1 h 40 min for a student" in ended
+    assert "its real time was 1 h 40 min; allowed: 1 h 40 min for a student" in ended
 
 
 def test_the_kernel_ends_a_launch_before_anything_else():

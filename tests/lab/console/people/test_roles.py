@@ -72,7 +72,7 @@ def test_students_launch_simulations_and_cancel_their_own(people):
     assert "by bert" in bert.get(f"/launches/{launch}/").text
     refused = carla.post(f"/launches/{launch}/cancel")
     assert refused.status_code == 403
-    assert "Only a teacher and the person who launched it can cancel" in refused.text
+    assert "Only a teacher or the person who launched this experiment can cancel" in refused.text
     assert carla.post(f"/launches/{launch}/first").status_code == 403
     assert "Cancel</button>" not in carla.get(f"/launches/{launch}/").text
     bert.post(f"/launches/{launch}/cancel")
@@ -85,7 +85,7 @@ def test_students_launch_simulations_and_cancel_their_own(people):
 def test_in_the_classroom_the_teacher_runs_live(people):
     teacher, bert, _ = people
     refused = bert.upload("spec", "/upload/", "live.toml", LIVE.encode())
-    assert "allowed in the classroom: simulated" in refused.text
+    assert "only a teacher can run live experiments; allowed: simulated" in refused.text
     assert "/launches/" not in re.sub(r"/launches/$", "", refused.url)
     assert bert.post("/watch/policy", {"policy": "sq"}).status_code == 403
     answer = teacher.upload("spec", "/upload/", "live.toml", LIVE.encode())

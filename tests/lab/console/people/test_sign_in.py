@@ -135,7 +135,7 @@ def test_commands_give_no_password_to_an_account_of_the_provider(campus, provide
     for role in ("student", "teacher"):
         refused = run(campus, role, "carl")
         assert refused.returncode == 1
-        assert "carl has no password here" in refused.stderr
+        assert "carl signs in with a provider and has no password here" in refused.stderr
 
 
 def test_odd_names_become_allowed_ones(campus, provider):

@@ -55,9 +55,9 @@ def test_a_dropped_one_found_its_queue_full(console, result):
     _, found = rows(console, result, run=run_of(console, result, "sq"), kind="dropped")
     trace = told(console, found[0])
     assert "Refused by the queueing policy: queue full (100)." in trace
-    assert "In the one queue 100 of 100 places were taken; the discipline was FIFO." in trace
+    assert "In the single queue 100 of 100 places were taken; the discipline was FIFO." in trace
     assert "The verdict: drop, “queue full (100)”." in trace
-    assert "all its attempts had the same outcome" in trace
+    assert "every attempt had the same outcome as in this result" in trace
     page = html.unescape(console.get(found[0]).text)
     assert "drop an arrival when capacity requests wait" in page
     assert "capacity = 100" in page
@@ -70,10 +70,11 @@ def test_a_slow_one_was_held_while_others_were_served(console, result):
     assert took == sorted(took, reverse=True)
     trace = told(console, found[0])
     assert re.search(r"Held for \d+\.\d\d s, then served\.", trace)
-    assert "had come before it" in trace
+    assert "had arrived before it" in trace
     assert "overtook" not in trace  # FIFO
     assert re.search(
-        r"The request was the oldest of \d+ requests there, and the discipline was FIFO", trace
+        r"The request was the oldest of \d+ requests in this queue, and the discipline was FIFO",
+        trace,
     )
 
 

@@ -7,7 +7,7 @@ from lab.results.comparison import ComparisonResult
 from tests.lab.console.conftest import COMPARED
 from tests.lab.console.streaming import first, looks, stream
 
-BEGUN = f"Running live: {COMPARED.title}, begun at a terminal"
+BEGUN = f"Running live: {COMPARED.title}, started at a terminal"
 
 
 def test_a_run_of_a_terminal_stands_on_every_page(console, runs_of):

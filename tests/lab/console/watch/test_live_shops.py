@@ -86,7 +86,7 @@ def test_two_shops_are_watched_side_by_side(appliance, lab):
         assert [one["title"] for one in frame["live_shops"]] == ["SQ", "8Q-LIFO-Pri"]
         assert [one["policy"] for one in frame["live_shops"]] == ["SQ", "8Q-LIFO-Pri"]
         assert frame["run"]["words"] == "runs 1 to 2 of 2 at once: SQ | 8Q-LIFO-Pri, ρ = 0.8"
-        assert "A live race goes on" in lab.get("/race/").text
+        assert "A live race is running" in lab.get("/race/").text
         assert 'data-follow="yes"' in lab.get(f"/race/waiting/{launch}/").text
         refused = lab.post("/watch/policy", {"policy": "always-lifo", "admission": "none"}).text
         assert "each must keep its policy" in refused

@@ -29,10 +29,9 @@ def said(run=None, queue=None, sold=None, finished=None, **changed):
 
 def test_a_queue_is_told_with_who_has_gone_and_how_long_the_next_has_waited():
     assert said(RUN, QUEUE, policy=FIFO, finished=(20, 10)) == (
-        "3 requests wait, and 1 of their customers has gone. The next request to be served has "
-        "waited 17 s; customers leave after 20 s on average. One page in three is made for a "
-        "customer who has "
-        "gone."
+        "3 requests wait, and 1 of their customers has left. The next request to be served has "
+        "waited 17 s. Customers leave after 20 s on average. One page in three is made for a "
+        "customer who has left."
     )
 
 
@@ -46,11 +45,11 @@ def test_the_second_run_is_compared_with_the_first():
 @pytest.mark.parametrize(
     ("acts", "words"),
     [
-        (FIFO, "The next request to be served has waited 17 s;"),
-        (LIFO, "The newest request is next, after 0 s; the oldest request has waited 17 s;"),
+        (FIFO, "The next request to be served has waited 17 s."),
+        (LIFO, "The newest request is next, after 0 s; the oldest request has waited 17 s."),
         (
             policy("8q-lifo-pri") | {"snapshot": {"discipline": "LIFO"}},
-            "The oldest request has waited 17 s;",
+            "The oldest request has waited 17 s.",
         ),
     ],
 )
@@ -122,7 +121,7 @@ def test_a_queue_of_customers_who_have_gone_costs_little_work_if_the_newest_are_
     some = said(RUN, gone, policy=LIFO, finished=(27, 3))
     assert some.endswith("Nine pages in ten are made for a customer who still waits.")
     many = said(RUN, gone, policy=LIFO, finished=(20, 10))
-    assert many.endswith("One page in three is made for a customer who has gone.")
+    assert many.endswith("One page in three is made for a customer who has left.")
 
 
 def test_a_few_pages_have_no_share():

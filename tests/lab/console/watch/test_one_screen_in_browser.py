@@ -75,12 +75,12 @@ def test_all_that_a_class_needs_is_on_one_screen(chromium, rushing, run):
         page = visit("/watch/", **SCREEN)
         when(page, f"{SENTENCE}.includes('One page')")
         said = page.inner_text(".moment")
-        assert "88 requests wait, and 27 of their customers have gone." in said
+        assert "88 requests wait, and 27 of their customers have left." in said
         assert (
-            "The next request to be served has waited 17 s; customers leave after 20 s on "
+            "The next request to be served has waited 17 s. Customers leave after 20 s on "
             "average." in said
         )
-        assert "One page in three is made for a customer who has gone." in said
+        assert "One page in three is made for a customer who has left." in said
         assert page.evaluate(ON_SCREEN) == []
         assert page.locator(".strip .request.left:not(.goes)").count() == 27
         assert page.inner_text("[data-show=confirms]") == "23"
