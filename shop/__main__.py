@@ -38,21 +38,23 @@ def migrate_and_seed() -> None:
 @main.command()
 @click.option(
     "--url",
-    help="The address of a running shop; by default, the command starts one and stops it at the "
+    help="The address of a running shop; by default, the command starts a shop and stops it at the "
     "end.",
 )
-@click.option("--controller-url", help="The address of that shop's controller.")
+@click.option("--controller-url", help="The address of the controller of the shop at --url.")
 @click.option(
     "--rounds",
     default=100,
     show_default=True,
-    help="How many times the command visits the eight pages.",
+    help="The number of walks through the eight pages.",
 )
 @click.option(
     "--time-scale", default=10.0, show_default=True, help="Paper seconds per real second."
 )
 def calibrate(url: str | None, controller_url: str | None, rounds: int, time_scale: float) -> None:
-    """Compare an idle shop's execution times with Table 2; fail if a deviation is above 5 %."""
+    """Compare an idle shop's execution times with LIFO-Pri's Table 2; fail if a page deviates by
+    more than 5 %.
+    """
     from shop.page_costs import calibration
 
     sys.exit(calibration.run(url, controller_url, rounds, time_scale))
@@ -61,7 +63,7 @@ def calibrate(url: str | None, controller_url: str | None, rounds: int, time_sca
 @main.command()
 @click.option("--rounds", default=3, show_default=True, type=click.IntRange(1), help="Repetitions.")
 def costs(rounds: int) -> None:
-    """Print the PostgreSQL CPU time that each browsing page uses with the present catalogue."""
+    """Print PostgreSQL's CPU time for each browsing page with the present catalogue."""
     from shop.page_costs import browsing_costs as page_costs
 
     page_costs.run(rounds)

@@ -1,9 +1,8 @@
 """The shop's counters since its start, which need no locks.
 
-They count busy workers, served pages with their CPU and execution time, committed orders, and
-requests that failed because a back end was unavailable.
-
-Every thread has separate counters, which the reader adds up, so that no thread waits for a lock.
+They count busy workers, requests, served pages with their CPU and execution time, committed orders,
+and requests that failed because a back end was unavailable. Every thread has separate counters, and
+the functions below add them up.
 """
 
 import threading
@@ -13,10 +12,10 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class PageCount:
-    """The counters of one page type: the number of served pages, and real seconds.
+    """The counters of one page type; all times are real seconds.
 
-    `own_…` is the pages' cost without page work. `drawn_s` is the sum of the times that page work
-    drew.
+    `own_cpu_s` and `own_wait_s` are the pages' cost without page work. `drawn_s` is the sum of the
+    times that page work drew.
     """
 
     served: int = 0
@@ -81,7 +80,7 @@ def orders() -> int:
 
 
 def pages(names: Iterable[str]) -> dict[str, PageCount]:
-    """Return the counters of these page types, summed over all threads."""
+    """Return the counters of each of these page types, summed over all threads."""
     totals = {name: PageCount() for name in names}
     for thread in list(_threads):
         for name, count in list(thread.pages.items()):
@@ -97,7 +96,7 @@ def pages(names: Iterable[str]) -> dict[str, PageCount]:
 
 
 def lost_to() -> dict[str, int]:
-    """Return, for each back end, the number of requests that its outages left unanswered."""
+    """Return, for each back end, the number of requests that failed because it was unavailable."""
     totals: dict[str, int] = {}
     for thread in list(_threads):
         for back_end, count in list(thread.lost_to.items()):

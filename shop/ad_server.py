@@ -1,7 +1,7 @@
 """The client of the ad server, which waits for an answer until a deadline.
 
-Each thread keeps one connection open. The module uses sockets and llhttp, because the time limit of
-`http.client` applies to each read separately, so that a slow answer could delay a page for ever.
+Each thread keeps one connection open. The module uses sockets and llhttp instead of `http.client`,
+whose time limit applies to each read separately, so that a slow answer could delay a page for ever.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ class _Answer:
 
 
 class _Whereabouts:
-    """The address of a host name, looked up in a side thread, because a name server may be slow."""
+    """The IP address of a host, looked up in a side thread, because a name server may be slow."""
 
     def __init__(self, host: str) -> None:
         self._host = host
@@ -86,8 +86,10 @@ class AdServer:
         self._mine = threading.local()
 
     def get(self, target: str) -> bytes:
-        """Send the request and return the body of an answer with status 200; raise Failed or
-        Refused, at the latest shortly after the deadline.
+        """Send a GET request for `target`, and return the body of an answer with status 200.
+
+        Raises Refused for a status from 400 to 499. Raises Failed for any other answer, and if the
+        deadline passes.
         """
         deadline_s = time.monotonic() + self.deadline_s
         question = f"GET {target} HTTP/1.1\r\nHost: {self._authority}\r\n\r\n".encode("ascii")

@@ -1,6 +1,6 @@
-"""The banner of a page: the request to the ad server, and the pauses after failures.
+"""The banner of a page: the call of the ad server, and the pauses after failed calls.
 
-A banner delays a page by at most the deadline (`ad_server`). After a fault, the page's slot remains
+A banner delays a page by at most `ad_server.DEADLINE_S`. If the call fails, the page's slot remains
 empty.
 """
 
@@ -44,7 +44,7 @@ class SettingRefused(ValueError):  # noqa: N818 -- what happened, as the control
 
 @dataclass(frozen=True, slots=True)
 class Banner:
-    """A banner as a page shows it, with paths on the shop's site and a size in pixels."""
+    """A banner on a page: the paths of its picture and its click, its size in pixels, its text."""
 
     image: str
     click: str
@@ -54,7 +54,10 @@ class Banner:
 
 
 def read(body: bytes) -> Banner | None:
-    """Return the banner in this answer, or None if the ad server placed none. Raises Failed."""
+    """Return the banner in this answer of the ad server, or None if the answer has no banner.
+
+    Raises Failed if the answer is invalid.
+    """
     try:
         placed = json.loads(body)["banners"]
         if placed == []:
@@ -74,8 +77,8 @@ def read(body: bytes) -> Banner | None:
 
 
 class Patience:
-    """The limit on calls to a failing ad server: after failures, one call per pause.
-    Thread-safe.
+    """The limit on calls of a failing ad server: after FAILURES_IN_A_ROW failures, only one page
+    per PAUSE_S may call it. The class is thread-safe.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -85,9 +88,7 @@ class Patience:
         self._asks_again_s = 0.0
 
     def may_ask(self) -> bool:
-        """Return whether this page may request a banner; after failures, only one page per pause
-        may.
-        """
+        """Return whether this page may call the ad server."""
         if self._failures < FAILURES_IN_A_ROW:
             return True
         with self._lock:
@@ -98,14 +99,14 @@ class Patience:
             return True
 
     def answered(self) -> bool:
-        """Record a valid answer; return True if the shop had stopped calling the ad server."""
+        """Record a valid answer; return True if it ends the limit on calls."""
         with self._lock:
             given_up = self._failures >= FAILURES_IN_A_ROW
             self._failures = 0
             return given_up
 
     def failed(self) -> bool:
-        """Record a failed request; return True if the shop now stops calling the ad server."""
+        """Record a failed call; return True if it begins the limit on calls."""
         with self._lock:
             self._failures += 1
             self._asks_again_s = self._clock() + PAUSE_S
@@ -113,8 +114,8 @@ class Patience:
 
 
 class Banners:
-    """The banners of this shop's pages, which are off without an ad server, or if the controller
-    switches them off.
+    """The banners of this shop's pages. They are off if the shop has no ad server, or if the
+    controller has switched them off.
     """
 
     def __init__(self, server: AdServer | None, patience: Patience) -> None:
@@ -123,7 +124,10 @@ class Banners:
         self._patience = patience
 
     def want(self, wanted: bool) -> None:
-        """Switch banners on or off. If it raises SettingRefused, nothing has changed."""
+        """Switch banners on or off.
+
+        Raises SettingRefused, without a change, if the shop has no ad server to switch on.
+        """
         if wanted and self._server is None:
             raise SettingRefused("false; this shop has no ad server (DOORBUSTER_ADS_PORT)")
         self.wanted = wanted
@@ -131,9 +135,10 @@ class Banners:
     def choose(
         self, size: str, concepts: Iterable[str], priority: int, page: PageType | None = None
     ) -> Banner | None:
-        """Return a banner of that size for some of these concepts, or None; never raise an error.
+        """Return a banner of this size for at most MOST_CONCEPTS of these concepts, or None; never
+        raise an error.
 
-        Its impression is counted for `page`, if that is one of the eight page types.
+        The ad server counts the impression for `page`, or for no page if `page` is None.
         """
         if self._server is None or not self._patience.may_ask():
             return None
@@ -159,7 +164,7 @@ class Banners:
 
 
 def _some(concepts: Iterable[str]) -> list[str]:
-    """Return at most MOST_CONCEPTS different concepts; without concepts, return random shelves."""
+    """Return up to MOST_CONCEPTS different concepts; without concepts, return random shelves."""
     given = list(dict.fromkeys(concepts))
     if not given:
         given = random.sample([shelf.slug for shelf in SHELVES], MOST_CONCEPTS)
@@ -169,10 +174,9 @@ def _some(concepts: Iterable[str]) -> list[str]:
 class Slot:
     """The slot for a banner on one page.
 
-    The slot requests a banner only when the page's template reads it.
-
-    `concepts` returns the shelves of the page's books, and is called only if a banner is needed; by
-    default, shelves are chosen at random.
+    The slot calls the ad server only when the page's template reads `banner`. `concepts` returns
+    the shelves of the page's books, and is called only then; by default, the banner is for shelves
+    chosen at random.
     """
 
     def __init__(
@@ -195,7 +199,7 @@ class Slot:
 
     @property
     def size(self) -> str:
-        """The name that the ad server uses for the slot's size."""
+        """The slot's size in pixels, for example `728x90`."""
         return SIZES[self.device]
 
     @property
@@ -210,9 +214,7 @@ def _page_type(request: HttpRequest) -> PageType | None:
 
 
 def _priority(request: HttpRequest, page: PageType | None) -> int:
-    """Return high priority for customers who are buying or signed in, and low priority for all
-    others.
-    """
+    """Return HIGH for customers who are buying or signed in, otherwise LOW."""
     buying = page is not None and page.name.startswith("Tr-")
     user: Any = getattr(request, "user", None)
     return HIGH if buying or (user is not None and user.is_authenticated) else LOW

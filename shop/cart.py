@@ -1,4 +1,4 @@
-"""The cart, the books that a visitor wants to buy; the session keeps it."""
+"""The cart: the books that a visitor wants to buy, kept in the visitor's session."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -50,7 +50,9 @@ def put(session: SessionBase, wanted: Mapping[int, int]) -> None:
 
 
 def take_out(session: SessionBase, bought: Quantities) -> None:
-    """Remove these copies from the stored cart, which another page may have changed."""
+    """Remove the bought copies from the cart as it is stored now, because another page may have
+    changed it.
+    """
     stored = type(session)(session.session_key)
     put(session, {book: n - bought.get(book, 0) for book, n in quantities(stored).items()})
 

@@ -1,6 +1,7 @@
-"""The placing of an order: once per idempotency key, completely or not at all, and only from stock.
+"""The placing of an order, at most once per idempotency key.
 
-One transaction creates the order and takes the copies from the stock.
+One transaction creates the order and takes the copies from the stock, so an order is placed
+completely or not at all.
 """
 
 import uuid
@@ -14,7 +15,9 @@ from shop.models import Book, Customer, Order, OrderLine
 
 
 class OutOfStock(Exception):  # noqa: N818 -- a fact about the shelf, not a fault
-    """The error for an order that was not placed because copies of some titles are out of stock."""
+    """The error for an order that was not placed because some titles have too few copies in
+    stock.
+    """
 
     def __init__(self, left: Mapping[str, int]) -> None:
         super().__init__(
@@ -40,12 +43,14 @@ class NoLongerSold(Exception):  # noqa: N818
 
 
 class AnotherTotal(Exception):  # noqa: N818
-    """The error for an order whose total differs from the total on the page; it was not placed."""
+    """The error for an order that was not placed because its total differs from the total on the
+    page.
+    """
 
 
 class NothingToOrder(Exception):  # noqa: N818
-    """The error for an order that was not placed because the shop sells none of its books any
-    longer.
+    """The error for an order that was not placed because the shop no longer sells any of its
+    books.
     """
 
 
@@ -61,16 +66,17 @@ def place_order(
     address: Mapping[str, str],
     total_cents: int | None = None,
 ) -> Order:
-    """Return the order for this key, and place it first if it does not exist yet.
+    """Return the order for this key; place it if it does not exist yet.
 
-    `total_cents` is the total that the customer saw, if any.
+    `total_cents` is the total that the customer saw; None means that any total is accepted.
 
-    A second submission waits for the lock on the key, and then finds the first submission's order.
-    Books are locked in the order of their ids, so that two orders cannot block each other.
+    A second request with the same key waits for the lock on the key, and then finds the first
+    request's order. Books are locked in the order of their ids, so that two orders cannot block
+    each other.
 
     If the customer leaves before the commit point, no order is placed; after the commit point,
-    nothing stops the request. Raises OutOfStock, NoLongerSold, AnotherTotal or NothingToOrder; then
-    no data has changed.
+    nothing stops the request. Raises OutOfStock, NoLongerSold, AnotherTotal or NothingToOrder; no
+    data has then changed.
     """
     with transaction.atomic(durable=True):
         _lock(key)
@@ -91,7 +97,7 @@ def place_order(
 
 
 def _lock(key: uuid.UUID) -> None:
-    """Lock this key until the commit, after any other transaction that has locked it."""
+    """Wait until no other transaction has locked this key; then lock it until the commit."""
     with connection.cursor() as cursor:
         # Half of the key is enough: two keys with the same half only wait for each other.
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [(key.int >> 64) - 2**63])

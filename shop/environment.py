@@ -34,10 +34,10 @@ from common.shared_settings import (
     TelemetrySampledRatio,
 )
 
-_TAKEN = "ads, information_schema and shop"
+_TAKEN = "ads, information_schema or shop"
 _SCHEMA = (
-    "up to 40 lower-case letters, digits and underscores; the first is a letter, and the name "
-    f"neither begins with `pg_` nor is one of {_TAKEN}"
+    "up to 40 lower-case letters, digits and underscores, beginning with a letter, but not with "
+    f"`pg_`; not {_TAKEN}"
 )
 
 
@@ -55,8 +55,8 @@ class Environment(SettingsModel):
 
     shop_schema: Annotated[str, AfterValidator(_schema), Form(_SCHEMA)] = Field(
         "public",
-        description="schema of the shop's tables, and prefix of its keys and cookies; different "
-        "values let several shops share a database and a Redis",
+        description="schema of the shop's tables, and prefix of its keys in Redis and of its "
+        "cookies; shops with different values can share a PostgreSQL database and a Redis",
     )
     state_dir: StateDir
     inner_host: InnerHost
@@ -72,7 +72,7 @@ class Environment(SettingsModel):
     ads_host: AdsHost
     ads_port: Annotated[
         Port | None,
-        like(AdsPort, None, "port of the ad server; a shop without it shows no banners"),
+        like(AdsPort, None, "port of the ad server; without this setting, pages have no banners"),
     ]
     inner_token: InnerToken
     inner_token_required: InnerTokenRequired

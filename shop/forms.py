@@ -37,7 +37,7 @@ def _password(label: str, autocomplete: str) -> forms.CharField:
 
 
 class LoginForm(forms.Form):
-    """The form for the customer's name and password (Tr-1)."""
+    """The form for the user name and the password (Tr-1)."""
 
     username = _text("User name", 40, "username")
     password = _password("Password", "current-password")
@@ -82,7 +82,10 @@ class AddressForm(forms.Form):
         12,
         "postal-code",
         validators=[
-            RegexValidator(r"^[0-9A-Za-z][0-9A-Za-z -]{1,11}\Z", "This is not a postal code.")
+            RegexValidator(
+                r"^[0-9A-Za-z][0-9A-Za-z -]{1,11}\Z",
+                "This is not a postal code. Use 2 to 12 letters, digits, spaces or hyphens.",
+            )
         ],
     )
     city = _text("Town or city", 80, "address-level2")
@@ -102,8 +105,9 @@ class PaymentForm(forms.Form):
     idempotency_key = forms.UUIDField(
         widget=forms.HiddenInput,
         error_messages={
-            "required": "The order number of this form is missing. Go back one step.",
-            "invalid": "The order number of this form is missing. Go back one step.",
+            "required": "This form has no order key. Go back one page and send that form again.",
+            "invalid": "The order key of this form is invalid. Go back one page and send that form "
+            "again.",
         },
     )
     card_name = _text("Name on the card", 80, "cc-name")
@@ -121,7 +125,7 @@ class PaymentForm(forms.Form):
     card_code = forms.CharField(
         label="Security code",
         max_length=4,
-        validators=[RegexValidator(r"^\d{3,4}\Z", "Three or four digits.")],
+        validators=[RegexValidator(r"^\d{3,4}\Z", "Enter the three or four digits of the code.")],
         widget=forms.TextInput(attrs={"autocomplete": "cc-csc", "inputmode": "numeric"}),
     )
 
@@ -145,7 +149,7 @@ class PaymentForm(forms.Form):
 
 
 class CopiesForm(forms.Form):
-    """The form for the number of copies of a book in the cart."""
+    """The form that sets the number of copies of a book in the cart."""
 
     book = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
     quantity = forms.IntegerField(

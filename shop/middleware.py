@@ -1,4 +1,4 @@
-"""The shop's middleware: page work for the eight pages, and limits on what browsers may load."""
+"""The shop's middleware: page work, session cookies, and limits on what browsers may load."""
 
 from collections.abc import Callable
 
@@ -21,8 +21,8 @@ _STATUSES_WITH_WORK = frozenset((200, 409, 422))
 
 
 class PageWorkMiddleware:
-    """The outer middleware, which measures a page's cost and then spends the rest of its drawn
-    time.
+    """The outer middleware, which measures a page's own cost and then adds page work until the
+    page has taken its drawn time.
     """
 
     def __init__(self, get_response: _Handler) -> None:
@@ -49,7 +49,9 @@ class PageWorkMiddleware:
 
 
 class ContentSecurityMiddleware:
-    """The middleware with the header that lets pages load only the shop's styles and pictures."""
+    """The middleware that adds the header with which browsers load only the shop's styles and
+    pictures.
+    """
 
     def __init__(self, get_response: _Handler) -> None:
         self.get_response = get_response
@@ -61,8 +63,8 @@ class ContentSecurityMiddleware:
 
 
 class VisitMiddleware:
-    """The middleware that starts a session on each of the eight pages, so that the visitor gets a
-    cookie.
+    """The middleware that starts a session, and so sets its cookie, when a visitor without a
+    session gets one of the eight pages.
     """
 
     def __init__(self, get_response: _Handler) -> None:

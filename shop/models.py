@@ -1,7 +1,7 @@
 """The shop's tables: books on shelves, customers, orders.
 
-The database enforces two rules: stock is never negative, and an idempotency key has at most one
-order.
+The database enforces two rules: stock is never negative, and a customer has at most one order for
+each idempotency key.
 """
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
@@ -54,7 +54,7 @@ class BookQuerySet(models.QuerySet["Book"]):
     """Queries for books."""
 
     def listed(self) -> "BookQuerySet":
-        """Return books with only the columns of a listing."""
+        """Load only the columns that a list of books shows."""
         return self.select_related("author").only(
             "title", "author__name", "price_cents", "stock", "rating", "published"
         )
@@ -119,7 +119,7 @@ class Book(models.Model):
 
 
 def money(cents: int) -> str:
-    """Return `€12.90` for the class `1290`."""
+    """Return the amount as text: `€12.90` for 1290 cents."""
     return f"€{cents // 100:,}.{cents % 100:02d}"
 
 
@@ -127,7 +127,7 @@ class CustomerManager(BaseUserManager["Customer"]):
     """The manager that creates accounts."""
 
     def create_user(self, username: str, email: str, password: str, full_name: str) -> "Customer":
-        """Return a new customer with this password; raises IntegrityError if the name is taken."""
+        """Create and return a customer. Raises IntegrityError if the user name is taken."""
         customer = self.model(username=username, email=email, full_name=full_name)
         customer.set_password(password)
         customer.save(using=self._db)
@@ -152,10 +152,7 @@ class Customer(AbstractBaseUser):
 
 
 class Order(models.Model):
-    """A placed order.
-
-    `idempotency_key` is from the payment form; each key has at most one order.
-    """
+    """A placed order. `idempotency_key` is the key in the payment form that placed it."""
 
     customer = models.ForeignKey(Customer, on_delete=models.PROTECT, related_name="orders")
     idempotency_key = models.UUIDField()
@@ -189,7 +186,7 @@ class Order(models.Model):
 
 
 class OrderLine(models.Model):
-    """The copies of a book in an order, with the price at that moment."""
+    """The copies of a book in an order, with the price when the order was placed."""
 
     order = models.ForeignKey(Order, on_delete=models.CASCADE, related_name="lines")
     book = models.ForeignKey(Book, on_delete=models.PROTECT, related_name="+")
@@ -213,7 +210,7 @@ class OrderLine(models.Model):
 
 
 class SeedState(models.Model):
-    """The fingerprint of the seeded catalogue and its number of books, in one row."""
+    """The table with one row: the fingerprint of the seeded catalogue, and its number of books."""
 
     fingerprint = models.CharField(max_length=64)
     books = models.PositiveIntegerField(default=0)

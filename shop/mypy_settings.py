@@ -1,4 +1,4 @@
-"""Django settings for mypy alone: the models of the shop and of the ad server in one project."""
+"""Django settings only for mypy, in which the shop and the ad server are one project."""
 
 from shop import settings
 from shop.ads.settings import SCHEMA as SCHEMA

@@ -1,6 +1,7 @@
-"""Outages of back ends: PostgreSQL or Redis cannot be reached, or has closed the connection.
+"""Outages: PostgreSQL or Redis cannot be reached, or has closed the connection.
 
-The module counts the requests that an outage leaves unanswered, and logs each outage in one line.
+The module recognises the error of an outage, counts the requests that fail because of it, and logs
+each of these errors in one line.
 """
 
 import logging
@@ -22,7 +23,7 @@ _REDIS_TAKES_NOTHING = ("MISCONF", "READONLY", "You can't write against a read o
 
 
 def away(fault: BaseException | None) -> str | None:
-    """Return the name of the unavailable back end, or None if the fault is not an outage."""
+    """Return the back end whose outage caused this error, or None for any other error."""
     if isinstance(fault, redis.ConnectionError | redis.TimeoutError | redis.OutOfMemoryError):
         return REDIS
     if isinstance(fault, redis.ResponseError) and str(fault).startswith(_REDIS_TAKES_NOTHING):
@@ -38,22 +39,22 @@ def away(fault: BaseException | None) -> str | None:
 
 
 def count(back_end: str) -> None:
-    """Count a request that an outage of this back end left unanswered."""
+    """Count a request that failed because this back end was unavailable."""
     lost = activity.mine().lost_to
     lost[back_end] = lost.get(back_end, 0) + 1
 
 
 def counts() -> dict[str, int]:
-    """Return, for each back end, the number of requests since the start that its outages left
-    unanswered.
+    """Return, for each back end, the number of requests since the shop started that failed because
+    the back end was unavailable.
     """
     lost = activity.lost_to()
     return {back_end: lost.get(back_end, 0) for back_end in BACK_ENDS}
 
 
 class InOneLine(logging.Filter):
-    """A log filter that removes the tracebacks of an outage, because it can affect hundreds of
-    requests.
+    """A log filter that replaces the traceback of an outage by one line, because an outage can
+    affect hundreds of requests.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -61,7 +62,7 @@ class InOneLine(logging.Filter):
         back_end = away(fault)
         if back_end is not None:
             first = str(fault).strip().partition("\n")[0]
-            _put(record, f"{record.getMessage()}: {back_end} is away: {first}")
+            _put(record, f"{record.getMessage()}: {back_end} is unavailable: {first}")
         elif isinstance(
             fault, SessionInterrupted
         ):  # Redis has lost the session, or another page has ended it

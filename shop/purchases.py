@@ -1,8 +1,8 @@
 """A purchase, which may become an order: its books, idempotency key, customer and address.
 
-The session keeps the latest purchase, for pages that are requested without a form. Each form of the
-checkout also carries its own purchase, with a signature. A browser may therefore have several
-purchases open, and a customer who loses the session only has to sign in again.
+Each form of the checkout carries its purchase, signed by the shop. A customer may therefore have
+several purchases open, and only has to sign in again after the session is lost. The session keeps
+the latest purchase, for pages that are requested without a form.
 """
 
 import uuid
@@ -16,16 +16,16 @@ from shop.cart import Quantities
 
 _SALT = "shop.checkout.purchase"
 MAX_AGE_S = 24 * 3600
-"""The seconds for which a form of the checkout remains valid."""
+"""The real seconds for which a form of the checkout remains valid."""
 
 
 class Unreadable(Exception):  # noqa: N818 -- a fact about a form, not a fault
-    """The error for a form whose purchase is too old, or that this shop has not signed."""
+    """The error for a form whose purchase is too old, or was not signed by this shop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
-    """The books of a purchase, and the idempotency key of its order."""
+    """A purchase. `wanted` has its copies by book id, and `key` is the order's idempotency key."""
 
     wanted: Quantities
     key: uuid.UUID
@@ -37,20 +37,24 @@ class Purchase:
     """The total on the page with this form."""
 
     def for_customer(self, customer: int) -> Self:
-        """Return the same purchase for this customer, without another customer's address."""
+        """Return this purchase for the customer with this id; another customer's address is
+        removed.
+        """
         if self.customer == customer:
             return self
         return replace(self, customer=customer, address=None)
 
     def or_as_kept(self, kept: "Purchase | None") -> "Purchase":
-        """Return this purchase; if it has no address, with the session's address."""
+        """Return this purchase; if it has no address, add the address that the session keeps for
+        the same purchase.
+        """
         if self.address or kept is None:
             return self
         is_same = (kept.key, kept.customer) == (self.key, self.customer)
         return replace(self, address=kept.address) if is_same else self
 
     def kept(self) -> dict[str, Any]:
-        """Return the purchase as the session keeps it."""
+        """Return the purchase as JSON data for the session."""
         state = {
             "wanted": {str(book): copies for book, copies in self.wanted.items()},
             "key": str(self.key),
@@ -65,17 +69,19 @@ class Purchase:
         return signing.dumps(self.kept(), salt=_SALT)
 
     def link(self) -> str:
-        """Return the purchase for a URL, without the address, which must not appear in logs."""
+        """Return the signed purchase for a URL. It has no address, because logs contain URLs."""
         return replace(self, address=None).signed()
 
 
 def begun(wanted: Quantities) -> Purchase:
-    """Return a new purchase with a new key."""
+    """Return a new purchase of these copies, with a new key."""
     return Purchase(wanted, uuid.uuid4())
 
 
 def from_kept(state: Mapping[str, Any]) -> Purchase | None:
-    """Return the session's purchase, even in an older version's form, or None."""
+    """Return the purchase in this data from a session or a form; None if it has no books. The data
+    may be of an older version of the shop.
+    """
     if not state.get("wanted"):
         return None
     customer = state.get("customer")
@@ -89,7 +95,7 @@ def from_kept(state: Mapping[str, Any]) -> Purchase | None:
 
 
 def from_signed(text: str) -> Purchase:
-    """Return the purchase in a form. Raises Unreadable."""
+    """Return the purchase in a form's signed text. Raises Unreadable."""
     try:
         purchase = from_kept(signing.loads(text, salt=_SALT, max_age=MAX_AGE_S))
     except signing.BadSignature:

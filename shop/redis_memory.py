@@ -1,7 +1,7 @@
 """The check that Redis still has the data that was written to it.
 
-Whenever a thread opens a new connection, the shop checks a mark in Redis: after a quick restart of
-Redis, no request fails, but the data is lost.
+A quick restart of Redis loses all data, although no request fails. Therefore, whenever a thread
+opens a new connection, the shop checks whether a mark is still in Redis.
 """
 
 import secrets
@@ -22,7 +22,10 @@ class Memory:
         self.losses = 0
 
     def look(self, connection: redis.Connection) -> None:
-        """Check the mark through a new connection. Raises Redis' errors."""
+        """Check the mark through a new connection; set it if it is missing. Raises Redis' errors.
+
+        A mark with another value shows that Redis has lost its data.
+        """
         mark = secrets.token_hex(8)
         connection.send_command("SET", _MARK, mark, "NX")
         connection.read_response()

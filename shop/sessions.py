@@ -1,9 +1,11 @@
-"""Sessions, which are kept in PostgreSQL and read from Redis.
+"""Sessions, which are stored in PostgreSQL and read from Redis.
 
-PostgreSQL has the data that a customer would miss: cart, sign-in, purchase. Sessions without such
-data are only in Redis. Redis may be unavailable or lose all data at any time; the shop then reads
-from PostgreSQL. To avoid outdated data from Redis, such as a sign-in that has ended, each entry
-carries an epoch. The shop starts a new epoch whenever it cannot send a change to Redis, and ignores
+PostgreSQL has the sessions with data that a customer would miss: a cart, a sign-in or a purchase.
+All other sessions are only in Redis. Redis may be unavailable or lose all data at any time; the
+shop then reads from PostgreSQL.
+
+Redis could return outdated data, such as a sign-in that has ended. Therefore, each entry has an
+epoch. The shop starts a new epoch whenever it cannot send a change to Redis, and does not trust
 entries of earlier epochs. Only the shop's single process writes to Redis.
 """
 
@@ -25,7 +27,9 @@ from shop import outages
 _logger = logging.getLogger(__name__)
 
 _ASK_AGAIN_S = 1.0
-"""The real seconds without calls to Redis after a fault, because each call could delay a page."""
+"""The real seconds after a failed call during which the shop does not call Redis, because each
+call could delay a page.
+"""
 _VISIT = frozenset({"visit"})
 
 _UPDATE = "UPDATE django_session SET session_data = %s, expire_date = %s WHERE session_key = %s"
@@ -43,7 +47,7 @@ class _Entry(NamedTuple):
 
 
 class SessionCache:
-    """The connection to Redis, with a pause after each fault."""
+    """The sessions in Redis; after a failed call, there is a pause without calls."""
 
     def __init__(self) -> None:
         self.epoch = secrets.token_hex(8)
@@ -51,8 +55,8 @@ class SessionCache:
         self.absences = 0
 
     def get(self, key: str) -> _Entry | None:
-        """Return a session's entry, of any epoch, or None if Redis is unavailable or
-        has no entry.
+        """Return the entry of this session, of any epoch; None if Redis is unavailable or has no
+        entry.
         """
         found = self._ask("get", _name(key))
         return _Entry(*found) if found else None
@@ -104,15 +108,17 @@ def absences() -> int:
 
 
 class SessionStore(db.SessionStore):
-    """One session, in PostgreSQL and in Redis. Each change of the row is a single SQL statement."""
+    """One session, in PostgreSQL and in Redis. A single SQL statement makes each change of the
+    session's row.
+    """
 
     _is_in_database = False
     _replaced: str | None = None
     """The key of the old row, which is deleted when the new row is first written."""
 
     def load(self) -> dict[str, Any]:
-        """Return the session's data; if there is no session, return empty data and
-        forget the key.
+        """Return the session's data; if the session does not exist, return empty data and forget
+        the key.
         """
         key = self.session_key
         assert key is not None  # otherwise, Django does not call it
@@ -125,7 +131,7 @@ class SessionStore(db.SessionStore):
         return data
 
     def create(self) -> None:
-        """Begin a session with a new key, which is written when the present page ends."""
+        """Begin a session with a new key; Django saves it after the view."""
         self._session_key = self._get_new_session_key()
         self._is_in_database = False
         self.modified = True
@@ -133,8 +139,8 @@ class SessionStore(db.SessionStore):
     def cycle_key(self) -> None:
         """Continue the session with a new key.
 
-        One statement writes the new row and deletes the old row, so that no data is lost if the
-        page of a sign-in fails.
+        `save` writes the new row and deletes the old row in one statement, so that no data is lost
+        if a sign-in fails.
         """
         data: dict[str, Any] = self._get_session()  # type: ignore[attr-defined] # Django's
         key, was_in_database = self.session_key, self._is_in_database
@@ -166,7 +172,7 @@ class SessionStore(db.SessionStore):
             session_cache.delete(key)
 
     def _get_new_session_key(self) -> str:
-        """Return a new random key that is long enough to be unique."""
+        """Return a random key, so long that no other session has the same key."""
         return get_random_string(32, base.VALID_KEY_CHARS)
 
     def _write(self, data: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
-"""Django settings of the bookshop, which include the settings of `shop.environment`
+"""The bookshop's Django settings, which include the settings of `shop.environment`
 (docs/settings.md).
 
-The defaults are for a plain `django-admin`; an appliance sets every variable.
+The defaults are for a call of `django-admin`; an appliance sets every environment variable.
 """
 
 import os

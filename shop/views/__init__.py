@@ -1,1 +1,1 @@
-"""The pages: each module serves one area of the shop and passes data to templates."""
+"""The views of the shop's pages; each module serves one area of the shop."""

@@ -18,7 +18,7 @@ _RECENT = 20
 
 
 def customer_of(request: HttpRequest) -> Customer:
-    """Return the signed-in customer; call this only if a customer is signed in."""
+    """Return the signed-in customer; the caller must check that a customer is signed in."""
     assert isinstance(request.user, Customer)
     return request.user
 
@@ -27,7 +27,7 @@ def customer_of(request: HttpRequest) -> Customer:
 @always_fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """Sign a customer in and redirect to the requested page."""
+    """Show the form for signing in; a POST signs the customer in and redirects to `next`."""
     form = LoginForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
         customer = authenticate(request, **form.cleaned_data)
@@ -47,7 +47,9 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 @always_fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_up(request: HttpRequest) -> HttpResponse:
-    """Create an account, sign the customer in, and redirect to the requested page."""
+    """Show the form for a new account; a POST creates it, signs the customer in and redirects to
+    `next`.
+    """
     form = SignUpForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
         try:
@@ -77,7 +79,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def account(request: HttpRequest) -> HttpResponse:
-    """Show the customer's latest orders."""
+    """Show the account page with the customer's latest orders."""
     orders = customer_of(request).orders.prefetch_related("lines__book")[:_RECENT]
     return render(request, "shop/account.html", {"orders": orders})
 

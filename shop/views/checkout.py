@@ -1,21 +1,22 @@
 """The transaction pages: login (Tr-1), shipping (Tr-2), payment (Tr-3), confirm (Tr-4).
 
-Each step receives the form of the previous page and shows the next page. `GET` shows the same page
-again, or leads to the first missing step. The buttons that people press send the form to the same
-address with `?then=show`; the answer redirects to that page, so that a browser can reload it and go
-back to it. If a form is sent to its plain address, the answer is the page itself.
+A `POST` to a step sends the form of the previous page, and the answer is the next page. A `GET`
+shows this page again, or redirects to the first missing step. The buttons on a page send its form
+with `?then=show`; the answer then redirects to the next page, so that a browser can reload that
+page and go back to it.
 
 Every form carries its signed purchase (`shop.purchases`): the books, the key of the order, the
 customer who got the page, and the address. The key does not change from *Buy* to Tr-4, so every
-form may be sent again. A form orders the books of its page, whatever the customer did in other
+form may be sent again. A form orders the books on its page, whatever the customer does in other
 browser tabs.
 
 A customer who loses the session signs in and continues with the same purchase. If a customer did
 not see the confirmation of an order, the shop finds the order by its key and does not place it
 again. If stock, prices or books have changed, a page explains the change and the next step.
 
-Therefore, every step may be cancelled when its customer leaves; Tr-4 only until its order is
-committed (`place_order`). Middleware or `login` writes each session in one piece.
+Therefore, the sentry may cancel every step when the customer leaves, but Tr-4 only until the order
+is committed (`place_order`). No step leaves a half-written session, because middleware or `login`
+writes each session at once.
 """
 
 import re
@@ -61,28 +62,26 @@ UNPROCESSABLE = 422
 CONFLICT = 409
 
 SIGNED_OUT = (
-    "You were signed out in the meantime. Sign in and go on: your order is not lost, "
+    "You were signed out in the meantime. Sign in to go on: your order is not lost, "
     "and an order that was already placed is not placed again."
 )
 OTHER_ACCOUNT = (
-    "You are signed in with a different account than when you opened this form. "
-    "Nothing was ordered. Go on with this account, or sign out first."
+    "Nothing was ordered, because you have signed in with a different account since you opened "
+    "this form. Go on with this account, or sign out first."
 )
 ALREADY_PLACED = "This order was already placed, as shown here. Nothing was ordered again."
 OLD_FORM = (
-    "This form is more than a day old, or belongs to another shop. Nothing was ordered "
-    "with it. Look at your orders; if this one is missing, begin again with Buy."
+    "This form is more than a day old, or belongs to another shop. Nothing was ordered now. "
+    "Look at your orders in your account; if this order is missing, begin again with Buy."
 )
 OTHER_ORDER = (
-    "This form belongs to a different order than the one in your checkout. The form's "
-    "order was not placed. Begin again with Buy, or go on with the order in your checkout."
+    "Nothing was ordered: this form does not belong to the order in your checkout. "
+    "Begin again with Buy, or go on with the order in your checkout."
 )
 
 
 class _SeeOther(HttpResponseRedirect):
-    """The answer that redirects a form's sender to a page, which the browser requests
-    with `GET`.
-    """
+    """The answer to a form that makes the browser request a page with `GET`."""
 
     status_code = 303
 
@@ -92,7 +91,7 @@ _View = Callable[[HttpRequest], HttpResponse]
 
 
 def _reads_purchase(view: _View) -> _View:
-    """Answer with an explanation if a form's purchase cannot be read."""
+    """Make the view answer with an explanation if a form's purchase is too old or not signed."""
 
     @wraps(view)
     def answered(request: HttpRequest) -> HttpResponse:
@@ -116,7 +115,7 @@ def resume(request: HttpRequest) -> HttpResponse:
 @_step
 @_reads_purchase
 def login_step(request: HttpRequest) -> HttpResponse:
-    """Show Tr-1: start a purchase from *Buy* or the cart, and ask for the customer's login."""
+    """Show Tr-1: start a purchase from *Buy* or the cart, and ask for user name and password."""
     purchase = _purchase(request)
     if request.method == "POST" and _PURCHASE not in request.POST:
         begun = _begun(request)
@@ -166,7 +165,7 @@ def shipping_step(request: HttpRequest) -> HttpResponse:
 @_step
 @_reads_purchase
 def payment_step(request: HttpRequest) -> HttpResponse:
-    """Show Tr-3: keep the address, and ask for the payment under the purchase's idempotency key."""
+    """Show Tr-3: keep the address, and ask for the payment. The form has the idempotency key."""
     purchase = _purchase(request)
     if purchase is None:
         return redirect("cart")
@@ -194,7 +193,7 @@ def payment_step(request: HttpRequest) -> HttpResponse:
 @always_fresh
 @_step
 def confirm_step(request: HttpRequest) -> HttpResponse:
-    """Show Tr-4: place the order only once, even if the form is sent again, and confirm it."""
+    """Show Tr-4: place the order, only once even if the form is sent again, and confirm it."""
     form = PaymentForm(request.POST)
     try:
         purchase = _purchase(request)
@@ -222,7 +221,9 @@ def confirm_step(request: HttpRequest) -> HttpResponse:
 
 
 def _order(request: HttpRequest, purchase: Purchase, form: PaymentForm) -> HttpResponse:
-    """Return the confirmation, or the reason why nothing was ordered and the next step."""
+    """Place the order and return its confirmation. If nothing was ordered, return the payment page
+    with the reason and the next step.
+    """
     assert purchase.address is not None
     try:
         order = place_order(
@@ -234,7 +235,7 @@ def _order(request: HttpRequest, purchase: Purchase, form: PaymentForm) -> HttpR
         )
     except OutOfStock as short:
         why = (
-            f"No longer in stock: {short}. Nothing was ordered. "
+            f"Too few copies in stock: {short}. Nothing was ordered. "
             "Change the copies in your cart and go on from there, or choose another book."
         )
     except NoLongerSold as smaller:
@@ -245,7 +246,7 @@ def _order(request: HttpRequest, purchase: Purchase, form: PaymentForm) -> HttpR
         )
     except AnotherTotal:
         why = (
-            "The price has changed since you saw it. Nothing was ordered. "
+            "Nothing was ordered, because a price has changed since you opened this form. "
             "This page shows the new total; place the order again if you agree."
         )
     except NothingToOrder:
@@ -259,7 +260,8 @@ def _order(request: HttpRequest, purchase: Purchase, form: PaymentForm) -> HttpR
 
 
 def _begun(request: HttpRequest) -> Purchase | HttpResponse:
-    """Return the purchase that this POST starts: one book with *Buy*, or the whole cart.
+    """Return the purchase that this POST starts: one book (*Buy*), or the whole cart. If none can
+    start, return the answer that explains this.
 
     If two tabs send the same cart, they share one purchase until the order is placed.
     """
@@ -275,7 +277,7 @@ def _begun(request: HttpRequest) -> Purchase | HttpResponse:
     form = BuyForm(request.POST)
     if not form.is_valid():
         return _refused(
-            request, "book: must be the number of a book that is on sale.", UNPROCESSABLE
+            request, "book: must be the id of a book, a whole number from 1.", UNPROCESSABLE
         )
     book = get_object_or_404(Book.objects.only("title", "stock"), pk=form.cleaned_data["book"])
     if book.stock < 1:
@@ -284,7 +286,8 @@ def _begun(request: HttpRequest) -> Purchase | HttpResponse:
 
 
 def _purchase(request: HttpRequest) -> Purchase | None:
-    """Return the purchase in the form or the URL, otherwise the latest purchase.
+    """Return the purchase in the form or the URL; without one, return the session's latest
+    purchase, or None.
 
     Raises Unreadable.
     """
@@ -306,7 +309,7 @@ def _is_anothers(request: HttpRequest, purchase: Purchase) -> bool:
 
 
 def _to_login(request: HttpRequest, purchase: Purchase | None) -> HttpResponse:
-    """Redirect a customer without a session, or who has signed out elsewhere, to the login."""
+    """Redirect a customer who is not signed in to the login page of this purchase."""
     if purchase is None:
         return redirect("checkout-login")
     _keep(request, purchase)
@@ -323,7 +326,7 @@ def _wants_to_be_led(request: HttpRequest) -> bool:
 
 
 def _finish(request: HttpRequest, order: Order, purchase: Purchase) -> None:
-    """Remove the purchase from the session and its books from the cart, once."""
+    """Remove the purchase from the session; the first time, also remove its books from the cart."""
     placed = request.session.get(_PLACED, {})
     key = str(purchase.key)
     for name in (_KEY, _OF_CART):
@@ -337,17 +340,17 @@ def _finish(request: HttpRequest, order: Order, purchase: Purchase) -> None:
 
 
 def _keep_in_cart(request: HttpRequest, purchase: Purchase, gone: frozenset[int]) -> None:
-    """Put the rest of a purchase into the cart, without the books in `gone`.
+    """Put the purchase's books into the cart, without the books in `gone`.
 
-    The purchase does not change: if the same form is sent again, it is refused again, because it
-    would order fewer books than shown.
+    The purchase does not change. If its form is sent again, the form is refused again, because the
+    order would have fewer books than the page showed.
     """
     both = purchase.wanted | cart.quantities(request.session)
     cart.put(request.session, {id: copies for id, copies in both.items() if id not in gone})
 
 
 def _known_to_be_placed(request: HttpRequest, purchase: Purchase) -> Order | None:
-    """Return the order of this purchase, if this session knows it."""
+    """Return the order of this purchase if the session knows it, otherwise None."""
     return _own_order(request, request.session.get(_PLACED, {}).get(str(purchase.key)))
 
 
@@ -358,14 +361,14 @@ def _own_order(request: HttpRequest, id: int | None) -> Order | None:
 def _placed_or_refused(
     request: HttpRequest, form: PaymentForm, why: str, status: int
 ) -> HttpResponse:
-    """Return the confirmation if this form's order was placed, otherwise the refusal."""
+    """Return the confirmation if an order with this form's key exists, otherwise the refusal."""
     key: uuid.UUID | None = form.cleaned_data.get("idempotency_key") if form.is_valid() else None
     order = find_order(request.user, key) if key and request.user.is_authenticated else None
     return _refused(request, why, status) if order is None else _confirm_page(request, order)
 
 
 def _last_confirmation(request: HttpRequest) -> HttpResponse:
-    """Show the customer's order in the URL or, without one, the session's latest order."""
+    """Show the confirmation of the order in the URL; without one, of the session's latest order."""
     if _ORDER in request.GET:
         asked = request.GET[_ORDER]
         order = _own_order(request, int(asked)) if _ORDER_ID.fullmatch(asked) else None

@@ -1,4 +1,4 @@
-"""The covers of books, drawn on request."""
+"""The cover pictures of books, which are drawn on request."""
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseNotModified

@@ -13,7 +13,9 @@ from django.template.loader import render_to_string
 from shop import outages, purchases
 
 AWAY_S = 2
-"""The seconds after which the browser should try again; a process restarts within seconds."""
+"""The real seconds after which the browser should try again; a killed process restarts within
+seconds.
+"""
 _ONCE = (
     "If you were placing an order, send the form again: the order is placed only once, however "
     "often you send it."
@@ -37,11 +39,11 @@ def _come_back(title: str, message: str) -> HttpResponse:
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer with 400, or with 503 if the session ended while the shop created the page.
 
-    Another request may have ended the session, or Redis may have lost it; the same request is valid
-    without a session.
+    Another request may have ended the session, or Redis may have lost it. The customer can send the
+    same request again, without a session.
     """
     if isinstance(exception, SessionInterrupted):
-        return _come_back("Please try again", "The shop lost your session for a moment.")
+        return _come_back("Please try again", "Your session ended while the shop made this page.")
     return _page(400, "This request is not valid", "The shop cannot read this request.")
 
 
@@ -53,8 +55,8 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Answer with 403, because the CSRF token of a form is missing or old.
 
-    A sign-in, even in another tab, makes the tokens of all open pages invalid. The answer therefore
-    has a form for the same purchase with a new token, which only the same customer can send.
+    A sign-in, even in another tab, makes the tokens of all open pages invalid. If the refused form
+    had a purchase, the answer has a form for this purchase with a new token.
     """
     purchase = request.POST.get("purchase", "")
     try:
@@ -69,8 +71,8 @@ def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
         403,
         "This form has expired",
         "You signed in or out in another tab, or your browser does not keep cookies. Nothing "
-        "was ordered with this form. Go on with its order here: an order that was already "
-        "placed is not placed again.",
+        "was ordered now. Go on with this order here: an order that was already placed is not "
+        "placed again.",
         purchase=purchase,
         csrf_token=get_token(request),
     )
@@ -79,15 +81,15 @@ def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer with 404."""
     was_a_book = request.path_info.startswith("/books/")
-    why = "This book may have been sold." if was_a_book else "The shop has nothing at this address."
+    why = "The shop does not sell this book." if was_a_book else "This address has no page."
     return _page(404, "No such page", f"{why} Try the search or the shelves.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer with 500, or with 503 if PostgreSQL or Redis is unavailable.
 
-    Neither page states that no order was placed, because the lost answer may have been the answer
-    to a commit. The form's token stays valid for another try.
+    Neither page states that no order was placed, because the answer to a commit may have been lost.
+    The form's CSRF token stays valid, so that the customer can send the form again.
     """
     request.META["CSRF_COOKIE_NEEDS_UPDATE"] = False
     away = outages.away(sys.exc_info()[1])

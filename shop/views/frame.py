@@ -1,5 +1,5 @@
-"""The frame of every page: the menu of shelves, the number of copies in the cart, and the
-customer.
+"""The values in the frame of every page: the menu of shelves, the number of copies in the cart, and
+the customer.
 """
 
 from functools import cache
@@ -16,8 +16,8 @@ from shop.models import Category
 
 @cache
 def category_links() -> SafeString:
-    """Return the menu of shelves as list items, created once, because every page has
-    the same menu.
+    """Return the menu of shelves as list items; they are created once, because all pages have the
+    same menu.
     """
     shelves = [(shelf.get_absolute_url(), shelf.name) for shelf in Category.objects.all()]
     if not shelves:
@@ -26,8 +26,8 @@ def category_links() -> SafeString:
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """Return the frame's lazy values, which read session or database only when a template uses
-    them.
+    """Return the frame's values; each one reads the session or the database only when a template
+    uses it.
     """
     return {
         "category_links": SimpleLazyObject(category_links),

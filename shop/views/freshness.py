@@ -1,4 +1,4 @@
-"""The rule for browsers: request every page again, but keep a refused form for *Back*."""
+"""The caching rule: browsers request every page again, except the answer to a refused form."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -12,8 +12,8 @@ def always_fresh(
 ) -> Callable[..., HttpResponse]:
     """Forbid every cache to keep the pages of this view.
 
-    The answer to a refused form is the exception: no `GET` request shows it again, so a browser
-    must keep it for *Back*.
+    The answer to a refused form is the exception: no `GET` request can show it again, so the
+    browser keeps it for its button *Back*.
     """
 
     @wraps(view)

@@ -34,7 +34,7 @@ _GO_ON = b"Go on with this order"
 _SOLD_OUT = (
     b"copies are left",
     b"1 copy is left",
-    b"No longer in stock",
+    b"Too few copies in stock",
     b"out of stock at the moment",
     b'<p class="gone">Out of stock',
 )

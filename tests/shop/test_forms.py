@@ -42,11 +42,11 @@ def test_postal_codes_of_many_countries(code):
         ("card_expiry", "13/39", "MM/YY"),
         ("card_expiry", "1/39", "MM/YY"),
         ("card_expiry", "01/20", "expired"),
-        ("card_code", "12", "Three or four"),
-        ("card_code", "12a", "Three or four"),
+        ("card_code", "12", "three or four"),
+        ("card_code", "12a", "three or four"),
         ("card_name", "", "required"),
-        ("idempotency_key", "", "order number"),
-        ("idempotency_key", "not-a-key", "order number"),
+        ("idempotency_key", "", "order key"),
+        ("idempotency_key", "not-a-key", "order key"),
     ],
 )
 def test_payment_names_the_field(field, value, says):

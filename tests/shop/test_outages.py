@@ -59,7 +59,7 @@ def test_an_outage_is_a_line():
     record = record_of(redis.ConnectionError("Error 111\nConnection refused."))
     assert InOneLine().filter(record)
     assert logging.Formatter("%(message)s").format(record) == (
-        "Service Unavailable: /: redis is away: Error 111"
+        "Service Unavailable: /: redis is unavailable: Error 111"
     )
 
 

@@ -183,7 +183,7 @@ def test_a_login_whose_page_failed_is_sent_again_as_it_is(visitor, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(checkout, "AddressForm", broken)
         assert strict.post("/checkout/shipping/", fields).status_code == 503
-    assert "Where shall it go?" in strict.post("/checkout/shipping/", fields).content.decode()
+    assert "Where do we deliver?" in strict.post("/checkout/shipping/", fields).content.decode()
 
 
 def test_a_late_form_of_a_purchase_that_is_placed_begins_nothing(visitor):
@@ -217,7 +217,7 @@ def test_a_purchase_that_was_not_signed_here_is_refused_in_words(visitor, step):
     answer = visitor.post(f"/checkout/{step}/", {"purchase": "made-up:x:y", **SIGN_IN})
     assert answer.status_code == 422
     page = answer.content.decode()
-    assert "Nothing was ordered with it" in page
+    assert "Nothing was ordered now" in page
     check(page)
 
 
@@ -380,7 +380,7 @@ class TestCart:
         check(page)
         self.put(visitor, 5, 0)
         self.put(visitor, 6, 0)
-        assert "Nothing in it yet" in visitor.get("/cart/").content.decode()
+        assert "Your cart is empty" in visitor.get("/cart/").content.decode()
 
     @pytest.mark.parametrize("quantity", ["21", "-1", "x"])
     def test_refuses(self, visitor, quantity):
@@ -645,7 +645,7 @@ def test_the_checkout_without_a_step_leads_to_the_present_one(visitor):
     upto(visitor, "Tr-2")
     at_delivery = visitor.get("/checkout/", follow=True)
     assert at_delivery.status_code == 200
-    assert "Where shall it go?" in at_delivery.content.decode()
+    assert "Where do we deliver?" in at_delivery.content.decode()
 
 
 def test_a_misspelt_search_suggests_words_that_find_books(visitor):
