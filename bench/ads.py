@@ -36,6 +36,7 @@ from rich.table import Table
 from common.one_line import OneLineCommand
 from lab.intervals import Estimate, estimate
 from lab.machine.other_load import OtherLoad
+from lab.studies.ad_server.measures import ideal_gain
 from runtime.native import own_ad_server
 from shop.ads import inventory
 from shop.ads.delivery.ledger import Ledger
@@ -382,18 +383,6 @@ def gain_table(
             ideal = "" if threads == 1 else f"{ideal_gain(threads, concepts, CPUS):.0%}"
             table.add_row(name, str(threads), str(measured), gain, ideal)
     return table
-
-
-def ideal_gain(threads: int, concepts: int, cpus: int) -> float:
-    """Return the gain (0 to 1) of a request that only searches and is alone on the machine.
-
-    A thread searches one whole concept at a time, so the threads work in rounds. More threads than
-    CPUs share the CPUs equally.
-    """
-    at_a_time = min(threads, concepts)
-    rounds, left = divmod(concepts, at_a_time)
-    took = rounds * max(1.0, at_a_time / cpus) + (max(1.0, left / cpus) if left else 0.0)
-    return 1 - took / concepts
 
 
 def gain_words(by_threads: Mapping[int, Times]) -> str:
