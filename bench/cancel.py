@@ -7,31 +7,28 @@ measures the sentry's cost for a request whose customer stays.
 """
 
 import os
-import secrets
-import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 import psycopg
-from rich.console import Console
 from rich.table import Table
 
-from common import pinned, ports, processes
+from bench import harness
+from bench.harness import percentile
+from bench.servers import database
+from common import ports
 from common.one_line import OneLineCommand
-from common.waiting import wait_until
-from runtime import accounts
 from runtime.native import postgres
 
-REPOSITORY = Path(__file__).parents[1]
 THREADS, QUEUED = 30, 20
 PATIENCE_S = 120.0  # seconds, for a busy machine
 ALONE = "one leaves"
@@ -72,9 +69,7 @@ class Bench:
         return client
 
 
-def until(condition: Callable[[], bool], what: str) -> None:
-    if not wait_until(condition, PATIENCE_S, every_s=0.001):
-        raise click.ClickException(f"not within {PATIENCE_S:g} s: {what}")
+until = partial(harness.until, within_s=PATIENCE_S, every_s=0.001)
 
 
 class Observers:
@@ -155,109 +150,44 @@ def interpreter_busy(bench: Bench, threads: int) -> Iterator[None]:
 
 
 @contextmanager
-def running(
-    command: list[str], ready: Callable[[], bool], stop: signal.Signals, **environment: str
-) -> Iterator[None]:
-    process = subprocess.Popen(
-        command,
-        cwd=REPOSITORY,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, **environment},
-    )
-    try:
-        if not processes.becomes_ready(process, ready, PATIENCE_S):
-            raise click.ClickException(f"{' '.join(command)} did not start")
-        yield
-    finally:
-        processes.end(process, PATIENCE_S, stop)
-
-
-@contextmanager
-def database(
-    folder: Path, cpus: tuple[int, ...], configuration: tuple[tuple[str, str], ...] = ()
-) -> Iterator[postgres.Cluster]:
-    """Run a separate PostgreSQL on these CPUs."""
-    run_as = accounts.for_database()
-    (port,) = ports.free(1)
-    cluster = postgres.Cluster(
-        installation=postgres.find(None, folder / "postgres", run_as),
-        folder=folder / "postgres",
-        port=port,
-        user="bench",
-        password=secrets.token_urlsafe(16),
-        database="bench",
-        account=run_as,
-        configuration=configuration,
-    )
-    postgres.prepare(cluster)
-    command = pinned.command(
-        cpus,
-        cluster.command(),
-        user=run_as.name if run_as else None,
-        end_with_parent=signal.SIGINT,
-    )
-    with running(command, lambda: postgres.refusal(cluster) is None, signal.SIGINT):
-        postgres.make_database(cluster)
-        yield cluster
-
-
-@contextmanager
 def served(folder: Path, worker_class: str = "gthread") -> Iterator[tuple[Bench, Bench]]:
     """Run PostgreSQL and a gateway on the first CPUs and Gunicorn on the last.
 
     Yield two benches: one at the shop's address and one at the gateway's address.
     """
-    allowed = sorted(os.sched_getaffinity(0))
-    others = tuple(allowed[:-1] or allowed)
-    port, gateway_port, admin_port = ports.free(3)
+    own, others = harness.split_cpus()
+    port, gateway_port = ports.free(2)
     gunicorn = [
         sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "--no-control-socket",
         "--worker-class", worker_class, "--threads", str(THREADS), "bench.cancel_page",
     ]  # fmt: skip
     pages = folder / "pages.toml"
     pages.write_text(_PAGES)
-    gateway = [
-        sys.executable, "-m", "gateway", "--port", str(gateway_port), "--shop-port", str(port),
-        "--admin-port", str(admin_port), "--workers", str(THREADS), "--pages-file", str(pages),
-        "--abandonment", "cancel",
-    ]  # fmt: skip
+    gateway = harness.gateway_command(
+        gateway_port, port, workers=THREADS, pages_file=pages, abandonment="cancel"
+    )
 
     with ExitStack() as stack:
         cluster = stack.enter_context(
             database(folder, others, (("fsync", "off"), ("shared_buffers", "32MB")))
         )
         stack.enter_context(
-            running(
-                pinned.command((allowed[-1],), gunicorn, end_with_parent=signal.SIGTERM),
-                lambda: accepts(port),
-                signal.SIGTERM,
-                BENCH_PORT=str(cluster.port),
-                BENCH_USER=cluster.user,
-                BENCH_PASSWORD=cluster.password,
-                BENCH_DATABASE=cluster.database,
+            harness.running(
+                gunicorn,
+                lambda: ports.accepts(port),
+                on=own,
+                environment={
+                    "BENCH_PORT": str(cluster.port),
+                    "BENCH_USER": cluster.user,
+                    "BENCH_PASSWORD": cluster.password,
+                    "BENCH_DATABASE": cluster.database,
+                },
             )
         )
         stack.enter_context(
-            running(
-                pinned.command(others, gateway, end_with_parent=signal.SIGTERM),
-                lambda: accepts(gateway_port),
-                signal.SIGTERM,
-            )
+            harness.running(gateway, lambda: ports.accepts(gateway_port), on=others)
         )
         yield Bench("shop", cluster, port), Bench("gateway", cluster, gateway_port)
-
-
-def accepts(port: int) -> bool:
-    """Return whether a server listens on the port."""
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0
-
-
-def percentile(sorted_values: list[float], ratio: float) -> float:
-    """Return the smallest value that is at least as large as the share `ratio` of all values."""
-    return sorted_values[min(len(sorted_values) - 1, int(ratio * len(sorted_values)))]
 
 
 def measured(doors: tuple[Bench, Bench], rounds: int, say: Callable[[str], None]) -> Rows:
@@ -323,9 +253,7 @@ def main(rounds: int) -> None:
     """Print the distributions and the cost of watching; exit with status 1 if a p99 misses its
     aim.
     """
-    console = Console()
-    if not console.is_terminal:
-        console.width = 100
+    console = harness.console_of(100)
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as name, console.status("measuring") as status:
         folder = Path(name)
@@ -341,8 +269,7 @@ def main(rounds: int) -> None:
     for name, us in costs().items():
         cost.add_row(name, f"{us:.2f}")
     console.print(cost)
-    if load > 0.5:
-        console.print(f"The machine was busy (load average {load:.1f}) before this began.")
+    harness.report_busy(console, load)
     judged = verdicts(rows)
     for (scene, where), (p99_ms, is_reached) in judged.items():
         verdict = "reached" if is_reached else "missed"

@@ -10,7 +10,6 @@ import http.client
 import json
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess
@@ -25,17 +24,15 @@ from statistics import median
 
 import click
 import psutil
-from rich.console import Console
 from rich.table import Table
 
-from bench import flood_shop
-from bench.cancel import percentile
+from bench import flood_shop, harness
 from bench.flood_sessions import PATHS, Customers
-from bench.gateway import PACKAGES, running
-from common import pinned, ports, processes
+from bench.harness import Wrk
+from common import cpus, pinned, ports, processes
 from common.one_line import OneLineCommand
 from lab.baselines import sheets
-from lab.baselines.process import SYSTEM_PATH, ProxyProcess, folder_for_sockets
+from lab.baselines.process import ProxyProcess, folder_for_sockets
 from lab.baselines.requests import Place
 from lab.errors import ExperimentError
 
@@ -65,20 +62,6 @@ SUBJECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
 
 
 @dataclass(frozen=True)
-class Flood:
-    """The counts that wrk reports."""
-
-    answered: int
-    turned_away: int
-    errors: int
-
-    @property
-    def served(self) -> int:
-        """The number of requests that the shop answered."""
-        return self.answered - self.turned_away
-
-
-@dataclass(frozen=True)
 class Score:
     """A measurement; `memory_mib` has the values at its start, after a third of it, and
     at its end.
@@ -93,7 +76,7 @@ class Score:
     """The share of the shop's capacity that the flood used."""
     p99_ms: float
     memory_mib: tuple[float, float, float]
-    flood: Flood
+    flood: Wrk
     seconds: float
     capacity_rps: float
 
@@ -108,25 +91,12 @@ def newcomers_share(score: Score) -> float:
     return score.newcomers_completed / max(1, score.newcomers)
 
 
-def cpus() -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the proxy's CPU, and the CPUs of everything else."""
-    allowed = tuple(sorted(os.sched_getaffinity(0)))
-    return allowed[-1:], allowed[:-1] or allowed
-
-
-def ends_with_this(on: tuple[int, ...], command: list[str]) -> list[str]:
-    """Return the command on these CPUs; the kernel ends it if this process dies."""
-    return pinned.command(on, command, end_with_parent=signal.SIGTERM)
-
-
 @contextmanager
 def shop(on: tuple[int, ...], capacity_rps: int) -> Iterator[int]:
     """Run the shop on these CPUs; yield its port."""
     [port] = ports.free(1)
-    command = ends_with_this(
-        on, [sys.executable, "-m", "bench.flood_shop", str(port), str(capacity_rps)]
-    )
-    with running(command, port, ",".join(map(str, on))):
+    command = [sys.executable, "-m", "bench.flood_shop", str(port), str(capacity_rps)]
+    with harness.running(command, lambda: ports.accepts(port), on=on):
         yield port
 
 
@@ -136,16 +106,13 @@ def proxy(
 ) -> Iterator[tuple[int, psutil.Process]]:
     """Run a row's proxy on its CPU; yield its port and process."""
     program, parameters = SUBJECTS[name]
-    own, _ = cpus()
+    own, _ = harness.split_cpus()
     if program == "gateway":
         [port] = ports.free(1)
-        command = [
-            sys.executable, "-m", "gateway", "--policy", "door-lifo", "--port", str(port),
-            "--admin-port", "0", "--shop-port", str(shop_port),
-            "--shop-controller-port", str(ports.free(1)[0]),
-            "--workers", str(flood_shop.WORKERS), "--time-scale", str(time_scale),
-        ]  # fmt: skip
-        with running(ends_with_this(own, command), port, str(own[0])) as process:
+        command = harness.gateway_command(
+            port, shop_port, policy="door-lifo", workers=flood_shop.WORKERS, time_scale=time_scale
+        )
+        with harness.running(command, lambda: ports.accepts(port), on=own) as process:
             yield port, process
         return
     files = Path(tempfile.mkdtemp(dir=folder))
@@ -182,26 +149,29 @@ def work_s(port: int) -> dict[str, float]:
 
 
 @contextmanager
-def flooding(port: int, seconds: int, on: tuple[int, ...]) -> Iterator[Callable[[], Flood]]:
+def flooding(port: int, seconds: int, on: tuple[int, ...]) -> Iterator[Callable[[], Wrk]]:
     """Let wrk flood the port for some seconds; the yielded function waits for its end and returns
     its counts.
     """
-    command = [
-        "nice", "-n", "10", "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--timeout",
-        "10s", "-H", f"User-Agent: {flood_shop.FLOOD}", f"http://127.0.0.1:{port}/",
-    ]  # fmt: skip
+    command = harness.wrk_command(
+        port, connections=CONNECTIONS, seconds=seconds, timeout_s=10,
+        options=["-H", f"User-Agent: {flood_shop.FLOOD}"],
+    )  # fmt: skip
     wrk = subprocess.Popen(
-        ends_with_this(on, command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        pinned.command(on, ["nice", "-n", "10", *command], end_with_parent=signal.SIGTERM),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
 
-    def counts() -> Flood:
+    def counts() -> Wrk:
         try:
             text, _ = wrk.communicate(timeout=seconds + WAIT_S)
         except subprocess.TimeoutExpired:
             raise click.ClickException(
                 f"wrk did not end within {WAIT_S:g} s after its time"
             ) from None
-        return read_wrk(text)
+        return Wrk.read(text)
 
     try:
         yield counts
@@ -211,26 +181,12 @@ def flooding(port: int, seconds: int, on: tuple[int, ...]) -> Iterator[Callable[
         wrk.stdout.close()
 
 
-def read_wrk(text: str) -> Flood:
-    """Return the counts that wrk printed. Raises ClickException if the flood did not run."""
-    answered = re.search(r"(\d+) requests in ", text)
-    if answered is None:
-        raise click.ClickException(f"wrk: the flood failed: {text.strip()[-500:]}")
-    turned_away = re.search(r"Non-2xx or 3xx responses: (\d+)", text)
-    errors = re.search(r"Socket errors: .*", text)
-    return Flood(
-        int(answered[1]),
-        int(turned_away[1]) if turned_away else 0,
-        sum(map(int, re.findall(r"\d+", errors[0]))) if errors else 0,
-    )
-
-
 def measure(
     name: str, seed: int, calm_s: float, seconds: int, capacity_rps: int, *, floods: bool,
     folder: Path,
 ) -> Score:  # fmt: skip
     """Measure a proxy for some seconds, with or without the flood, after a calm time."""
-    _, others = cpus()
+    _, others = harness.split_cpus()
     time_scale = capacity_rps / PAPER_CAPACITY_RPS
     with (
         shop(others, capacity_rps) as shop_port,
@@ -242,7 +198,7 @@ def measure(
             time.sleep(calm_s / time_scale)
             memory = [process.memory_info().rss]
             before, began_s = work_s(shop_port), time.monotonic()
-            flood = Flood(0, 0, 0)
+            flood = Wrk()
             if floods:
                 with flooding(port, seconds, others) as counts:
                     time.sleep(seconds / 3)
@@ -275,7 +231,7 @@ def measure(
         sum(one.is_complete for one in newcomers),
         sum(done.values()) / took_s,
         done["flood"] / took_s,
-        percentile(page_ms, 0.99) if page_ms else float("nan"),
+        harness.percentile(page_ms, 0.99) if page_ms else float("nan"),
         (first, third, last),
         flood,
         took_s,
@@ -368,43 +324,33 @@ def main(rounds: int, seconds: int, capacity: int, seed: int, quick: bool) -> No
     """Measure all proxies in interleaved rounds and print a table. The exit status is 1 if DOOR
     misses an aim.
     """
-    path = os.pathsep.join((os.environ.get("PATH", os.defpath), SYSTEM_PATH))
-    missing = [name for name in PACKAGES if shutil.which(name, path=path) is None]
-    if missing:
-        packages = " ".join(PACKAGES[name] for name in missing)
-        raise click.ClickException(
-            f"{', '.join(missing)} not found; on Debian or Ubuntu: apt-get install {packages}"
-        )
+    harness.need("nginx", "haproxy", "wrk")
     calm_s = QUICK_CALM_S if quick else CALM_S
     if quick:
         rounds, seconds, capacity = 1, 2, QUICK_CAPACITY_RPS
     names = [DOOR] if quick else list(SUBJECTS)
-    console = Console()
-    if not console.is_terminal:
-        console.width = 160
-    busy = os.getloadavg()[0]
-    order = random.Random(seed)
+    console = harness.console_of(160)
+    load = os.getloadavg()[0]
     calm: dict[str, list[Score]] = {name: [] for name in names}
     flooded: dict[str, list[Score]] = {name: [] for name in names}
     with tempfile.TemporaryDirectory() as folder, console.status("measuring") as status:
-        for number in range(1, rounds + 1):
-            for name in order.sample(names, len(names)):
-                for floods, scores in ((False, calm), (True, flooded)):
-                    what = "with the flood" if floods else "without the flood"
-                    status.update(f"round {number} of {rounds}: {name}, {what}")
-                    scores[name].append(
-                        measure(
-                            name,
-                            seed + number,
-                            calm_s,
-                            seconds,
-                            capacity,
-                            floods=floods,
-                            folder=Path(folder),
-                        )
+        for number, name in harness.interleaved(names, rounds, random.Random(seed)):
+            for floods, scores in ((False, calm), (True, flooded)):
+                what = "with the flood" if floods else "without the flood"
+                status.update(f"round {number} of {rounds}: {name}, {what}")
+                scores[name].append(
+                    measure(
+                        name,
+                        seed + number,
+                        calm_s,
+                        seconds,
+                        capacity,
+                        floods=floods,
+                        folder=Path(folder),
                     )
+                )
     console.print(table(calm, flooded))
-    own, others = cpus()
+    own, others = harness.split_cpus()
     console.print(
         f"Medians of {rounds} rounds with a flood of {seconds} s; the shop serves {capacity} "
         "pages/s. An arrow leads from the value without the flood to the value with it."
@@ -419,8 +365,8 @@ def main(rounds: int, seconds: int, capacity: int, seed: int, quick: bool) -> No
     )
     console.print("Memory of the proxy: before the flood, after a third of it, at its end.")
     console.print(
-        f"Conditions: proxy on CPU {own[0]}; flood, customers and shop on CPU "
-        f"{','.join(map(str, others))}. The shop waits instead of using a CPU, so the flood's "
+        f"Conditions: proxy on CPU {cpus.written(own)}; flood, customers and shop on CPU "
+        f"{cpus.written(others)}. The shop waits instead of using a CPU, so the flood's "
         f"client does not reduce its capacity, but customers wait longer for a CPU in every "
         f"row. The flood is a closed loop: a proxy that turns requests away sooner receives "
         f"more of them. HAProxy and nginx write a log line for each request; the gateway does not."
@@ -430,8 +376,7 @@ def main(rounds: int, seconds: int, capacity: int, seed: int, quick: bool) -> No
         console.print(f"wrk counted {errors} requests in total that were cut off or timed out.")
     if len(os.sched_getaffinity(0)) == 1:
         console.print("There is only one CPU here: the flood slows the proxy.")
-    if busy > 0.5:
-        console.print(f"The machine was busy (load average {busy:.1f}) before this began.")
+    harness.report_busy(console, load)
     judged = verdicts(flooded[DOOR])
     for words, is_reached in judged:
         console.print(f"{DOOR}: {words}: {'reached' if is_reached else 'missed'}.")

@@ -5,10 +5,8 @@ after another. TLS versions and kinds of connections are interleaved, and ratios
 round. The CPU time of the gateway's process includes accepting, threads and closing.
 """
 
-import os
 import socket
 import ssl
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,19 +21,18 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from common import hosts, ports, processes
+from bench.harness import gateway_command, running
+from common import hosts, ports
 from common.http_json import JsonClient
 from common.one_line import OneLineCommand
 from runtime import certificates
 from runtime.certificate_files import CertificateError, CertificateFiles
 
-REPOSITORY = Path(__file__).parents[1]
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 KINDS = ("full", "resumed", "refused")
 MOST_RATIO = 0.2  # the maximum cost of a refusal, as a share of a full handshake
 TOO_CHEAP = ("ec-p256",)  # a full handshake costs hardly anything; shown without a verdict
 LEAST_CPU_S = 0.2  # the kernel counts in hundredths of a second
-START_S = 120.0
 LET_IN = {"name": "none"}
 # No new connection is accepted, because the processor is too small; intervals are short.
 REFUSE = {
@@ -70,23 +67,12 @@ def gateway(folder: Path) -> Iterator[Subject]:
     """Run a gateway with the certificate in this folder."""
     files = CertificateFiles(folder)
     port, admin_port, tls_port, nobody = ports.free(4)
-    options = {
-        "port": port, "admin-port": admin_port, "tls-port": tls_port, "shop-port": nobody,
-        "tls-certificate": files.server, "tls-key": files.key, "shop-controller-port": nobody,
-    }  # fmt: skip
-    clean = {name: text for name, text in os.environ.items() if not name.startswith("DOORBUSTER_")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gateway", *(f"--{name}={it}" for name, it in options.items())],
-        cwd=REPOSITORY,
-        env=clean,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        if not processes.becomes_ready(process, lambda: ports.accepts(tls_port), START_S):
-            raise click.ClickException("the gateway did not start")
-        yield Subject(psutil.Process(process.pid), tls_port, admin_port, files.authority)
-    finally:
-        processes.end(process, START_S)
+    command = gateway_command(
+        port, nobody, admin_port=admin_port, tls_port=tls_port, tls_certificate=files.server,
+        tls_key=files.key,
+    )  # fmt: skip
+    with running(command, lambda: ports.accepts(tls_port)) as process:
+        yield Subject(process, tls_port, admin_port, files.authority)
 
 
 class Customer:

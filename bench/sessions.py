@@ -8,7 +8,6 @@ their processes.
 
 import os
 import random
-import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -23,12 +22,11 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from bench.cancel import accepts, database, running
-from common import pinned, ports
+from bench.harness import interleaved, listeners, running
+from bench.servers import database, redis, settings_for
+from common import ports
 from common.one_line import OneLineCommand
 from common.page_types import NAMES as PAGES
-from runtime import accounts
-from runtime.native import redis_server
 
 IN_MEMORY, IN_FILE = "memory", "file"
 STORES = {
@@ -72,26 +70,19 @@ def cpu_s(process: psutil.Process) -> float:
 def served(folder: Path) -> Iterator[tuple[list[Shop], list[psutil.Process]]]:
     """Run the shops; yield them and the processes of PostgreSQL and Redis."""
     redis_ports = ports.free(2)
-    cpus = tuple(os.sched_getaffinity(0))
     with ExitStack() as stack:
-        cluster = stack.enter_context(database(folder, cpus))
-        os.environ |= {
+        cluster = stack.enter_context(database(folder))
+        settings = {
+            **settings_for(cluster),
             "DOORBUSTER_STATE_DIR": str(folder),
-            "DOORBUSTER_POSTGRES_HOST": "127.0.0.1",
-            "DOORBUSTER_POSTGRES_PORT": str(cluster.port),
-            "DOORBUSTER_POSTGRES_USER": cluster.user,
-            "DOORBUSTER_POSTGRES_PASSWORD": cluster.password,
-            "DOORBUSTER_POSTGRES_DB": cluster.database,
             "DOORBUSTER_ADS_PORT": "",
         }
         redis_of = {}
         for kind, port in zip((IN_MEMORY, IN_FILE), redis_ports, strict=True):
             options = ["--appendonly", "yes", "--appendfsync", "everysec"]
-            stack.enter_context(
-                redis(folder / kind, port, cpus, *(options if kind == IN_FILE else ()))
-            )
+            stack.enter_context(redis(folder / kind, port, *(options if kind == IN_FILE else ())))
             redis_of[kind] = port
-        seed()
+        seed(settings)
         shops = []
         for name, (engine, kind) in STORES.items():
             port, controller_port = ports.free(2)
@@ -99,55 +90,25 @@ def served(folder: Path) -> Iterator[tuple[list[Shop], list[psutil.Process]]]:
             stack.enter_context(
                 running(
                     [sys.executable, "-m", "shop", "serve"],
-                    lambda shop=shop: accepts(shop.controller_port),  # type: ignore[misc]
-                    signal.SIGTERM,
-                    DJANGO_SETTINGS_MODULE="bench.sessions_settings",
-                    BENCH_SESSION_ENGINE=engine,
-                    DOORBUSTER_REDIS_PORT=str(redis_of[kind]),
-                    DOORBUSTER_SHOP_PORT=str(port),
-                    DOORBUSTER_SHOP_CONTROLLER_PORT=str(controller_port),
+                    lambda shop=shop: ports.accepts(shop.controller_port),  # type: ignore[misc]
+                    environment={
+                        **settings,
+                        "DJANGO_SETTINGS_MODULE": "bench.sessions_settings",
+                        "BENCH_SESSION_ENGINE": engine,
+                        "DOORBUSTER_REDIS_PORT": str(redis_of[kind]),
+                        "DOORBUSTER_SHOP_PORT": str(port),
+                        "DOORBUSTER_SHOP_CONTROLLER_PORT": str(controller_port),
+                    },
                 )
             )
             shops.append(shop)
         yield shops, [psutil.Process(pid) for pid in listeners({cluster.port, *redis_ports})]
 
 
-@contextmanager
-def redis(folder: Path, port: int, cpus: tuple[int, ...], *options: str) -> Iterator[None]:
-    """Run a separate Redis on these CPUs."""
-    run_as = accounts.for_database()
-    store = redis_server.Store(
-        installation=redis_server.find(None, folder, run_as),
-        folder=folder,
-        port=port,
-        account=run_as,
-    )
-    redis_server.prepare(store)
-    command = pinned.command(
-        cpus,
-        [*store.command(), *options],
-        user=run_as.name if run_as else None,
-        end_with_parent=signal.SIGTERM,
-    )
-    with running(command, lambda: redis_server.refusal(port) is None, signal.SIGTERM):
-        yield
-
-
-def listeners(wanted: set[int]) -> set[int]:
-    """Return the processes that listen on these ports."""
-    found = psutil.net_connections("inet")
-    pids = {
-        one.pid
-        for one in found
-        if one.laddr and one.status == psutil.CONN_LISTEN and one.laddr.port in wanted
-    }
-    return {pid for pid in pids if pid is not None}
-
-
-def seed() -> None:
+def seed(settings: dict[str, str]) -> None:
     import django
 
-    os.environ["DJANGO_SETTINGS_MODULE"] = "shop.settings"
+    os.environ |= {**settings, "DJANGO_SETTINGS_MODULE": "shop.settings"}
     django.setup()
     from django.db import connection
 
@@ -221,9 +182,8 @@ def main(rounds: int) -> None:
         folder.chmod(0o755)
         with served(folder) as (shops, servers):
             rng = random.Random(1)
-            for round in range(-5, rounds):
-                for shop in rng.sample(shops, len(shops)):
-                    walk(shop, rng, servers, counts=round >= 0)
+            for number, shop in interleaved(shops, rounds, rng, warm_up=5):
+                walk(shop, rng, servers, counts=number > 0)
             console = Console()
             console.width = max(console.width, 130)
             console.print(table(shops))

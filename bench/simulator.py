@@ -22,9 +22,9 @@ from typing import Any
 import ciw
 import click
 import simpy
-from rich.console import Console
 from rich.table import Table
 
+from bench import harness
 from common.one_line import OneLineCommand
 from gateway.policies import registry
 from gateway.policies.interface import Outcome, Page, Request
@@ -266,24 +266,21 @@ def ratio(scores: dict[str, list[Score]], one: str, other: str) -> float:
 )
 def main(rounds: int, seed: int) -> None:
     """Measure all simulations in interleaved rounds, and print one table."""
-    console = Console()
-    if not console.is_terminal:
-        console.width = 100
-    busy = os.getloadavg()[0]
-    order = random.Random(seed)
+    console = harness.console_of(100)
+    load = os.getloadavg()[0]
     scores: dict[str, list[Score]] = {subject.name: [] for subject in SUBJECTS}
     with console.status("measuring") as status:
-        for number in range(rounds + 1):
-            for subject in order.sample(SUBJECTS, len(SUBJECTS)):
-                status.update(f"round {number} of {rounds}: {subject.name}")
-                score = measure(subject, seed + number)
-                if number:  # round 0 warms up
-                    scores[subject.name].append(score)
+        for number, subject in harness.interleaved(
+            SUBJECTS, rounds, random.Random(seed), warm_up=1
+        ):
+            status.update(f"round {number} of {rounds}: {subject.name}")
+            score = measure(subject, seed + number)
+            if number:  # round 0 warms up
+                scores[subject.name].append(score)
     console.print(table(scores))
     same = ratio(scores, "M/M/1, Doorbuster", "M/M/1, SimPy, same model")
     console.print(
         f"Speed relative to SimPy with the same customers, draws and policy: {same:.2f} ×."
     )
-    if busy > 0.5:
-        console.print(f"The machine was busy (load average {busy:.1f}) before this began.")
+    harness.report_busy(console, load)
     console.print(f"Medians of {rounds} interleaved rounds, one core, no log.")

@@ -32,13 +32,12 @@ from typing import Any
 
 import click
 import psutil
-from rich.console import Console
 from rich.table import Table
 
-from bench.cancel import percentile
 from bench.classroom import attacks
 from bench.classroom.browser import PATIENCE_S, Person, Records
 from bench.console import watched_runs
+from bench.harness import console_of, percentile
 from common import ports
 from common.one_line import OneLineCommand
 from common.waiting import wait_while
@@ -69,7 +68,7 @@ MEMORY_AIM_BYTES = int(2.5 * 2**30)
 MEMORY_EVERY_S = 5.0
 LEFT_OVER_S = 300.0
 
-out = Console(width=110) if not sys.stdout.isatty() else Console()
+out = console_of(110)
 
 
 class Student(Person):

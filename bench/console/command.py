@@ -15,12 +15,11 @@ from itertools import chain
 import click
 import psutil
 import requests
-from rich.console import Console
 from rich.table import Table
 
-from bench.cancel import percentile
 from bench.console import gateway_cost, page_times, watched_runs
 from bench.console.viewers import watching
+from bench.harness import console_of, percentile
 from common import hosts
 from common.one_line import OneLineGroup
 from lab.engines.live.appliance import Appliance
@@ -32,7 +31,7 @@ AIM_P95_MS = 300.0
 CLASS = 60
 """The number of viewers of one run for which the console is designed."""
 
-out = Console(width=100) if not sys.stdout.isatty() else Console()
+out = console_of(100)
 
 
 @contextmanager

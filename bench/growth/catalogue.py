@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
 
-from bench.cancel import database
 from bench.growth.axes import Axis, Costs, Measure
-from bench.sessions import redis
+from bench.servers import database, redis, settings_for
 from common import ports
 from common.shared_settings import BOOKS
 
@@ -23,20 +22,15 @@ ROUNDS, QUICK_ROUNDS = 3, 1
 @contextmanager
 def catalogue(is_quick: bool) -> Iterator[Measure]:
     """Measure the pages in ms of CPU of the shop and PostgreSQL, with a given number of books."""
-    cpus = tuple(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(prefix="doorbuster-bench-") as name:
         folder = Path(name)
         folder.chmod(0o755)
         [redis_port] = ports.free(1)
-        with database(folder, cpus) as cluster, redis(folder / "redis", redis_port, cpus):
+        with database(folder) as cluster, redis(folder / "redis", redis_port):
             before = dict(os.environ)
             os.environ |= {
+                **settings_for(cluster),
                 "DOORBUSTER_STATE_DIR": str(folder),
-                "DOORBUSTER_POSTGRES_HOST": "127.0.0.1",
-                "DOORBUSTER_POSTGRES_PORT": str(cluster.port),
-                "DOORBUSTER_POSTGRES_USER": cluster.user,
-                "DOORBUSTER_POSTGRES_PASSWORD": cluster.password,
-                "DOORBUSTER_POSTGRES_DB": cluster.database,
                 "DOORBUSTER_REDIS_PORT": str(redis_port),
                 "DOORBUSTER_ADS_PORT": "",
                 "DJANGO_SETTINGS_MODULE": "shop.settings",

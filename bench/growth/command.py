@@ -9,7 +9,6 @@ their values are written into a folder, by default docs/images/growth.
 """
 
 import os
-import shutil
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -19,7 +18,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from bench.gateway import PACKAGES
+from bench import harness
 from bench.growth import catalogue, figures, in_memory, real_gateway, viewers
 from bench.growth.axes import Axis, Grown
 from common.one_line import OneLineCommand
@@ -128,9 +127,7 @@ def main(chosen: str, is_quick: bool, folder: Path | None, redraw: bool) -> None
             f"there is no axis {unknown[0]!r}; allowed: {', '.join(AXES)}", param_hint="--axes"
         )
     axes = [AXES[key] for key in chosen.split(",")]
-    console = Console()
-    if not console.is_terminal:
-        console.width = 110
+    console = harness.console_of(110)
     into = folder or FIGURES
     values = into / figures.VALUES
     if redraw:
@@ -138,12 +135,8 @@ def main(chosen: str, is_quick: bool, folder: Path | None, redraw: bool) -> None
             raise click.ClickException(f"there are no values to draw: {values} is missing")
         _draw(figures.read_values(axes, values), into, console)
         return
-    missing = [name for name in ("wrk", "nginx") if shutil.which(name) is None]
-    if missing and any(axis in real_gateway.AXES for axis in axes):
-        names = " ".join(PACKAGES[name] for name in missing)
-        raise click.ClickException(
-            f"{', '.join(missing)} not found; on Debian or Ubuntu: apt-get install {names}"
-        )
+    if any(axis in real_gateway.AXES for axis in axes):
+        harness.need("nginx", "wrk")
     busy, began_s = os.getloadavg()[0], time.monotonic()
     found = measure(axes, is_quick, console)
     for grown in found:

@@ -10,27 +10,24 @@ import json
 import resource
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from bench import cancel, policies
-from bench.flood import cpus, ends_with_this
+from bench import harness, policies
 from bench.flood_sessions import PATHS
-from bench.gateway import Bench, backend
 from bench.growth.axes import Axis, Costs, Measure
-from bench.sessions import listeners
-from common import hosts, ports
+from bench.servers import Backend
+from common import hosts, pinned, ports
 from common.cpus import cpu_s
 from common.http_json import JsonClient
-from common.waiting import wait_until
 from gateway.http.session_cookie import SESSION_BYTES, SessionCookie, session_id
 from lab.titles import title_of
 
@@ -38,13 +35,14 @@ SECONDS, QUICK_SECONDS = 2.0, 0.5
 """The real seconds of one measurement."""
 LEAST_REQUESTS = 1_000
 PATIENCE_S = 300.0
+until = partial(harness.until, within_s=PATIENCE_S)
 WORKERS = 4
 """The number of requests in service; with many workers, nginx would answer before a queue forms."""
 SPARE_FILES = 200
 QUEUEING = ("sq", "8q-lifo-pri", "door-lifo")
 SESSIONS = {
-    "SQ with SBAC, responsive": ("--policy=sq", "--admission=sbac-responsive"),
-    "DOOR-LIFO": ("--policy=door-lifo",),
+    "SQ with SBAC, responsive": {"policy": "sq", "admission": "sbac-responsive"},
+    "DOOR-LIFO": {"policy": "door-lifo"},
 }
 COOKIE_KEY = "0123456789abcdef0123456789abcdef"
 WITHIN_S = 86_400
@@ -111,37 +109,36 @@ def allow_files(wanted: int) -> None:
 
 
 @contextmanager
-def gateway(shop_port: int, *options: str) -> Iterator[Subject]:
+def gateway(shop_port: int, **options: object) -> Iterator[Subject]:
     """Run a gateway on the last CPU."""
-    port, admin_port, controller_port = ports.free(3)
-    own, _ = cpus()
-    command = [
-        sys.executable, "-m", "gateway", f"--port={port}", f"--admin-port={admin_port}",
-        f"--shop-port={shop_port}", f"--shop-controller-port={controller_port}",
-        f"--workers={WORKERS}", *options,
-    ]  # fmt: skip
+    port, admin_port = ports.free(2)
+    own, _ = harness.split_cpus()
+    command = harness.gateway_command(
+        port, shop_port, admin_port=admin_port, workers=WORKERS, **options
+    )
     with (
-        cancel.running(
-            ends_with_this(own, command),
+        harness.running(
+            command,
             lambda: ports.accepts(port) and ports.accepts(admin_port),
-            signal.SIGTERM,
-            DOORBUSTER_GATEWAY_COOKIE_KEY=COOKIE_KEY,
-        ),
+            on=own,
+            environment={"DOORBUSTER_GATEWAY_COOKIE_KEY": COOKIE_KEY},
+        ) as process,
         JsonClient(hosts.LOOPBACK, admin_port, timeout_s=PATIENCE_S) as admin,
     ):
-        yield Subject(listeners({port}).pop(), port, admin_port, admin)
+        yield Subject(process.pid, port, admin_port, admin)
 
 
 @contextmanager
 def customers(subject: Subject, number: int, script: Path) -> Iterator[None]:
     """Let wrk's customers send requests to the gateway."""
-    _, others = cpus()
-    command = [
-        "wrk", "-t1", f"-c{number}", "-d600s", "--timeout", "600s", "-s", str(script),
-        f"http://{hosts.LOOPBACK}:{subject.port}/",
-    ]  # fmt: skip
+    _, others = harness.split_cpus()
+    command = harness.wrk_command(
+        subject.port, connections=number, seconds=600, timeout_s=600, options=["-s", str(script)]
+    )
     wrk = subprocess.Popen(
-        ends_with_this(others, command), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        pinned.command(others, command, end_with_parent=signal.SIGTERM),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         yield
@@ -150,33 +147,23 @@ def customers(subject: Subject, number: int, script: Path) -> Iterator[None]:
         wrk.wait()
 
 
-def until(condition: Callable[[], bool], what: str) -> None:
-    """Wait for the condition. Raises ClickException after PATIENCE_S."""
-    if not wait_until(condition, PATIENCE_S, every_s=0.1):
-        raise click.ClickException(f"not within {PATIENCE_S:g} s: {what}")
-
-
 @contextmanager
-def world() -> Iterator[tuple[Bench, Path]]:
-    """Run nginx as the shop; yield its bench and the script for customers without cookies."""
-    _, others = cpus()
+def world() -> Iterator[tuple[Backend, Path]]:
+    """Run nginx as the shop; yield it and the script for customers without cookies."""
+    _, others = harness.split_cpus()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        bench = Bench(folder)
-        for path in PATHS[1:]:  # nginx serves a file for each page
-            page = folder / "www" / path.partition("?")[0].strip("/") / "index.html"
-            page.parent.mkdir(parents=True, exist_ok=True)
-            page.write_bytes((folder / "www" / "index.html").read_bytes())
+        backend = Backend(folder)
+        for path in PATHS[1:]:
+            backend.add_page(path.partition("?")[0].strip("/"))
         stack.enter_context(
-            cancel.running(
-                ends_with_this(others, backend(bench, bench.backend_port)),
-                lambda: ports.accepts(bench.backend_port),
-                signal.SIGTERM,
+            harness.running(
+                backend.command(backend.port), lambda: ports.accepts(backend.port), on=others
             )
         )
         script = folder / "pages.lua"
         script.write_text(_PAGES % _PATHS)
-        yield bench, script
+        yield backend, script
 
 
 def with_customers(
@@ -186,19 +173,16 @@ def with_customers(
 
     @contextmanager
     def opened(is_quick: bool) -> Iterator[Measure]:
-        with world() as (bench, script):
+        with world() as (backend, script):
 
             def measure(size: int) -> Costs:
                 number = size + WORKERS if waits else size
                 allow_files(2 * number + SPARE_FILES)
                 found = {}
                 for name in QUEUEING:
-                    options = (
-                        f"--policy={name}",
-                        f"--policy-parameters={json.dumps(parameters(name))}",
-                    )
+                    given = json.dumps(parameters(name))
                     with (
-                        gateway(bench.backend_port, *options) as subject,
+                        gateway(backend.port, policy=name, policy_parameters=given) as subject,
                         customers(subject, number, script),
                     ):
                         until(
@@ -226,16 +210,16 @@ def _all_there(subject: Subject, size: int, waits: bool) -> bool:
 @contextmanager
 def sessions(is_quick: bool) -> Iterator[Measure]:
     """Measure the gateway with a given number of sessions, which send their requests in turn."""
-    with world() as (bench, _):
+    with world() as (backend, _):
 
         def measure(size: int) -> Costs:
-            jar, script = bench.folder / "cookies", bench.folder / "sessions.lua"
+            jar, script = backend.folder / "cookies", backend.folder / "sessions.lua"
             jar.write_text("".join(cookies(size)))
             script.write_text(_SESSIONS % (_PATHS, jar))
             found = {}
             for title, options in SESSIONS.items():
                 with (
-                    gateway(bench.backend_port, *options) as subject,
+                    gateway(backend.port, **options) as subject,
                     customers(subject, WORKERS, script),
                 ):
                     until(lambda: subject.arrived() > size + 1000, "a request of each session")

@@ -1,7 +1,6 @@
 """The CPU time of the console and the gateway while people have *Watch* open."""
 
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -13,12 +12,12 @@ from pathlib import Path
 
 import click
 
-from bench.cancel import database, running
 from bench.console.viewers import watching
 from bench.flood_sessions import PATHS
 from bench.growth.axes import Axis, Costs, Measure
 from bench.growth.real_gateway import SPARE_FILES, WORKERS, allow_files, gateway, until
-from bench.sessions import listeners
+from bench.harness import listeners, running
+from bench.servers import database, settings_for
 from common import answering, cpus, hosts, ports
 
 SECONDS, QUICK_SECONDS = 6.0, 2.0
@@ -42,17 +41,12 @@ def queue_of(port: int, waiting: int) -> Iterator[None]:
 @contextmanager
 def console(folder: Path, gateway_admin_port: int) -> Iterator[tuple[int, int]]:
     """Run a console that samples this gateway; yield its port and process."""
-    cpus = tuple(os.sched_getaffinity(0))
     [port] = ports.free(1)
-    with database(folder, cpus) as cluster:
+    with database(folder) as cluster:
         environment = {
+            **settings_for(cluster),
             "DOORBUSTER_STATE_DIR": str(folder / "state"),
             "DOORBUSTER_RESULTS_DIR": str(folder / "results"),
-            "DOORBUSTER_POSTGRES_HOST": hosts.LOOPBACK,
-            "DOORBUSTER_POSTGRES_PORT": str(cluster.port),
-            "DOORBUSTER_POSTGRES_USER": cluster.user,
-            "DOORBUSTER_POSTGRES_PASSWORD": cluster.password,
-            "DOORBUSTER_POSTGRES_DB": cluster.database,
             "DOORBUSTER_LAB_PORT": str(port),
             "DOORBUSTER_LAB_ACCOUNTS": "0",
             "DOORBUSTER_GATEWAY_ADMIN_PORT": str(gateway_admin_port),
@@ -68,8 +62,7 @@ def console(folder: Path, gateway_admin_port: int) -> Iterator[tuple[int, int]]:
         with running(
             [*command, "serve"],
             lambda: answering.get_refusal(hosts.LOOPBACK, port, "/health") is None,
-            signal.SIGTERM,
-            **environment,
+            environment=environment,
         ):
             yield port, listeners({port}).pop()
 
@@ -82,7 +75,7 @@ def viewers(is_quick: bool) -> Iterator[Measure]:
         folder.chmod(0o755)
         shop = stack.enter_context(socket.create_server((hosts.LOOPBACK, 0), backlog=64))
         subject = stack.enter_context(
-            gateway(shop.getsockname()[1], "--policy=8q-lifo-pri", "--response-s=3600")
+            gateway(shop.getsockname()[1], policy="8q-lifo-pri", response_s=3600)
         )
         stack.enter_context(queue_of(subject.port, WAITING))
         until(lambda: subject.snapshot()["waiting"] == WAITING, "a queue at the gateway")

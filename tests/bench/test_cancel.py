@@ -1,9 +1,8 @@
-"""The cancelling benchmark's results: percentiles, the table, the verdict."""
+"""The cancelling benchmark's results: the table, the verdict."""
 
-import pytest
 from rich.console import Console
 
-from bench.cancel import ALONE, CROWD, percentile, shown, verdicts
+from bench.cancel import ALONE, CROWD, shown, verdicts
 
 ROWS = {
     (ALONE, "shop"): [float(n) for n in range(1, 11)],
@@ -11,11 +10,6 @@ ROWS = {
     (CROWD, "gateway"): [59.0],
     ("others compute", "gateway"): [1000.0],
 }
-
-
-@pytest.mark.parametrize(("ratio", "value"), [(0.0, 1.0), (0.5, 6.0), (0.99, 10.0), (1.0, 10.0)])
-def test_percentiles(ratio, value):
-    assert percentile(ROWS[ALONE, "shop"], ratio) == value
 
 
 def test_each_door_has_its_row():

@@ -1,23 +1,17 @@
-"""The benchmark of a flood: wrk's counts, sessions under way, the table, the aims, a quick run."""
+"""The benchmark of a flood: sessions under way, the table, the aims, a quick run."""
 
 from dataclasses import replace
 
 import pytest
-from click import ClickException
 from click.testing import CliRunner
 from rich.console import Console
 
-from bench import flood
-from bench.flood import DOOR, Flood, Score, main, read_wrk, table, verdicts
+from bench import harness
+from bench.flood import DOOR, Score, main, table, verdicts
 from bench.flood_sessions import PATHS, Session
+from bench.harness import Wrk
 from tests.skips import needs
 
-WRK = """Running 2s test @ http://127.0.0.1:1/
-  14000 requests in 2.00s, 9.20MB read
-  Socket errors: connect 0, read 3, write 1, timeout 2
-  Non-2xx or 3xx responses: 13900
-Requests/sec:   7000.00
-"""
 SCORE = Score(
     under_way=50,
     completed=49,
@@ -27,22 +21,10 @@ SCORE = Score(
     flood_ratio=0.4,
     p99_ms=120.0,
     memory_mib=(47.0, 50.0, 50.0),
-    flood=Flood(14_000, 13_900, 0),
+    flood=Wrk(14_000, 13_900),
     seconds=2.0,
     capacity_rps=70,
 )
-
-
-def test_the_counts_of_wrk_are_read():
-    """Refused requests and errors are read separately from all answers."""
-    counts = read_wrk(WRK)
-    assert (counts.turned_away, counts.served, counts.errors) == (13_900, 100, 6)
-
-
-def test_a_flood_without_counts_is_an_error():
-    """The error has the text that wrk printed."""
-    with pytest.raises(ClickException, match="unable to connect"):
-        read_wrk("unable to connect to 127.0.0.1:1")
 
 
 def test_a_session_is_under_way_from_its_first_page_to_its_end():
@@ -84,7 +66,7 @@ def test_the_aims_are_for_sessions_and_for_memory(score, reached):
 
 def test_missing_programs_are_named_with_their_packages(monkeypatch):
     """The error names the Debian package."""
-    monkeypatch.setattr(flood.shutil, "which", lambda name, path: None if name == "wrk" else name)
+    monkeypatch.setattr(harness.shutil, "which", lambda name, path: None if name == "wrk" else name)
     done = CliRunner().invoke(main)
     assert done.exit_code == 1
     assert done.output == "Error: wrk not found; on Debian or Ubuntu: apt-get install wrk\n"
@@ -99,7 +81,7 @@ def test_an_invalid_option_is_answered_with_one_line():
     )
 
 
-@needs("wrk", "haproxy", "nginx", "taskset")
+@needs("wrk", "haproxy", "nginx")
 @pytest.mark.timeout(300)
 def test_a_quick_run_floods_the_real_gateway():
     """The run prints one row for DOOR and a verdict for each aim."""
