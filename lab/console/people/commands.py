@@ -29,8 +29,8 @@ def student(name: str) -> None:
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 def students(file: Path) -> None:
-    """Create a student's account for each name in the first column of a CSV file, or give an
-    existing account a new password; print the names and passwords.
+    """Create students' accounts for the names in the first column of a CSV file, and print the
+    names and passwords. An existing account gets a new password.
 
     FILE is the path of the file, or - for the standard input.
     """

@@ -70,8 +70,8 @@ def _api() -> dict[str, list[dict[str, Any]]]:
 
 
 def _python(modules: str, **more: str) -> dict[str, Any]:
-    """Return the context of a page that runs Python: whether Pyodide is installed, the size of the
-    first download, and the addresses of Pyodide and of the modules."""
+    """Return the context of a page that runs Python: whether Pyodide is installed, its size, and
+    the addresses of Pyodide and of the modules."""
     is_there = pyodide.is_there()
     folder = reverse("playground-pyodide", args=["pyodide.mjs"]).rpartition("/")[0] + "/"
     return {
@@ -112,8 +112,8 @@ def policy_modules(request: HttpRequest) -> HttpResponse:
 @require_GET
 @cache_control(max_age=A_YEAR_S, immutable=True, private=True)
 def pyodide_file(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Return a compressed file of Pyodide, which never changes, because its address contains the
-    version.
+    """Return a compressed file of Pyodide. Browsers can keep the file, because its address contains
+    the version.
     """
     if name not in pyodide.FILES or not pyodide.is_there():
         raise Http404

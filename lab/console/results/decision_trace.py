@@ -80,9 +80,9 @@ def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -
     trace = _kept(result, planned, attempt)
     if not trace.same_run:
         raise ExperimentError(
-            "A new run with the same spec and seed in this version of Doorbuster differs from the "
-            "stored run (see Machine and versions), so this page cannot explain the stored run. "
-            "Run the spec again, and look at the new result."
+            "This page cannot explain the stored run, because this version of Doorbuster repeats "
+            "the run with other outcomes (see Machine and versions). Run the spec again, and look "
+            "at the new result."
         )
     if not trace.found:
         raise ExperimentError(

@@ -200,8 +200,8 @@ class ResultEntry:
 
     @property
     def when(self) -> str:
-        """The time at which the result's launch began, to the second, which distinguishes results
-        with the same title; the result's name if the time is unknown."""
+        """The start of the result's launch, to the second, so that results with the same title
+        differ; the result's name if the start is unknown."""
         return f"{self.began_at:%d %b %Y %H:%M:%S}" if self.began_at else self.name
 
     @property
@@ -286,8 +286,8 @@ class ResultEntry:
         return found
 
     def figures_and_tables(self) -> list[Mapping[str, Any]]:
-        """The tables and figures of a report (a reproduction, a leaderboard), in their order, from
-        `exhibits.json`; an older report has its tables only as CSV.
+        """The tables and figures of a report, in their order, from `exhibits.json`. An older report
+        has its tables only as CSV.
         """
         found = self._read("exhibits.json") or self._tables_alone()
         drawn = self.figures()
@@ -309,8 +309,8 @@ class ResultEntry:
         return [table for one in self.figures_and_tables() for table in one["tables"]]
 
     def verdict(self) -> list[str]:
-        """Return the conclusion: a sentence for each load of a comparison, or one sentence about
-        the claims of a report; empty if there is none.
+        """Return the conclusion: one sentence for each load of a comparison, or one sentence about
+        a report's claims. The list is empty if there is no conclusion.
         """
         return self.verdict_of_loads() or (
             conclusion(self.claims()) if self.is_reproduction else []

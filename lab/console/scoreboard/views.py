@@ -34,7 +34,7 @@ def scoreboard(request: HttpRequest) -> HttpResponse:
 
 
 def shown() -> tuple[Board, ResultEntry | None]:
-    """Return this lab's board; if it has no rows, return the board that comes with Doorbuster, and
+    """Return this lab's board and None. If this board has no rows, return the reference board and
     its result."""
     board = Board.read(LAB.results_dir / FOLDER)
     released = None if board.rows else _reference()

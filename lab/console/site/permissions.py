@@ -25,8 +25,8 @@ from lab.console.site.settings import LAB
 
 View = TypeVar("View", bound=Callable[..., Any])
 Rule = Callable[[HttpRequest, Mapping[str, Any]], str]
-"""A function that returns why a student is not allowed to call a view with these arguments; the
-text is empty if the call is allowed."""
+"""A function that returns why a student must not call a view with these arguments; empty if
+the call is allowed."""
 
 
 def _allowed(request: HttpRequest, arguments: Mapping[str, Any]) -> str:

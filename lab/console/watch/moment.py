@@ -8,8 +8,8 @@ OVER_S = 10.0
 FEWEST_PAGES = 10
 """The minimum number of finished pages from which a share is calculated."""
 _FEW_ORPHANS_RATIO = 0.15
-"""If the share of pages for customers who have left is at most this, the sentence gives the share
-of pages for customers who still wait."""
+"""If at most this share of pages is for customers who have left, the sentence gives the share of
+pages for customers who still wait."""
 _ONE_QUEUE = ("sq", "always-fifo", "always-lifo", "lifo-at-overload")
 """The policies with a single queue, in which only the discipline decides which request is next."""
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

@@ -22,5 +22,5 @@ def _for_whose_run_is_under_way(request: HttpRequest, arguments: Mapping[str, An
 
 
 run_owners = Permission(sends=_for_whose_run_is_under_way)
-"""The permission to watch the shop, for all people, and to change it, for teachers and for the
-person who launched the live run."""
+"""The permission of the watch page: all people can watch the shop; teachers and the person who
+launched the live run can change it."""

@@ -1,4 +1,4 @@
-"""The watch of this server process, which all its viewers share."""
+"""The `Watch` object that all viewers of this server process share."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -48,8 +48,8 @@ def watch(request: HttpRequest) -> HttpResponse:
 @readers
 @require_GET
 def running(request: HttpRequest) -> HttpResponse:
-    """Return the banner of every page as a fragment: the live run in progress, or the launch that
-    the page showed if this has ended."""
+    """Return the banner of every page as a fragment: the live run in progress, or the ended launch
+    that the banner showed until now."""
     key = request.GET.get("launch", "")
     launch = Launch.objects.filter(pk=key).first() if key.isalnum() else None
     ended = launch if launch is not None and launch.has_ended else None

@@ -59,7 +59,7 @@ def test_a_dropped_one_found_its_queue_full(console, result):
     assert "The verdict: drop, “queue full (100)”." in trace
     assert "every attempt had the same outcome as in this result" in trace
     page = html.unescape(console.get(found[0]).text)
-    assert "drop an arrival when capacity requests wait" in page
+    assert "drop an arrival while capacity requests wait" in page
     assert "capacity = 100" in page
 
 
@@ -90,7 +90,7 @@ def test_a_purchase_went_first_by_its_priority(console, result):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"session": "-1"}, "session: '-1'; allowed: its number"),
+        ({"session": "-1"}, "session: '-1'; allowed: the number of a session"),
         ({"session": "x"}, "session: 'x'"),
         ({"kind": "best"}, "kind: 'best'; allowed: slow"),
         ({"type": "Br-9"}, "page type: 'Br-9'; allowed: Br-1"),
@@ -131,7 +131,7 @@ def test_a_run_of_another_version_is_not_explained(console, result):
         trace = requests.get(
             console.url(found[1]), headers={"HX-Request": "true"}, timeout=PATIENCE_S
         )
-        assert "differs from the stored run" in trace.text
+        assert "cannot explain the stored run" in trace.text
     finally:
         file.write_bytes(kept)
 
