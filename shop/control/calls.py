@@ -1,4 +1,4 @@
-"""The calls of the shop's controller, their bodies and answers, and their OpenAPI document."""
+"""The calls of the shop's controller, with their bodies, answers and OpenAPI document."""
 
 from functools import cache
 from typing import Annotated, Any, Final, Literal
@@ -41,17 +41,18 @@ class WantedCatalogue(Body):
     """The wanted number of books in the catalogue."""
 
     books: Books = Field(
-        description="number of books, the first ones of the [catalogue](shop.md#the-catalogue)"
+        description="number of books, with the ids from 1 to this number "
+        "([the catalogue](shop.md#the-catalogue))"
     )
 
 
 class WantedSlowness(Body):
-    """The time for which the database is to be slow, as a fault for lessons."""
+    """The duration of a fault for lessons, in which the database is slow."""
 
     for_s: float = Field(
         ge=0,
         le=MOST_S,
-        description="duration in paper seconds, at most 300 real seconds; 0 ends the fault",
+        description="duration in paper seconds, but at most 300 real seconds; 0 ends the fault",
     )
 
 
@@ -72,7 +73,7 @@ class Settings(Reply):
 
 
 class LostTo(Reply):
-    """The number of requests answered with 503 because a back end was unavailable."""
+    """For each back end, the number of requests answered with 503 because it was unavailable."""
 
     postgres: int
     redis: int
@@ -82,19 +83,19 @@ class Slowness(Reply):
     """The fault of a slow database, in which each query of a page waits one more paper second."""
 
     left_s: float = Field(description="paper seconds until the fault ends; 0 if there is no fault")
-    times: int = Field(description="number of times that this fault was started")
+    times: int = Field(description="number of calls since the shop started that began the fault")
 
 
 class Page(Reply):
-    """The counts of one page type since the shop started: completed pages, and their cost."""
+    """The counts of the served pages of one type since the shop started; times are real seconds."""
 
     served: int
     cpu_s: float
     execution_s: float
-    drawn_s: float = Field(description="seconds of execution time drawn by page work")
-    own_cpu_s: float = Field(description="CPU seconds that the pages used without page work")
+    drawn_s: float = Field(description="execution time that page work drew for the pages")
+    own_cpu_s: float = Field(description="CPU time that the pages used without page work")
     own_wait_s: float = Field(
-        description="seconds that the pages waited for PostgreSQL and Redis, without page work"
+        description="time that the pages waited for PostgreSQL and Redis, without page work"
     )
     queries: int
 
@@ -123,7 +124,7 @@ class Sentry(Reply):
 class Status(Reply):
     """The load of the shop, and its counts since its start."""
 
-    time_s: float = Field(description="the shop's monotonic clock, in seconds")
+    time_s: float = Field(description="the shop's monotonic clock, in real seconds")
     cpu_s: float = Field(description="CPU seconds used by the shop's process")
     cpus: float = Field(description="number of CPUs that the shop can use")
     workers: int
@@ -149,7 +150,7 @@ class Catalogue(Reply):
 
 
 class Reset(Reply):
-    """The number of removed orders, whose books are back in stock."""
+    """The number of orders that the call removed; their books are back in stock."""
 
     orders_removed: int
 

@@ -1,9 +1,9 @@
 """The shop's controller, which reports the shop's load and accepts the settings of a run.
 
-It serves the calls of docs/controller-api.md on a separate port, in threads of the shop's process,
-and must answer even while all workers compete for the interpreter. Each connection has a thread
-that sleeps in `recv` and sends each answer in one piece, so that an answer waits for the
-interpreter only once.
+The controller serves the calls of docs/controller-api.md on a separate port, in threads of the
+shop's process. It must answer even while all workers compete for the interpreter. Therefore, each
+connection has a thread that sleeps in `recv` and sends each answer with one call of `sendall`, so
+that an answer waits for the interpreter only once.
 """
 
 import contextlib
@@ -50,7 +50,7 @@ class Answer(NamedTuple):
 
 
 class PortTaken(OSError):  # noqa: N818
-    """The error for a port on which another process listens."""
+    """The error for an address on which the controller cannot listen; its text names the fix."""
 
 
 def _json(value: object, status: int = 200) -> Answer:
@@ -118,7 +118,7 @@ def _settings_json() -> dict[str, object]:
 
 
 def _read(body: bytes) -> object:
-    """Return the JSON in the body. Raises CallError."""
+    """Return the JSON value in the body. Raises CallError if the body is not JSON."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):  # RecursionError: the body is nested too deeply
@@ -189,7 +189,7 @@ _CALLS: dict[tuple[str, str], Callable[[bytes], Answer]] = {
 
 
 _OPEN = tuple(call.path for call in calls.CALLS if call.is_open)
-"""The calls without a token: health checks and Prometheus use them."""
+"""The paths of the calls that need no token; health checks and Prometheus use these calls."""
 
 
 def _has_token(given: str) -> bool:
@@ -244,9 +244,9 @@ def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answ
 
 
 class _OpenConnections:
-    """The open connections, at most CONNECTIONS. If all places are taken, a new connection replaces
-    the oldest connection without an accepted call. Idle connections therefore cannot keep callers
-    out.
+    """The open connections, at most CONNECTIONS. At this limit, a new connection replaces the
+    oldest connection on which no call has been accepted, so that idle connections cannot keep
+    callers out.
     """
 
     def __init__(self) -> None:
@@ -254,9 +254,7 @@ class _OpenConnections:
         self._open: dict[_Connection, None] = {}
 
     def enter(self, connection: "_Connection") -> bool:
-        """Give this connection a place; return False if every other connection has a call in
-        progress.
-        """
+        """Give this connection a place; return False if no other connection may give way."""
         with self._lock:
             if len(self._open) >= CONNECTIONS:
                 oldest = next((one for one in self._open if one.may_give_way), None)
@@ -273,7 +271,7 @@ class _OpenConnections:
 
 
 class _Connection:
-    """A client and its kept-alive connection; httptools calls its methods as it parses."""
+    """A client's kept-alive connection; httptools calls the `on_…` methods while it parses."""
 
     def __init__(self, client: socket.socket) -> None:
         self._client = client
@@ -343,8 +341,8 @@ class _Connection:
                     return
 
     def _patience_s(self) -> float:
-        """Return the time limit for the next bytes; until the first accepted call, it does not grow
-        with each byte.
+        """Return the time limit for the next bytes. Before the first accepted call, all bytes share
+        one limit, so that a client cannot extend it byte by byte.
         """
         if self._is_known:
             return IDLE_S
@@ -381,9 +379,9 @@ class _Connection:
 
 
 def start(port: int, host: str = "127.0.0.1") -> int:
-    """Listen on `port` (0 for any) of `host` and serve from threads; return the port.
+    """Listen on `port` of `host` and serve in threads; return the port. Port 0 is any free port.
 
-    Raises PortTaken, which explains the fix, if the port is in use.
+    Raises PortTaken if the controller cannot listen there.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)

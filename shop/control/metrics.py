@@ -22,8 +22,8 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def orders_in_database() -> dict[str, int | float]:
-    """Return the orders of all accounts: their number, the copies sold and the revenue in the
-    shop's currency.
+    """Return the totals of all accounts' orders: their number, the copies sold, and the revenue in
+    the shop's currency.
     """
     sold = OrderLine.objects.aggregate(copies=Sum("quantity"))["copies"] or 0
     cents = Order.objects.aggregate(cents=Sum("total_cents"))["cents"] or 0
@@ -75,7 +75,7 @@ class _Shop(Collector):
 def _settings() -> Metric:
     family = GaugeMetricFamily(
         "doorbuster_shop_settings_info",
-        "Always 1; the labels are the present settings of page work, sentry and banners.",
+        "Always 1; the labels show the present settings of page work, sentry and banners.",
         labels=["profile", "sentry", "ads"],
     )
     ads = "on" if banners.banners.wanted else "off"
@@ -86,7 +86,7 @@ def _settings() -> Metric:
 _OF_PAGES = (
     ("pages_served", "served", "Pages served."),
     ("page_cpu_seconds", "cpu_s", "CPU time that pages used."),
-    ("page_execution_seconds", "execution_s", "Execution time of pages, including waits."),
+    ("page_execution_seconds", "execution_s", "Time that pages took in the shop, with all waits."),
     (
         "page_back_end_wait_seconds",
         "own_wait_s",
@@ -125,12 +125,13 @@ def _wasted_work() -> Iterator[Metric]:
     families = (
         (
             "requests",
-            "Requests whose customer left, by their outcome.",
+            "Requests whose customer left: stopped (interrupted), or served to the end (finished).",
             ("interrupted", "finished"),
         ),
         (
             "cancels",
-            "Attempts to cancel a query, by their outcome.",
+            "Attempts to cancel a query: the query ended by the cancel (effective) or before it "
+            "(too_late), or PostgreSQL did not confirm in time (failed).",
             ("effective", "too_late", "failed"),
         ),
     )
@@ -143,9 +144,8 @@ def _wasted_work() -> Iterator[Metric]:
     for resource in ("cpu", "database"):
         family = CounterMetricFamily(
             f"{name}_{resource}_seconds",
-            "Time spent on requests whose customer left: after the customer left (wasted, or "
-            "kept if the request had to be finished), or before, if the request was never "
-            "answered (unanswered).",
+            "Time spent on requests whose customer left: before the customer left (unanswered), "
+            "or afterwards (kept if the request had to be finished, otherwise wasted).",
             labels=["work"],
         )
         for work in ("wasted", "kept", "unanswered"):

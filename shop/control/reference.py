@@ -11,12 +11,12 @@ _ABOVE: Final = """# The shop's controller
 
 `python -m shop.control.reference` generates this page from the schemas with which the controller
 checks calls. `/openapi.json` has the same description for programs, in
-[OpenAPI](https://spec.openapis.org/oas/v3.1.0) form. [Settings](settings.md#addresses) explains
-which hosts may call; [metrics](metrics.md) lists the metrics that `/metrics` returns.
+[OpenAPI](https://spec.openapis.org/oas/v3.1.0) form. [Metrics](metrics.md) lists the metrics that
+`/metrics` returns.
 
-The numbers after an answer are the statuses of [refusals](#refusal). The controller answers 401
-without [the inner token](settings.md#the-inner-token) and 403 at a wrong
-[address](settings.md#addresses).
+The numbers after an answer are the statuses of [refusals](#refusal). The controller answers 401 to
+a call without [the inner token](settings.md#the-inner-token). It answers 403 to a call for a wrong
+[host](settings.md#addresses), and to a call from a web page.
 
 """
 

@@ -1,1 +1,1 @@
-"""Page work, which makes pages as slow as the papers' pages, and the measurement of costs."""
+"""Page work, which makes pages as expensive as the papers' pages, and the measurement of costs."""

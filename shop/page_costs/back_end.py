@@ -1,7 +1,7 @@
 """The measurement of the time that each thread has waited for PostgreSQL and Redis.
 
-The wait is the elapsed time minus the thread's CPU time. With thirty threads, it includes the wait
-for the interpreter right after a back end's answer.
+The wait is the elapsed time minus the thread's CPU time. If many threads are busy, this includes
+the thread's wait for the interpreter after the back end's answer.
 """
 
 import threading
@@ -27,8 +27,8 @@ def waited_s() -> float:
 
 
 def waiting(ask: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
-    """Call `ask`, count the time that it waits, even if it raises an error, and return
-    its result.
+    """Call `ask` and return its result; count the time that `ask` waits, even if it raises an
+    error.
     """
     wall_s, cpu_s = time.perf_counter(), time.thread_time()
     try:

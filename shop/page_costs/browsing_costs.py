@@ -30,12 +30,12 @@ SEARCH_WORDS = (
 
 
 class Cost(NamedTuple):
-    """The CPU time of one page, in seconds."""
+    """The CPU time of one page, in real seconds."""
 
     database_s: float
-    """The time of PostgreSQL."""
+    """The CPU time of PostgreSQL."""
     shop_s: float
-    """The time of this process, which builds the page."""
+    """The CPU time of this process, which builds the page."""
 
 
 def run(rounds: int) -> None:
@@ -44,7 +44,7 @@ def run(rounds: int) -> None:
     Raises ClickException if the database is unavailable or on another machine.
     """
     table = Table(title=f"PostgreSQL's CPU time per page in a shop of {_books():,} books, ms")
-    for head in ("page", "requested page", "mean", "least", "most"):
+    for head in ("page", "requests", "mean", "least", "most"):
         table.add_column(head, justify="left" if head == "page" else "right")
     for page, costs in measured(rounds):
         costs_s = [cost.database_s for cost in costs]
@@ -54,7 +54,7 @@ def run(rounds: int) -> None:
 
 
 def measured(rounds: int) -> Iterator[tuple[str, list[Cost]]]:
-    """Yield each page with its costs, after one request to warm up.
+    """Yield each page with the costs of its requests, without a first request to warm up.
 
     Raises ClickException if the database is unavailable or on another machine.
     """
@@ -67,7 +67,10 @@ def measured(rounds: int) -> Iterator[tuple[str, list[Cost]]]:
             process = cursor.fetchone()[0]
         cpus.cpu_s(process)
     except OSError as error:
-        raise click.ClickException("PostgreSQL must run on this machine") from error
+        raise click.ClickException(
+            "PostgreSQL must run on this machine, because the command reads the CPU time of its "
+            "process"
+        ) from error
     visitor = Client()
     for page, paths in _pages(random.Random(1), books):
         _cost(visitor, paths[0], process)

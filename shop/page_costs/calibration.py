@@ -1,8 +1,8 @@
 """The calibration, which checks that the pages of an idle shop cost as much as the paper's pages.
 
-The execution time is the difference between two answers of the controller, with exactly one request
-between them. By chance, the mean of n draws has a standard error of 29 % / √n. The verdict
-therefore uses the mean of (measured − drawn time), which chance does not affect.
+A page's execution time is the difference between two answers of the controller, with exactly one
+request between them. The mean of n drawn times has a standard error of 29 % / √n. The verdict
+therefore uses the mean of (measured − drawn time), which does not depend on the draws.
 """
 
 import http.client
@@ -51,7 +51,7 @@ class Request(NamedTuple):
 
 
 class PageResult(NamedTuple):
-    """A line of the table, in real seconds; the verdict depends on `deviation_ratio`."""
+    """The row of a page type in the table; times are real seconds."""
 
     page: str
     published_s: float
@@ -70,7 +70,7 @@ class PageResult(NamedTuple):
 
 
 def summarised(page: str, published_s: float, scale: float, seen: list[Request]) -> PageResult:
-    """Return the table's line for a page type, from at least two requests."""
+    """Return the table's row for a page type; `seen` has at least two requests."""
     wanted_s = published_s / scale
     executions = [request.execution_s for request in seen]
     return PageResult(
@@ -93,10 +93,10 @@ def controller_at(url: str) -> JsonClient:
 
 
 def run(url: str | None, controller_url: str | None, rounds: int, time_scale: float) -> int:
-    """Calibrate a running shop, or a shop that is started for this; return the exit status."""
+    """Calibrate the shop at `url`, or start a shop and calibrate it; return the exit status."""
     if rounds < 2:
         raise click.BadParameter(
-            "must be at least 2, because a standard error needs two values", param_hint="--rounds"
+            "must be at least 2, because an interval needs two values", param_hint="--rounds"
         )
     try:
         if url is not None:
@@ -151,7 +151,7 @@ def _wait_until_up(shop: subprocess.Popen[bytes], url: str) -> None:
 def _calibrate(url: str, controller: JsonClient, rounds: int, time_scale: float) -> int:
     before = controller.call("GET", "/status")
     if before["busy_workers"]:
-        raise click.ClickException("the shop is busy; calibrate it while it has no other visitors")
+        raise click.ClickException("the shop is busy; calibrate it while it has no visitors")
     controller.call(
         "PUT", "/settings", {"profile": "paper", "time_scale": time_scale, "ads": False}
     )
@@ -177,7 +177,7 @@ def _calibrate(url: str, controller: JsonClient, rounds: int, time_scale: float)
 
 
 def _walk(url: str, controller: JsonClient, rng: random.Random) -> dict[str, Request]:
-    """Visit the eight pages once; return the cost that the controller counted for each."""
+    """Visit the eight pages once; return the cost of each page as the controller counted it."""
     visits: dict[str, Request] = {}
     before = controller.call("GET", "/status")["pages"]
     with Walker(url) as walker:
@@ -191,7 +191,7 @@ def _walk(url: str, controller: JsonClient, rng: random.Random) -> dict[str, Req
             then, now = before[visit.page], after[visit.page]
             if now["served"] != then["served"] + 1:
                 raise click.ClickException(
-                    "the shop has other visitors; calibrate it while it is idle"
+                    "the shop has other visitors; calibrate it while it has no visitors"
                 )
             spent = {key: now[key] - then[key] for key in now if key != "served"}
             visits[visit.page] = Request(**spent, response_s=visit.response_s)
@@ -207,7 +207,9 @@ def _book_on_sale(rng: random.Random) -> int:
 
 
 def _cpu_outside_s(url: str, controller: JsonClient, requests: int = 200) -> float:
-    """Return the process's CPU time per request outside Django's thread of the page."""
+    """Return the CPU time that the shop's process uses per request outside the thread of the
+    page.
+    """
     controller.call("PUT", "/settings", {"profile": "real"})
     with Walker(url) as walker:
         walker.request("/")
@@ -246,10 +248,10 @@ def _print(results: list[PageResult], rounds: int, scale: float, outside_s: floa
     console.width = max(console.width, 110)
     console.print(table)
     console.print(
-        "deviation: measured minus drawn time, as a share of the wanted time. Allowed: ± "
-        f"{TOLERANCE_RATIO:.0%}."
+        "deviation: mean of measured minus drawn time, as a share of the wanted time; allowed: ± "
+        f"{TOLERANCE_RATIO:.0%}"
     )
     console.print(
-        f"CPU outside the application: {outside_s * 1000:.2f} ms per request; page work counts "
-        f"{page_work.CPU_OUTSIDE_S * 1000:.2f} ms (CPU_OUTSIDE_S)."
+        f"CPU time of Gunicorn: {outside_s * 1000:.2f} ms per request; page work assumes "
+        f"{page_work.CPU_OUTSIDE_S * 1000:.2f} ms (CPU_OUTSIDE_S)"
     )

@@ -1,28 +1,30 @@
 """Page work, which makes a page of the shop cost as much as a page of the papers.
 
-A request's execution time is drawn uniformly within ± 50 % of its page type's published mean
-(LIFO-Pri, Table 2), divided by the time scale. The share BUSY_RATIO of it is CPU time of the page's
-thread, measured with the thread's CPU clock, so that a page takes longer under contention, but
-costs the same. The rest is a wait for the database (`pg_sleep` on the page's connection, which the
-database can cancel). Busy and waiting periods alternate, as in section 3.2.2 of the paper. This is
-profile `paper`. Under profile `cpu`, every page is the CPU-intensive page of section 3.1 (Table 1,
-Figs. 3 to 5): it uses CPU_INTENSIVE_S of CPU on average, and waits only for its queries. The paper
-gives neither mean nor distribution of this time; nearly constant times with this mean reproduce
-Table 1, exponential times do not.
+Under profile `paper`, a request's execution time is drawn uniformly within ± 50 % of its page
+type's published mean (LIFO-Pri, Table 2), divided by the time scale. The share BUSY_RATIO of this
+time is CPU time of the page's thread. It is measured with the thread's CPU clock, so under
+contention a page takes longer, but costs the same. The rest is a wait for the database (`pg_sleep`
+on the page's connection, which the sentry can cancel). Busy and waiting periods alternate, as in
+section 3.2.2 of the paper.
+
+Under profile `cpu`, every page is the CPU-intensive page of section 3.1 (Table 1, Figs. 3 to 5): it
+uses CPU_INTENSIVE_S of CPU time on average, and waits only for its queries. The paper gives neither
+the mean nor the distribution of this time. Times within ± 50 % of this mean reproduce Table 1;
+exponential times do not.
 
 The page's own cost counts as part of the drawn time:
 
-- its own CPU, and CPU_OUTSIDE_S for Gunicorn's CPU on a request outside the application;
-- its own waiting for PostgreSQL and Redis: wall time minus CPU time. With other requests in the
+- its own CPU time, and CPU_OUTSIDE_S for Gunicorn's CPU time outside the application;
+- its own wait for PostgreSQL and Redis: elapsed time minus CPU time. With other requests in the
   shop, this is mostly the wait for the interpreter. The wait of a page type is therefore learnt
   from requests that were alone in the shop, and other requests count at most this wait.
 
-A page may cost more than its draw, or less, because the database waits in whole milliseconds. The
-next request of the same type is charged or credited with the difference, so that the means are
-right.
+A page may cost more or less than its drawn time, for example because `pg_sleep` waits for whole
+milliseconds. The difference changes the drawn time of the next request of the same type, so that
+the means are right.
 
 If the sentry is in mode `cancel`, a page whose customer has left ends within the next slice of page
-work. It does not count as served, and its difference, too, goes to the next page of the same type.
+work. It does not count as served, and passes on the difference that it had taken over.
 """
 
 import random
@@ -61,7 +63,7 @@ _SPIN = range(400)
 class PageWorkSettings:
     """The settings of page work.
 
-    `profile` is `paper` or `cpu` (see above), or `real` (only the page's own cost).
+    `profile` is `paper` or `cpu`, as the module explains, or `real` (only the page's own cost).
     """
 
     profile: Profile = "paper"
@@ -70,7 +72,7 @@ class PageWorkSettings:
 
 
 class Share(NamedTuple):
-    """A cost: CPU seconds, and seconds of waiting for the back end."""
+    """A cost: real seconds of CPU time, and of waiting for the back ends."""
 
     busy_s: float
     waiting_s: float
@@ -80,8 +82,8 @@ NOTHING = Share(0.0, 0.0)
 
 
 class Budget:
-    """The budget of page costs, which draws the cost of each request and carries differences to the
-    next. Thread-safe.
+    """The drawn costs of requests, and the differences that the next request takes over. The class
+    is thread-safe.
     """
 
     def __init__(self, settings: PageWorkSettings) -> None:
@@ -102,8 +104,8 @@ class Budget:
         return Share(BUSY_RATIO * total_s, (1 - BUSY_RATIO) * total_s)
 
     def take_over(self, page: PageType) -> Share:
-        """Return the excess cost of earlier requests of this type, which the caller
-        must subtract.
+        """Return the cost that earlier requests of this type had above their drawn costs, and set
+        it to 0; the caller must subtract it.
         """
         with self._lock:
             over = self._overdrawn[page.name]
@@ -111,7 +113,9 @@ class Budget:
         return over
 
     def settle(self, page: PageType, wanted: Share, spent: Share) -> None:
-        """Carry the difference between the wanted and the spent time to the next request."""
+        """Make the next request of this type take over the difference between `spent` and
+        `wanted`.
+        """
         with self._lock:
             over = self._overdrawn[page.name]
             self._overdrawn[page.name] = Share(
@@ -141,14 +145,14 @@ class Stopwatch:
 
     @property
     def waited_s(self) -> float:
-        """The seconds waited since the stopwatch was created: for Redis, and for PostgreSQL if
-        given in `wall_s`.
+        """The real seconds that the thread has waited since the stopwatch was created: for Redis,
+        and for PostgreSQL within `counting_queries`.
         """
         return back_end.waited_s() - self._waited_before_s
 
     @contextmanager
     def counting_queries(self) -> Iterator[None]:
-        """Count the queries sent within the block, and the time spent on waiting for them."""
+        """Count the queries within the block, and the time that the thread waits for them."""
         with connection.execute_wrapper(self._query):
             yield
 
@@ -158,14 +162,17 @@ class Stopwatch:
 
 
 class IdleWaits:
-    """The times for which pages wait for the back end when no other request is in the shop."""
+    """The mean times that pages wait for the back ends while no other request is in the shop."""
 
     def __init__(self) -> None:
         self._mean_s: dict[str, float] = {}
 
     def count(self, what: str, waited_s: float, alone: bool, at_most_s: float) -> float:
-        """Return the part of `waited_s` that was a wait for the back end; if no other request was
-        in the shop, learn from it.
+        """Return the part of `waited_s` that counts as a wait for the back ends, at most
+        `at_most_s`.
+
+        `what` is a page type, or `sleep`. If the request was alone in the shop, the whole wait
+        counts, and the mean of `what` is updated. Otherwise, at most this mean counts.
         """
         waited_s = min(max(waited_s, 0.0), at_most_s)
         known_s = self._mean_s.get(what)
@@ -189,7 +196,7 @@ class PageWork:
         self._current = (settings, Budget(settings))
 
     def forget_waits(self) -> None:
-        """Learn the waits of pages in an idle shop again, because pages have changed."""
+        """Forget the learnt waits, because the pages have changed."""
         self.idle_waits = IdleWaits()
 
     @property
@@ -198,13 +205,13 @@ class PageWork:
 
     @property
     def budget(self) -> Budget:
-        """The budget of work and waits under the present settings."""
+        """The drawn costs and differences under the present settings."""
         return self._current[1]
 
     def complete(self, page: PageType, stopwatch: Stopwatch, count: PageCount, alone: bool) -> None:
-        """Spend the rest of the execution time of a page that has been created, and count the page.
+        """Spend the rest of a page's drawn time after its view has ended, and count the page.
 
-        `alone` is whether no other request was in the shop meanwhile.
+        `alone` is True if no other request was in the shop meanwhile.
         """
         settings, budget = self._current
         own_cpu_s, own_wait_s = stopwatch.cpu_s, stopwatch.waited_s
@@ -242,7 +249,7 @@ class PageWork:
     ) -> float:
         """Use CPU time, with waits in between, until the stopwatch has counted `busy_until_s`.
 
-        Returns the time waited for the back end, in seconds of the budget.
+        Returns the part of the waits that counts towards the drawn time.
         """
         busy_from_s = stopwatch.cpu_s
         busy_s = max(0.0, busy_until_s - busy_from_s)
@@ -257,10 +264,10 @@ class PageWork:
 
 
 def burn(stopwatch: Stopwatch, until_cpu_s: float) -> None:
-    """Use CPU time in Python code, which shares the interpreter with other threads, as a page's
-    code does.
+    """Use CPU time until the stopwatch shows `until_cpu_s`.
 
-    Raises ClientGone when the request's client has left.
+    The thread runs Python code, so it shares the interpreter with other threads, as a page's code
+    does. Raises ClientGone when the request's client has left.
     """
     while stopwatch.cpu_s < until_cpu_s:
         sentry.check()
@@ -269,7 +276,7 @@ def burn(stopwatch: Stopwatch, until_cpu_s: float) -> None:
 
 
 def whole_milliseconds(duration_s: float) -> float:
-    """Return the duration rounded for `pg_sleep`, which sleeps for whole milliseconds."""
+    """Return the duration rounded to whole milliseconds, because `pg_sleep` rounds it, too."""
     return max(0, round(duration_s / _MILLISECOND_S)) * _MILLISECOND_S
 
 

@@ -1,8 +1,8 @@
 """A fault for lessons: for a limited time, every query of a page waits longer in PostgreSQL.
 
-The wait is a separate query (`pg_sleep`): it occupies the worker and the connection, extends the
-transaction's locks, and the sentry can cancel it. The fault exists only in the memory of the shop's
-process, and ends by itself.
+The wait is a separate query (`pg_sleep`). It occupies the worker and the connection, makes the
+transaction hold its locks for longer, and can be cancelled by the sentry. The fault exists only in
+the memory of the shop's process, and ends by itself.
 """
 
 import time
@@ -15,7 +15,7 @@ from django.db import connection
 from shop.page_costs import page_work
 
 LONGER_S: Final = 1.0
-"""The additional paper seconds that each query waits."""
+"""The paper seconds for which each query waits longer."""
 MOST_REAL_S: Final = 300.0
 """The longest duration of the fault in real seconds."""
 
@@ -29,7 +29,7 @@ class SlowDatabase:
         self.times = 0
 
     def begin(self, for_s: float) -> None:
-        """Make the database slow for these paper seconds from now on; 0 ends the fault."""
+        """Make the database slow for `for_s` paper seconds from now on; 0 ends the fault."""
         real_s = min(for_s / page_work.work.settings.time_scale, MOST_REAL_S)
         self._until_s = self._clock() + real_s
         self.times += for_s > 0
@@ -42,9 +42,7 @@ class SlowDatabase:
 
     @contextmanager
     def felt(self) -> Iterator[bool]:
-        """Delay the queries within the block while the database is slow; yield whether
-        it is slow.
-        """
+        """Delay the queries within the block if the fault is active; yield whether it is active."""
         if self._clock() >= self._until_s:
             yield False
             return

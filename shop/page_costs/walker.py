@@ -32,11 +32,11 @@ _TIMEOUT_S = 60
 
 
 class WalkFailed(Exception):  # noqa: N818
-    """The error for an unexpected page; its message names the page and the fault."""
+    """The error for an unexpected page; its message names the page or the missing form."""
 
 
 class Visit(NamedTuple):
-    """A visited page: its type, its answer, and the customer's wait for it in real seconds."""
+    """A visited page: its type, status and HTML, and the response time in real seconds."""
 
     page: str
     status: int
@@ -66,7 +66,7 @@ class _Forms(HTMLParser):
 
 
 def form(html: str, action: str) -> Form:
-    """Return the first form that the page sends to `action`. Raises WalkFailed."""
+    """Return the page's first form with this `action`. Raises WalkFailed if there is none."""
     parser = _Forms()
     parser.feed(html)
     for found in parser.forms:
@@ -78,7 +78,8 @@ def form(html: str, action: str) -> Form:
 class Walker:
     """A simulated customer with separate cookies and one kept-alive connection.
 
-    `tls` has the trusted certificate authorities for an https URL; None stands for the system's.
+    `tls` has the trusted certificate authorities for an https URL; by default, these are the
+    system's authorities.
     """
 
     def __init__(self, url: str, tls: ssl.SSLContext | None = None) -> None:
@@ -100,8 +101,8 @@ class Walker:
         self._connection.close()
 
     def request(self, path: str, fields: dict[str, str] | None = None) -> tuple[int, str, float]:
-        """Send a GET request, or a POST request if there are fields; return the status, the body
-        and the seconds. Raises OSError.
+        """Send a GET request, or a POST request if `fields` is given; return the status, the body
+        and the response time in real seconds. Raises OSError.
         """
         headers = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items())}
         if self._page:

@@ -1,4 +1,4 @@
-"""Gunicorn's configuration: one process with many threads, which keeps connections open.
+"""Gunicorn's configuration: one process with many threads, and kept-alive connections.
 
 The controller runs in threads of the worker process.
 """
@@ -40,8 +40,8 @@ SWITCH_INTERVAL_S = 0.0005
 
 
 def post_fork(arbiter: Arbiter, worker: Worker) -> None:
-    """Make the worker process end if its master is killed; Gunicorn calls this when the process
-    starts.
+    """Make the worker process end if Gunicorn's master process is killed; Gunicorn calls this when
+    the worker starts.
     """
     serving.end_with_master(worker, signal.SIGKILL)
 

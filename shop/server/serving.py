@@ -1,5 +1,5 @@
-"""The start of Gunicorn on the shop's CPUs, and the end of its workers if the master
-process dies.
+"""The start of Gunicorn on the shop's CPUs, and the end of Gunicorn's workers if its master
+process is killed.
 """
 
 import os
@@ -26,8 +26,8 @@ def end_with_master(worker: Worker, sign: signal.Signals) -> None:
 
 
 def check_inner_host() -> None:
-    """Raise click's error if no process can listen on the inner host; Gunicorn would retry for
-    long.
+    """Raise ClickException if no process can listen on the inner host, because Gunicorn would try
+    for a long time.
     """
     host = settings.INNER_HOST
     try:
@@ -36,17 +36,17 @@ def check_inner_host() -> None:
             probe.bind(found[0][4])
     except OSError as error:
         raise click.ClickException(
-            f"DOORBUSTER_INNER_HOST={host} is not an address of this machine ({error.strerror}); "
-            "write 127.0.0.1, 0.0.0.0 for all addresses, or one of this machine's addresses."
+            f"DOORBUSTER_INNER_HOST: {host} is not an address of this machine ({error.strerror}); "
+            "allowed: 127.0.0.1, 0.0.0.0 for all addresses, or one of this machine's addresses"
         ) from error
 
 
 def check_inner_token() -> None:
-    """Raise click's error if the controller needs a token but none is set."""
+    """Raise ClickException if the controller needs a token but none is set."""
     if settings.INNER_TOKEN_REQUIRED and not settings.INNER_TOKEN:
         raise click.ClickException(
-            "DOORBUSTER_INNER_TOKEN_REQUIRED=1 needs DOORBUSTER_INNER_TOKEN; `make up` generates "
-            "it, or set DOORBUSTER_INNER_TOKEN_REQUIRED=0."
+            "DOORBUSTER_INNER_TOKEN: must be set, because DOORBUSTER_INNER_TOKEN_REQUIRED is 1. "
+            "`make up` generates a token; or set DOORBUSTER_INNER_TOKEN_REQUIRED=0."
         )
 
 
@@ -58,8 +58,9 @@ def serve() -> None:
     except OSError as error:
         present = cpus.written(os.sched_getaffinity(0))
         raise click.ClickException(
-            f"DOORBUSTER_SHOP_CPUS={cpus.written(settings.SHOP_CPUS)} does not name CPUs of this "
-            f"machine; write for example 1 or 2-3. This process may use {present}."
+            f"DOORBUSTER_SHOP_CPUS: this machine does not have the CPUs "
+            f"{cpus.written(settings.SHOP_CPUS)}; this process may use {present}. Write, for "
+            "example, 1 or 2-3."
         ) from error
     check_inner_host()
     command = [sys.executable, "-m", "gunicorn", "--config", "python:shop.server.gunicorn_config"]

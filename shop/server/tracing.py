@@ -1,6 +1,7 @@
 """Spans of traced requests: the page, and each of its queries (docs/telemetry.md).
 
-The gateway decides which requests are traced, and names its span in the header `traceparent`.
+The gateway decides which requests are traced, and sends the id of its span in the header field
+`traceparent`.
 """
 
 import atexit
@@ -21,7 +22,9 @@ _MOST_CHARACTERS = 2000
 
 
 class TraceMiddleware:
-    """The middleware that sends the spans; it is active only if a collector is set."""
+    """The middleware that sends the spans to the collector; without a collector, the shop does not
+    use it.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -61,7 +64,7 @@ class TraceMiddleware:
 
 
 class _Queries:
-    """A wrapper of Django's queries that sends a span for each of them."""
+    """A wrapper of Django's queries that sends a span for each query."""
 
     def __init__(self, add: Callable[..., None], page: TraceContext) -> None:
         self._add, self._page = add, page

@@ -48,7 +48,7 @@ def test_against_a_running_shop(running_shop):
     assert ended.returncode in (0, 1), ended.stderr
     for page in ("Br-1", "Tr-4"):
         assert page in ended.stdout
-    assert "CPU outside the application" in ended.stdout
+    assert "CPU time of Gunicorn" in ended.stdout
     assert running_shop.controller.call("GET", "/orders")["orders"] == 0
 
 
