@@ -9,7 +9,6 @@ measures the sentry's cost for a request whose customer stays.
 import os
 import socket
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,7 +23,7 @@ from rich.table import Table
 
 from bench import harness
 from bench.harness import percentile
-from bench.servers import database
+from bench.servers import database, temporary_folder
 from common import ports
 from common.one_line import OneLineCommand
 from runtime.native import postgres
@@ -255,11 +254,12 @@ def main(rounds: int) -> None:
     """
     console = harness.console_of(100)
     load = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as name, console.status("measuring") as status:
-        folder = Path(name)
-        folder.chmod(0o755)  # because PostgreSQL may run under another account
-        with served(folder) as doors:
-            rows = measured(doors, rounds, status.update)
+    with (
+        temporary_folder() as folder,
+        console.status("measuring") as status,
+        served(folder) as doors,
+    ):
+        rows = measured(doors, rounds, status.update)
     console.print(shown(rows))
     from bench.watching_cost import costs  # with the page's Django, but no customer leaves
 

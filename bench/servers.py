@@ -2,6 +2,7 @@
 
 import secrets
 import signal
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,15 @@ from runtime.native import postgres, redis_server
 
 BODY_BYTES = 1024
 """The size of each page of the backend."""
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Create a folder for the block, which a database under another account can enter."""
+    with tempfile.TemporaryDirectory(prefix="doorbuster-bench-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
 
 
 @contextmanager

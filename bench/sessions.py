@@ -9,7 +9,6 @@ their processes.
 import os
 import random
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.harness import interleaved, listeners, running
-from bench.servers import database, redis, settings_for
+from bench.servers import database, redis, settings_for, temporary_folder
 from common import ports
 from common.one_line import OneLineCommand
 from common.page_types import NAMES as PAGES
@@ -177,16 +176,13 @@ def table(shops: list[Shop]) -> Table:
 def main(rounds: int) -> None:
     """Compare the costs of ways to keep sessions, in ms per page."""
     busy = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory(prefix="doorbuster-bench-") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        with served(folder) as (shops, servers):
-            rng = random.Random(1)
-            for number, shop in interleaved(shops, rounds, rng, warm_up=5):
-                walk(shop, rng, servers, counts=number > 0)
-            console = Console()
-            console.width = max(console.width, 130)
-            console.print(table(shops))
+    with temporary_folder() as folder, served(folder) as (shops, servers):
+        rng = random.Random(1)
+        for number, shop in interleaved(shops, rounds, rng, warm_up=5):
+            walk(shop, rng, servers, counts=number > 0)
+        console = Console()
+        console.width = max(console.width, 130)
+        console.print(table(shops))
     click.echo(
         "ms: CPU of the page's thread + its wait for PostgreSQL and Redis, medians; the last "
         f"line is a mean per walk. {rounds} walks each, {len(os.sched_getaffinity(0))} CPUs, "

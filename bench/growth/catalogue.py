@@ -5,14 +5,12 @@ the pages, one after the other, without page work (profile `real`).
 """
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from statistics import fmean
 
 from bench.growth.axes import Axis, Costs, Measure
-from bench.servers import database, redis, settings_for
+from bench.servers import database, redis, settings_for, temporary_folder
 from common import ports
 from common.shared_settings import BOOKS
 
@@ -22,9 +20,7 @@ ROUNDS, QUICK_ROUNDS = 3, 1
 @contextmanager
 def catalogue(is_quick: bool) -> Iterator[Measure]:
     """Measure the pages in ms of CPU of the shop and PostgreSQL, with a given number of books."""
-    with tempfile.TemporaryDirectory(prefix="doorbuster-bench-") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
+    with temporary_folder() as folder:
         [redis_port] = ports.free(1)
         with database(folder) as cluster, redis(folder / "redis", redis_port):
             before = dict(os.environ)

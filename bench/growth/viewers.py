@@ -4,7 +4,6 @@ import os
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,7 +16,7 @@ from bench.flood_sessions import PATHS
 from bench.growth.axes import Axis, Costs, Measure
 from bench.growth.real_gateway import SPARE_FILES, WORKERS, allow_files, gateway, until
 from bench.harness import listeners, running
-from bench.servers import database, settings_for
+from bench.servers import database, settings_for, temporary_folder
 from common import answering, cpus, hosts, ports
 
 SECONDS, QUICK_SECONDS = 6.0, 2.0
@@ -71,8 +70,7 @@ def console(folder: Path, gateway_admin_port: int) -> Iterator[tuple[int, int]]:
 def viewers(is_quick: bool) -> Iterator[Measure]:
     """Measure the ms of CPU per second with a given number of viewers."""
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="doorbuster-bench-")))
-        folder.chmod(0o755)
+        folder = stack.enter_context(temporary_folder())
         shop = stack.enter_context(socket.create_server((hosts.LOOPBACK, 0), backlog=64))
         subject = stack.enter_context(
             gateway(shop.getsockname()[1], policy="8q-lifo-pri", response_s=3600)
