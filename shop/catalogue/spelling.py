@@ -1,4 +1,4 @@
-"""Spelling suggestions, which replace an unknown word with the most similar word of a book."""
+"""Spelling suggestions, which replace each unknown word by the most similar word of the books."""
 
 import re
 from difflib import get_close_matches
@@ -7,7 +7,9 @@ from functools import cache
 from shop.catalogue.shelves import CLOSINGS, FIRST_NAMES, LAST_NAMES, PLACES, SHELVES
 
 MOST_WORDS = 6
-"""The maximum length, in words, of a search that gets a suggestion, which limits the cost."""
+"""The maximum number of words in a search for which a suggestion is calculated, because each word
+costs time.
+"""
 _LENGTHS = range(4, 21)
 _LIKENESS = 0.75
 _SLOT = re.compile(r"{\w+}")
@@ -35,7 +37,7 @@ def _nearest(word: str) -> str:
 
 @cache
 def _known_words() -> dict[str, None]:
-    """Return all words of at least four letters that a book may have, in a fixed order."""
+    """Return all words of 4 to 20 letters that the texts of books can contain, in a fixed order."""
     texts = [*FIRST_NAMES, *LAST_NAMES, *PLACES, *CLOSINGS]
     for shelf in SHELVES:
         texts += [shelf.name, *shelf.titles, *shelf.subtitles, *shelf.abouts]

@@ -1,15 +1,15 @@
-"""The Connection Sentry, which stops the work on a request when its customer leaves.
+"""The Connection Sentry, which stops the work on a request when its client leaves.
 
-It is a Django middleware for Gunicorn's `gthread` and `sync` workers; it takes one line, the first
+The sentry is a Django middleware for Gunicorn's `gthread` and `sync` workers. It must be the first
 in MIDDLEWARE:
 
     MIDDLEWARE = ["shop.sentry.SentryMiddleware", ...]
 
-It is the user-level counterpart of `socket_watch` (Connection Sentry, section 3): one epoll thread
-per process watches the sockets of the requests in progress. When a client leaves, the thread
-cancels the request's running query; the page ends at its next query or call of `check()`, and the
-connection is closed. docs/sentry.md has the settings and limits, and explains which requests may be
-cancelled.
+The sentry does the same as the system call `socket_watch` (Connection Sentry, section 3), without a
+change of the kernel. One epoll thread per process watches the sockets of the requests in progress.
+When a client leaves, the request's running query is cancelled, or the page ends at its next query
+or call of `check()`; then the connection is closed. docs/sentry.md has the settings and limits, and
+explains which requests may be cancelled.
 
 The package uses relative imports only, so that the folder can be copied into another project.
 """

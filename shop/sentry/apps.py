@@ -1,4 +1,4 @@
-"""The package as a Django application, for its system checks."""
+"""The package as a Django application, which is needed only for its system checks."""
 
 from django.apps import AppConfig
 from django.core import checks

@@ -1,9 +1,9 @@
 """The threads that cancel the queries of clients that have left.
 
-PostgreSQL starts a process for each cancel of its protocol. If thirty clients leave at once, the
-last query would wait for thirty processes. Therefore, one thread keeps a session open, and cancels
-all queries that wait for it with one call of `pg_cancel_backend`. Where this is impossible, and for
-queries that continue to run, side threads send the protocol's cancels.
+PostgreSQL starts a process for each cancel message of its protocol. If thirty clients leave at
+once, the last cancel would wait for thirty processes. Therefore, one thread keeps a session open,
+and cancels the queries of all these clients with one call of `pg_cancel_backend`. Side threads send
+cancel messages if this is impossible, and for queries that continue to run.
 """
 
 import logging
@@ -29,7 +29,7 @@ _CANCEL: Final = b"SELECT pg_cancel_backend(pid) FROM unnest($1::int[]) AS pid"
 
 
 class Attempt(NamedTuple):
-    """A query to cancel."""
+    """An attempt to cancel the query of a watched request."""
 
     watch: Watch
     cancel: Cancel
@@ -43,7 +43,9 @@ class Canceller:
         forks.in_child(self._forget)
 
     def _forget(self) -> None:
-        """Create the state without threads and sessions, which a forked child cannot use."""
+        """Create an empty state, because a forked child cannot use its parent's threads and
+        sessions.
+        """
         self._waiting: queue.SimpleQueue[Attempt] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._side_threads = ThreadPoolExecutor(_SIDE_THREADS, thread_name_prefix="sentry-cancel")
@@ -106,7 +108,8 @@ def cancel_together(
 ) -> None:
     """Cancel these queries with one call, which the database must confirm within `timeout_s`.
 
-    All locks are held during the call, so that no request leaves its query meanwhile.
+    The function holds the locks of all these requests during the call, so that no request leaves
+    its query meanwhile.
     """
     with ExitStack() as held:
         pids = {}
@@ -131,7 +134,7 @@ def _cancel_alone(attempt: Attempt) -> None:
 
 
 def _database(session: Any) -> tuple[object, ...]:
-    """Return the identity of the database and the role of a psycopg connection."""
+    """Return the database and the role of a psycopg connection."""
     info = session.info
     return info.host, info.port, info.dbname, info.user
 
@@ -139,12 +142,12 @@ def _database(session: Any) -> tuple[object, ...]:
 class CancelSession:
     """A session in which PostgreSQL cancels the queries of other sessions of the same role.
 
-    It is unusable if the database refuses it. It is also unusable if the database is reached
-    through a connection pooler, because psycopg then does not know PostgreSQL's process numbers.
+    The session is unusable if the database refuses it, or if a connection pooler is in between,
+    because psycopg then does not know PostgreSQL's process numbers.
     """
 
     def __init__(self, like: Any) -> None:
-        """Connect as the psycopg connection `like` did."""
+        """Connect with the parameters of the psycopg connection `like`."""
         self.is_usable = False
         self._session: Any = None
         self._retry_s = time.monotonic() + _RECONNECT_S
@@ -164,18 +167,20 @@ class CancelSession:
 
     @property
     def pid(self) -> int:
-        """The number of this session's process."""
+        """The number of the PostgreSQL process that serves this session."""
         return int(self._pgconn.backend_pid)
 
     def is_over(self) -> bool:
-        """Return whether to connect again, because this session has ended or was refused."""
+        """Return whether to connect again: the session has ended, or was refused some time ago."""
         if self.is_usable:
             return self._can_read(0.0)  # for example the end of the server
         return time.monotonic() >= self._retry_s
 
     def cancel(self, pids: Collection[int], timeout_s: float) -> None:
-        """Cancel the queries of these processes. Raises an error if PostgreSQL does not confirm
-        this within `timeout_s`; the session is then unusable.
+        """Cancel the queries of these PostgreSQL processes.
+
+        Raises an error if PostgreSQL does not confirm this within `timeout_s`; the session is then
+        unusable.
         """
         if not pids:
             return

@@ -1,4 +1,4 @@
-"""Django's system checks for projects that have the package in INSTALLED_APPS."""
+"""The system checks that Django runs if the package is in INSTALLED_APPS."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ _NAME = "SentryMiddleware"
 def check(**_: Any) -> list[CheckMessage]:
     """Return the faults in the project's configuration.
 
-    E001: a setting is invalid; W001: the middleware is missing; W002: it is not the first; W003:
-    the server is unsuitable.
+    E001: a setting is invalid. W001: the middleware is missing. W002: the middleware is not the
+    first. W003: the server's connections cannot be watched.
     """
     found: list[CheckMessage] = []
     for setting in configuration.SETTINGS:
@@ -27,13 +27,16 @@ def check(**_: Any) -> list[CheckMessage]:
     places = [i for i, name in enumerate(settings.MIDDLEWARE) if name in names]
     if not places:
         found.append(
-            Warning(f"{names[0]} is not in MIDDLEWARE: no request is watched.", id="sentry.W001")
+            Warning(
+                f"{names[0]} is not in MIDDLEWARE, so no request is watched. Make it the first.",
+                id="sentry.W001",
+            )
         )
     elif places[0]:
         found.append(
             Warning(
-                f"{names[0]} is not the first in MIDDLEWARE: the sentry does not watch earlier "
-                f"middleware, and skips it when a client leaves.",
+                f"{names[0]} is not the first in MIDDLEWARE. The sentry does not stop the work of "
+                "earlier middleware; make it the first.",
                 id="sentry.W002",
             )
         )

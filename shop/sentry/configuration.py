@@ -12,7 +12,9 @@ OFF, WATCH, CANCEL = MODES
 
 
 class Setting(NamedTuple):
-    """A setting; `allowed` describes its allowed values, and `fits` checks a value."""
+    """A setting. `allowed` describes its allowed values; `fits` returns whether a value is
+    allowed.
+    """
 
     name: str
     default: Any
@@ -84,7 +86,7 @@ _BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 
 class Configuration(NamedTuple):
-    """The valid settings of a project."""
+    """The settings of a project, after their check."""
 
     methods: frozenset[str]
     cancel_timeout_s: float
@@ -92,7 +94,7 @@ class Configuration(NamedTuple):
 
 
 def read() -> Configuration:
-    """Return the project's settings. Raises SettingRefused, which is an ImproperlyConfigured."""
+    """Return the project's settings. Raises SettingRefused if one is invalid."""
     values = {setting.name: value_of(setting) for setting in SETTINGS}
     return Configuration(
         frozenset(values["SENTRY_METHODS"]),
@@ -102,7 +104,9 @@ def read() -> Configuration:
 
 
 def value_of(setting: Setting) -> Any:
-    """Return the value of the project's setting, or the default. Raises SettingRefused."""
+    """Return the project's value of this setting, or the default. Raises SettingRefused if the
+    value is invalid.
+    """
     value = getattr(settings, setting.name, setting.default)
     if not setting.fits(value):
         raise SettingRefused(setting, value)
@@ -113,7 +117,7 @@ _mode: str | None = None  # set at run time; None: the project's setting
 
 
 def mode() -> str:
-    """Return the mode of the next requests: `off`, `watch` or `cancel`."""
+    """Return the mode that applies to the next request: `off`, `watch` or `cancel`."""
     return value_of(_BY_NAME["SENTRY_MODE"]) if _mode is None else _mode
 
 

@@ -1,4 +1,4 @@
-"""The reset of the sentry's state in a forked child process, which does not have its parent's
+"""The reset of the sentry's state in a forked child process, which has none of its parent's
 threads.
 """
 

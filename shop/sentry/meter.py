@@ -1,8 +1,7 @@
-"""The wasted-work meter: time spent on requests whose clients had left, and the effect of
-cancelling.
+"""The wasted-work meter: time spent on requests whose clients left, and the effect of cancelling.
 
-The meter's lock does not delay other requests, because it counts only requests whose clients have
-left. Times are real seconds: CPU time of the request's thread, and waits for query results.
+The meter counts only requests whose clients have left, so its lock does not delay other requests.
+Times are real seconds: CPU time of the request's thread, and its waits for query results.
 """
 
 import threading
@@ -17,13 +16,14 @@ Outcome = Literal["effective", "too_late", "failed"]
 class Counts:
     """The counts of the meter since the process started.
 
-    - `wasted_…`: time spent after the client had left, on requests that could have been cancelled.
-      This is the possible saving.
-    - `kept_…`: the same for requests that had to be finished (protected, or past their commit
-      point).
-    - `unanswered_…`: time spent before the client left, on requests that were then never answered.
-    - `finished`: the requests that ran to their end; `interrupted`: those that did not.
-    - `cancels_attempted` = effective + too late + failed, once they are over.
+    - `wasted_…`: time spent after the client had left, on requests that may be cancelled; mode
+      `cancel` can save this time.
+    - `kept_…`: time spent after the client had left, on requests that had to be finished (not
+      cancellable, or past their commit point).
+    - `unanswered_…`: time spent before the client left, on requests that were therefore never
+      answered.
+    - `finished` and `interrupted`: requests that ran to their end, and requests that did not.
+    - `cancels_attempted`: effective + too late + failed + attempts in progress.
     """
 
     disconnects: int = 0
@@ -60,8 +60,8 @@ def cancel_attempted() -> None:
 def cancel_over(outcome: Outcome) -> None:
     """Count the outcome of an attempt to cancel a query.
 
-    `effective`: the attempt ended the query; `too_late`: the query ended by itself; `failed`: the
-    database did not confirm in time.
+    `effective`: the attempt ended the query. `too_late`: the query ended before the attempt.
+    `failed`: the database did not confirm the attempt in time.
     """
     name = f"cancels_{outcome}"
     with _lock:
@@ -75,8 +75,10 @@ def request_over(
     before: tuple[float, float],
     after: tuple[float, float],
 ) -> None:
-    """Count the end of a request whose client had left; each pair is its CPU and its database
-    seconds.
+    """Count the end of a request whose client has left.
+
+    `before` and `after` are the pairs (CPU seconds, database seconds) before and after the client
+    left.
     """
     with _lock:
         if interrupted:
@@ -94,6 +96,6 @@ def request_over(
 
 
 def snapshot() -> Mapping[str, int | float]:
-    """Return all counts by name."""
+    """Return the value of each count by its name."""
     with _lock:
         return asdict(_counts)

@@ -17,7 +17,7 @@ watcher = SocketWatcher(on_cancel=canceller.cancel)
 
 
 def watching() -> int:
-    """Return the number of this process's requests that are being watched."""
+    """Return the number of requests that this process is watching."""
     return len(watcher)
 
 
@@ -52,8 +52,8 @@ class SentryMiddleware:
         return response
 
     def process_view(self, request: HttpRequest, view: Callable[..., Any], *_: object) -> None:
-        """Find out whether the request may be stopped, now that its view is known. Raises
-        ClientGone.
+        """Decide whether the request may be stopped, now that its view is known. Raises ClientGone
+        if the client has left and the request may be stopped.
         """
         watch = current()
         if watch is not None:
@@ -62,7 +62,7 @@ class SentryMiddleware:
 
 
 def _begin(request: HttpRequest) -> Watch | None:
-    """Watch this request, unless the mode or the server prevents it."""
+    """Begin to watch this request; return None if the mode or the server prevents this."""
     left_over = current()
     if left_over is not None:  # a streamed response that was never closed
         _finish(left_over)
@@ -88,15 +88,15 @@ def _begin(request: HttpRequest) -> Watch | None:
 
 
 def _finish(watch: Watch) -> None:
-    """End the watch of a finished request; after the return, no attempt to cancel it is running."""
+    """End the watch of a finished request. When this returns, no attempt to cancel is running."""
     set_current(None)
     watcher.remove(watch)
     watch.finish()
 
 
 def _is_made_while_sent(response: HttpResponseBase) -> TypeGuard[StreamingHttpResponse]:
-    """Return whether the application generates the stream; the server sends files, which are not
-    watched.
+    """Return whether the application generates the content while the server sends it. A file is not
+    watched, because the server sends it without the application.
     """
     return (
         isinstance(response, StreamingHttpResponse)
@@ -106,14 +106,12 @@ def _is_made_while_sent(response: HttpResponseBase) -> TypeGuard[StreamingHttpRe
 
 
 def _hang_up() -> NoReturn:
-    """End the response so that Gunicorn closes the connection without a line in the log."""
+    """Raise the error on which Gunicorn closes the connection without a line in the log."""
     raise BrokenPipeError(errno.EPIPE, "the client has left")
 
 
 def _watch_until_closed(response: StreamingHttpResponse, watch: Watch) -> None:
-    """Watch the request while its content is generated; closing the stream does not raise
-    ClientGone.
-    """
+    """Watch the request until its stream is closed; the close itself does not raise ClientGone."""
     close = response.close
 
     def finish_and_close() -> None:

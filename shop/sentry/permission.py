@@ -1,5 +1,5 @@
-"""The decorators for views that may always be cancelled, and for views that must never be
-cancelled.
+"""The decorators for views that may be cancelled with any HTTP method, and for views that must
+never be cancelled.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ _ATTRIBUTE = "sentry_may_cancel"
 
 
 def cancellable(view: View) -> View:
-    """Allow that this view is cancelled even for a POST.
+    """Allow the sentry to cancel this view, even on a POST.
 
     The view must write all its data in one transaction whose last statement is `commit_point()`.
     Other decorators keep the mark if they use functools.wraps.
@@ -20,12 +20,12 @@ def cancellable(view: View) -> View:
 
 
 def protected(view: View) -> View:
-    """Forbid that this view is cancelled, even if it only reads data."""
+    """Forbid the sentry to cancel this view, even on a GET."""
     setattr(view, _ATTRIBUTE, False)
     return view
 
 
 def said_of(view: Callable[..., Any]) -> bool | None:
-    """Return a decorator's mark on this view, or None."""
+    """Return True for a `cancellable` view, False for a `protected` view, otherwise None."""
     marked: bool | None = getattr(view, _ATTRIBUTE, None)
     return marked

@@ -1,4 +1,4 @@
-"""The registry of running queries of watched requests, which makes it possible to cancel them."""
+"""The registration of the running queries of watched requests, so that they can be cancelled."""
 
 import logging
 from collections.abc import Callable
@@ -90,10 +90,11 @@ def _run(execute: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _end(watch: Watch, connection: Any, was_cancelled: bool) -> bool:
-    """Return whether the page ends here, because its query was cancelled or its connection closed.
+    """Return whether the page must end here, because its query was cancelled or its database
+    session closed.
 
-    A query that ended normally does not end the page, which must know the query's effect, for
-    example a lock, to undo it. The next query or check ends the page.
+    A query that ended normally does not end the page, because the page must know the query's
+    effect, for example a lock, to undo it. The next query or check ends the page.
     """
     ended_by = watch.end_query(was_cancelled)
     if ended_by is not None and ended_by.unconfirmed:
@@ -103,9 +104,8 @@ def _end(watch: Watch, connection: Any, was_cancelled: bool) -> bool:
 
 
 def _discard(connection: Any) -> None:
-    """Close the database session for good.
-
-    With a connection pool, Django's `close` would only return the session to the pool.
+    """Close the database session. With a connection pool, Django's `close` alone would return the
+    session to the pool.
     """
     connection.connection.close()
     connection.close()

@@ -15,8 +15,8 @@ from . import sockets
 _logger = logging.getLogger(__name__)
 
 MEND = (
-    "serve with Gunicorn's gthread or sync worker; with other servers, leaving clients are "
-    "not noticed"
+    "serve with Gunicorn's gthread or sync worker; with other servers, the sentry does not notice "
+    "when clients leave"
 )
 # Modules that only a process of that server, or with its greenlets, has loaded.
 _OTHERS = {
@@ -37,8 +37,8 @@ _said: set[str] = set()
 
 
 def socket_of(environ: Mapping[str, Any]) -> Any:
-    """Return the connection of this request; if it cannot be watched, log a warning and return
-    None.
+    """Return the socket of this request's connection. If the sentry cannot watch it, log a warning
+    once and return None.
     """
     socket = environ.get("gunicorn.socket")
     if type(socket).__module__ in ("socket", "ssl") and sockets.AVAILABLE:
@@ -49,7 +49,7 @@ def socket_of(environ: Mapping[str, Any]) -> Any:
         server = environ.get("SERVER_SOFTWARE") or "this server"
         _say_once(f"{server} does not give its sockets to the application (gunicorn.socket)")
     else:
-        _say_once(refusal() or f"its sockets are {type(socket).__module__}'s")
+        _say_once(refusal() or f"the sockets are from the module {type(socket).__module__}")
     return None
 
 
@@ -60,7 +60,9 @@ def _say_once(why: str) -> None:
 
 
 def refusal() -> str | None:
-    """Return the reason why this process's requests cannot be watched, or None if none is known."""
+    """Return the reason why this process's requests cannot be watched; None if there is no known
+    reason.
+    """
     if len(sys.argv) > 1 and sys.argv[1] == "runserver":
         return "Django's development server does not give its sockets to the application"
     for module, server in _OTHERS.items():
@@ -68,7 +70,7 @@ def refusal() -> str | None:
             return f"this process runs {server}"
     worker = _worker_class(os.environ.get("GUNICORN_CMD_ARGS", ""))
     if worker is not None and worker not in _WORKERS:
-        return f"GUNICORN_CMD_ARGS asks for the worker class {worker}"
+        return f"GUNICORN_CMD_ARGS sets the worker class {worker}"
     if not sockets.AVAILABLE:  # last, because greenlets also remove epoll
         return f"{sys.platform} has no epoll (only Linux has it)"
     return None

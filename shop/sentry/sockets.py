@@ -1,9 +1,9 @@
 """The epoll thread, which watches sockets and notices when a client leaves.
 
-Each process has one epoll and one thread, and a file descriptor is registered only during a
-request. The kernel's event contains only the descriptor's number, which may already belong to the
-next connection. The thread therefore checks the socket while it holds the lock of the request with
-this number.
+Each process has one epoll object and one thread. A socket is registered only during a request. The
+kernel's event contains only the number of the socket's descriptor, which may already belong to the
+next connection. The thread therefore checks the socket again, while it holds the lock of the
+request that has this number now.
 """
 
 import errno
@@ -34,8 +34,8 @@ class WatchedRequest(Protocol):
     finished: bool
 
     def client_left(self) -> Any:
-        """Record that the client has left; return the query to cancel. The caller must
-        hold `lock`.
+        """Record that the client has left; return the attempt to cancel its query, or None. The
+        caller must hold `lock`.
         """
 
 
@@ -51,8 +51,8 @@ def has_hung_up(fd: int) -> bool:
 class SocketWatcher:
     """The watch over the requests in progress, which notices when their clients leave.
 
-    The epoll thread calls `on_cancel(watched, cancel)` with the result of `client_left`, unless
-    that is None. The call must not block; the thread then holds no lock.
+    If `client_left` returns an attempt to cancel, the epoll thread calls `on_cancel(watched,
+    cancel)` with it. The thread holds no lock during this call, which must not block.
     """
 
     def __init__(self, on_cancel: Callable[[Any, Any], None]) -> None:
@@ -61,9 +61,8 @@ class SocketWatcher:
         forks.in_child(self._forget)
 
     def _forget(self) -> None:
-        """Create the watch without its thread, which the first request starts.
-
-        A forked child must not use its parent's epoll.
+        """Create the state without epoll and thread, which the first request starts. A forked child
+        must not use its parent's epoll.
         """
         self.watched: dict[int, WatchedRequest] = {}
         """The requests in progress, by their descriptors."""
@@ -103,8 +102,8 @@ class SocketWatcher:
         self.watched.pop(watched.fd, None)
 
     def _start(self) -> Any:
-        """Start at the first request, and therefore in the serving process instead of
-        its parent.
+        """Start epoll and its thread at the first request, and therefore in the serving process
+        instead of its parent.
         """
         with self._starting:
             if self.epoll is None:
@@ -112,7 +111,9 @@ class SocketWatcher:
             return self.epoll
 
     def _started(self) -> Any:
-        """Start the thread. A failure is logged once, and the next request tries again."""
+        """Start the thread and return its epoll. Raises OSError if this fails; the failure is
+        logged once, and the next request tries again.
+        """
         epoll = select.epoll()
         thread = threading.Thread(target=self._run, args=(epoll,), name="sentry", daemon=True)
         try:
@@ -123,7 +124,10 @@ class SocketWatcher:
             epoll.close()
             if not self._said:
                 self._said = True
-                _logger.warning("the sentry does not notice leaving clients for now: %s", error)
+                _logger.warning(
+                    "the sentry does not notice when clients leave until its thread starts: %s",
+                    error,
+                )
             raise OSError(errno.EAGAIN, str(error)) from error
         return epoll
 

@@ -1,13 +1,13 @@
-"""A request in progress whose client is watched: a small state machine, protected by a lock.
+"""The state machine of a watched request, protected by a lock.
 
-It decides when a request may be interrupted. An attempt to cancel affects only the query for which
-it is meant.
+The state machine decides when a request may be interrupted, and makes sure that an attempt to
+cancel affects only the query for which it is meant.
 
-Three kinds of threads use it: the request's thread, the sentry's thread, which reports that the
-client has left, and the threads that cancel the running query. They hold `lock` only for a few
-instructions, except while an attempt to cancel is in progress. The request's thread needs the lock
-to leave a query. Therefore no later statement, not even the rollback, can begin before the attempt
-is over. If the database does not confirm an attempt, the connection is closed.
+Three kinds of threads use it: the request's thread, the epoll thread, which reports that the client
+has left, and the threads that cancel the running query. They hold `lock` only for a few
+instructions, except during an attempt to cancel. The request's thread needs the lock to leave a
+query. Therefore, no later statement, not even the rollback, can begin before the attempt is over.
+If the database does not confirm an attempt, the database session is closed.
 """
 
 import logging
@@ -28,7 +28,7 @@ _LONGEST_PAUSE_S: Final = 1.0
 
 
 class ClientGone(BaseException):
-    """The signal that the request's client has left, so that the page stops.
+    """The exception that stops a page whose client has left.
 
     Like asyncio.CancelledError, it is not an Exception, so that a page's `except Exception` does
     not catch it. SentryMiddleware catches it.
@@ -44,7 +44,9 @@ class Session(Protocol):
 
 
 class Cancel:
-    """The attempt to cancel one query."""
+    """An attempt to cancel one query. `left` is set when the request has left the query;
+    `unconfirmed` is True if the database did not confirm the attempt.
+    """
 
     __slots__ = ("left", "unconfirmed")
 
@@ -54,10 +56,10 @@ class Cancel:
 
 
 class Watch:
-    """A request in progress.
+    """The state of a request in progress.
 
-    The request's thread, whose CPU time is measured, creates the object. `cancels` is True in mode
-    `cancel`. A request is not stopped before its view is known.
+    The request's thread must create the object, because the object measures the CPU time of its
+    creator. `cancels` is True in mode `cancel`. A request is not stopped before its view is known.
     """
 
     __slots__ = (
@@ -104,8 +106,8 @@ class Watch:
     # -- the client
 
     def client_left(self) -> Cancel | None:
-        """Record that the client has left, and return the query to cancel. The caller
-        holds `lock`.
+        """Record that the client has left; return the attempt to cancel its query, or None. The
+        caller holds `lock`.
         """
         if self.gone or self.finished:
             return None
@@ -125,9 +127,7 @@ class Watch:
         return self._cancel
 
     def look(self) -> None:
-        """Check the socket directly, because the epoll thread may notice a closed
-        connection late.
-        """
+        """Check the socket now, because the epoll thread may be late."""
         with self.lock:
             self._look()
 
@@ -141,7 +141,9 @@ class Watch:
     # -- the page
 
     def view_is_known(self, may_cancel: bool) -> None:
-        """Record whether the view may be cancelled. Raises ClientGone if the client has left."""
+        """Record whether the view may be cancelled. Raises ClientGone if the request must stop
+        now.
+        """
         with self.lock:
             self._may_cancel = may_cancel
             self._decide()
@@ -154,9 +156,10 @@ class Watch:
             raise ClientGone
 
     def commit_point(self) -> None:
-        """Raise ClientGone if the client has left; otherwise, nothing stops this request any more.
+        """Mark the last moment at which this request may be stopped.
 
-        In mode `watch` it never raises.
+        Raises ClientGone if the client has left and the request may be stopped. Otherwise, the
+        request will be finished.
         """
         with self.lock:
             self._look()
@@ -170,8 +173,9 @@ class Watch:
     def begin_query(self, session: Session | None) -> bool:
         """Record that a query begins; return False if it is part of a running query.
 
-        `session` is the query's connection if its queries can be cancelled. Raises ClientGone, but
-        only once, because a page may query again to clean up.
+        `session` is the query's connection, or None if its queries cannot be cancelled. Raises
+        ClientGone if the request must stop now, but only once, because a page may send queries to
+        clean up.
         """
         with self.lock:
             if self._running:
@@ -185,12 +189,10 @@ class Watch:
         raise ClientGone
 
     def end_query(self, was_cancelled: bool) -> Cancel | None:
-        """Record that the query is over.
+        """Record that the query is over, and wait for the end of any attempt to cancel it; return
+        this attempt, or None.
 
-        `was_cancelled` is True if it failed with the error of a cancelled query.
-
-        Wait for the attempt to cancel the query, if there is one, and return it; otherwise return
-        None.
+        `was_cancelled` is True if the query failed with the error of a cancelled query.
         """
         with self.lock:
             self._running, self._session = False, None
@@ -207,16 +209,17 @@ class Watch:
         return cancel
 
     def session_of(self, cancel: Cancel) -> Session | None:
-        """Return the session whose query this attempt must cancel; None if the query is over. The
-        caller holds `lock`, and the query cannot end before the caller releases it.
+        """Return the session whose query this attempt must cancel; None if the query is over.
+
+        The caller holds `lock`; the request cannot leave the query before the caller releases it.
         """
         return self._session if self._cancel is cancel else None
 
     def cancel(self, cancel: Cancel, timeout_s: float) -> None:
-        """Cancel that query, and try again until it has ended.
+        """Cancel the query of this attempt; repeat this until the request has left the query.
 
-        The database has `timeout_s` to confirm each attempt. The method runs in a side thread, and
-        holds `lock` during an attempt.
+        The database must confirm each cancel within `timeout_s`. The method runs in a side thread,
+        and holds `lock` during each cancel.
         """
         pause_s = FIRST_PAUSE_S
         while True:
@@ -290,8 +293,8 @@ def check() -> None:
     """Raise ClientGone if the client of this thread's request has left and the request may be
     stopped.
 
-    Call it once per slice of work without queries; it costs about 0.1 µs. Outside a watched
-    request, it has no effect.
+    Call this once per slice of work without queries; a call costs about 0.1 µs. Outside a watched
+    request, the call has no effect.
     """
     watch = _local.watch
     if watch is not None and watch.interrupt:
@@ -299,11 +302,11 @@ def check() -> None:
 
 
 def commit_point() -> None:
-    """Mark the last moment at which this request may be stopped; call it as a transaction's last
-    step.
+    """Mark the last moment at which this thread's request may be stopped; call this as the last
+    step of a transaction.
 
-    Raises ClientGone, which rolls the transaction back, if the client has left; for this, it checks
-    the socket directly. Otherwise, the request will be finished.
+    The call checks the socket. If the client has left and the request may be stopped, it raises
+    ClientGone, which rolls the transaction back. Otherwise, the request will be finished.
     """
     watch = _local.watch
     if watch is not None:

@@ -1,4 +1,4 @@
-"""The preparation of the shop, which brings everything up to date before the shop serves."""
+"""The update of tables, books, accounts and static files before the shop starts."""
 
 import hashlib
 from pathlib import Path
@@ -15,7 +15,9 @@ _MARK = ".source"
 
 
 def prepare(progress: Progress) -> None:
-    """Migrate, seed, collect static files and end old sessions, where necessary."""
+    """Migrate the database, delete expired sessions, seed the shop and collect the static files,
+    where necessary.
+    """
     tables.migrate(settings.SHOP_SCHEMA, "Migrating the database", progress)
     SessionStore.clear_expired()
     if not seeding.seed(settings.CATALOGUE_BOOKS, progress):
@@ -24,7 +26,7 @@ def prepare(progress: Progress) -> None:
 
 
 def collect_static_files(progress: Progress) -> None:
-    """Copy changed static files to STATIC_ROOT under hashed names."""
+    """Copy the static files to STATIC_ROOT under hashed names, if any of them has changed."""
     digest = hashlib.sha256()
     for path in sorted(_SOURCE.rglob("*")):
         if path.is_file():

@@ -19,7 +19,7 @@ def take_back(beyond: int | None = None) -> int:
     """Remove the seeded accounts' orders, put the copies back in stock, and return the number of
     orders.
 
-    With `beyond`, remove only orders that contain a book with a higher id than `beyond`.
+    With `beyond`, remove only the orders that contain a book with an id above `beyond`.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         # No stock may be taken while copies are put back; people may still browse.

@@ -26,7 +26,7 @@ def seed(count: int, progress: Progress) -> bool:
     """Fill the shop with `count` books unless it is up to date; return whether anything changed.
 
     If only the number of books differs, accounts and orders are kept (`shelf_filling.resize`). If
-    the books or their search words differ, the shop is emptied and filled again.
+    the fingerprint differs, the shop is emptied and filled again.
     """
     wanted = fingerprint()
     if SeedState.objects.filter(fingerprint=wanted).exists():

@@ -1,4 +1,4 @@
-"""Changes of the catalogue's size while the shop is open."""
+"""Changes of the catalogue's size, which add or remove books while the shop serves."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,8 +20,10 @@ _size: int | None = None
 
 
 def size() -> int:
-    """Return the number of books in the catalogue (0 before the seeding); only the first call reads
-    the database. Bought books beyond this number still exist, but do not count.
+    """Return the number of books in the catalogue, 0 before the seeding.
+
+    Only the first call reads the database. Bought books with ids above this number still exist, but
+    do not count.
     """
     global _size
     if _size is None:
@@ -30,16 +32,16 @@ def size() -> int:
 
 
 def known_size() -> int | None:
-    """Return the number of books without a query, or None before the first query."""
+    """Return the number of books as last read, without a query; None before the first query."""
     return _size
 
 
 def resize(count: int, progress: Progress) -> bool:
     """Shrink or extend the catalogue to its first `count` books; return whether anything changed.
 
-    Accounts and people's orders are kept. A book beyond `count` is kept if a person who signed up
-    has bought it; seeded accounts' orders of such books are deleted. The shop continues to serve. A
-    second call waits for the first.
+    Accounts are kept, and so are the orders of people who signed up, with the books in these
+    orders. Seeded accounts' orders are deleted if they contain a book with an id above `count`. The
+    shop continues to serve. A second call waits for the first.
     """
     global _size
     with transaction.atomic():
@@ -69,7 +71,9 @@ def _put(after: int, last: int, progress: Progress) -> None:
 
 
 def _batches(new: Iterator[NewBook]) -> Iterator[list[NewBook]]:
-    """Yield batches of books, each prepared while the database is busy with the previous batch."""
+    """Yield batches of books; each batch is generated while the database stores the batch
+    before.
+    """
     with ThreadPoolExecutor(1, thread_name_prefix="printer") as printer:
         coming = printer.submit(lambda: list(islice(new, _BATCH)))
         while batch := coming.result():

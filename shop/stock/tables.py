@@ -1,5 +1,6 @@
-"""The tables of the shop and of the ad server, each in a schema of PostgreSQL. The module refuses
-tables that this version cannot use.
+"""The tables of the shop and of the ad server, each project's in a separate schema of PostgreSQL.
+
+The module refuses tables that this version cannot use.
 """
 
 from collections.abc import Callable
@@ -16,9 +17,9 @@ class OldTablesError(click.ClickException):
 
 
 def migrate(schema: str, title: str, progress: Callable[[str], None]) -> None:
-    """Apply the missing migrations; create the schema first if it is missing.
+    """Create the schema if it is missing, and apply the missing migrations.
 
-    Raises OldTablesError.
+    Raises OldTablesError if this version cannot use the tables.
     """
     with connection.cursor() as cursor:
         cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {connection.ops.quote_name(schema)}")
@@ -32,8 +33,8 @@ def migrate(schema: str, title: str, progress: Callable[[str], None]) -> None:
 def _check_columns(schema: str) -> None:
     """Raise OldTablesError if a column is missing.
 
-    Version 0.2.0 began with new migrations, so their names cannot distinguish old tables from new
-    tables.
+    The names of the applied migrations do not show this, because version 0.2.0 began again with a
+    migration `0001_initial`.
     """
     with connection.cursor() as cursor:
         cursor.execute(

@@ -91,7 +91,7 @@ def test_system_checks_of_a_bare_project(tmp_path, appliance_database):
     assert (good.returncode, good.stderr) == (0, "")
     wrong = manage(tmp_path, "check", GUNICORN_CMD_ARGS="--threads 4 -k gevent")
     assert "sentry.W003" in wrong.stderr
-    assert "asks for the worker class gevent" in wrong.stderr
+    assert "sets the worker class gevent" in wrong.stderr
     bare.make(tmp_path, appliance_database, **apps, SENTRY_MODE="on")
     bad = manage(tmp_path, "check")
     assert bad.returncode == 1

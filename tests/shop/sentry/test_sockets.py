@@ -145,7 +145,10 @@ def test_without_its_thread_nobody_is_watched_for_now_and_the_log_says_so_once(
             with pytest.raises(OSError, match="can't start new thread"):
                 watcher.add(Watched(served.fileno()))
     (said,) = caplog.messages
-    assert said == "the sentry does not notice leaving clients for now: can't start new thread"
+    assert said == (
+        "the sentry does not notice when clients leave until its thread starts: "
+        "can't start new thread"
+    )
     watched = Watched(served.fileno())
     watcher.add(watched)
     client.close()
