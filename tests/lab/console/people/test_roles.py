@@ -242,7 +242,7 @@ def test_a_console_that_would_be_open_to_all_stays_here_and_says_so(console, tmp
             one.laddr.ip for one in psutil.net_connections("tcp") if one.laddr.port == port
         }
     assert listening == {"127.0.0.1"}
-    assert "fix: DOORBUSTER_LAB_ACCOUNTS=1" in log.read_text()
+    assert "fix: set DOORBUSTER_LAB_ACCOUNTS=1" in log.read_text()
 
 
 def test_accounts_that_are_off_are_made_and_said_to_be_off(console):

@@ -275,7 +275,7 @@ RIGHT = variables("https://login.example.edu/realm")
         ({"ISSUER": ""}, "DOORBUSTER_LAB_OIDC_ISSUER is not set; allowed: the address"),
         ({"CLIENT_ID": ""}, "DOORBUSTER_LAB_OIDC_CLIENT_ID is not set"),
         ({"CLIENT_SECRET": " "}, "DOORBUSTER_LAB_OIDC_CLIENT_SECRET is not set"),
-        ({"ISSUER": "http://login.example.edu"}, "http:// on this machine only"),
+        ({"ISSUER": "http://login.example.edu"}, "http://host/path on this machine"),
         ({"ISSUER": "https://me:pw@login.example.edu"}, "not an address of a provider"),
         ({"ISSUER": "https://login.example.edu:x"}, "not an address of a provider"),
         ({"TEACHERS": "tess"}, "'tess' is not an e-mail address"),
