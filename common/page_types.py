@@ -1,4 +1,4 @@
-"""The shop's eight page types, with the chain and Table 2 of the LIFO-Pri paper.
+"""The shop's eight page types, with the chain, Table 2 and the capacity of the LIFO-Pri paper.
 
 Other modules use these values or are compared with them by a test (`tests/test_page_types.py`). The
 module imports only the standard library.
@@ -43,3 +43,16 @@ PAGE_TYPES: Final = (
 """The page types of LIFO-Pri, section 3.2.1, in the order of the chain."""
 
 NAMES: Final = tuple(page.name for page in PAGE_TYPES)
+
+CAPACITY_RPS: Final = 5.6
+"""The capacity of LIFO-Pri's shop in requests per paper second, which ρ = 1 uses fully (section
+3.2.2).
+"""
+BUSY_RATIO: Final = 0.714
+"""The share of a page's execution time in which it needs the CPU instead of waiting. With this
+value, the capacity of one CPU is CAPACITY_RPS.
+"""
+SPREAD_RATIO: Final = 0.5
+"""Execution times are uniform within ± this share of the mean."""
+SLICES: Final = 4
+"""The number of pairs of a busy and a waiting period in an execution."""

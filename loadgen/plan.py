@@ -22,16 +22,13 @@ from pydantic import (
     model_validator,
 )
 
+from common.page_types import CAPACITY_RPS
 from loadgen.workload.clients import ClientModel
 from loadgen.workload.load_schedule import RateStep
 from loadgen.workload.partly_open import Partly, PartlyOpenModel
 from loadgen.workload.refusals import SessionModelError
 from loadgen.workload.sessions import Customers, Schedule, Segment, SessionModel
 
-CAPACITY_RPS = 5.6
-"""The capacity in requests per paper second, which the load ρ = 1 uses fully (LIFO-Pri, section
-3.2.2).
-"""
 RHO = 0.85
 SESSIONS = 1000
 """The default offered load, and the default number of sessions."""

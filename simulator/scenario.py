@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
+from common.page_types import BUSY_RATIO, SLICES, SPREAD_RATIO
 from gateway.policies import Abandonment
 from gateway.policies.interface import Policy
 from loadgen import defaults
@@ -52,9 +53,9 @@ class SharedCpus:
     workers: int = defaults.LIFO_PRI_WORKERS
     cpus: int = defaults.LIFO_PRI_CPUS
     mean_execution_s: Mapping[str, float] = field(default_factory=lambda: MEAN_EXECUTION_S)
-    busy_ratio: float = 0.714
-    spread_ratio: float = 0.5
-    slices: int = 4
+    busy_ratio: float = BUSY_RATIO
+    spread_ratio: float = SPREAD_RATIO
+    slices: int = SLICES
     execution_times: ExecutionTimes = "uniform"
 
     def __post_init__(self) -> None:

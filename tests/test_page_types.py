@@ -3,9 +3,10 @@
 import re
 from pathlib import Path
 
-from common.page_types import PAGE_TYPES
+from common.page_types import BUSY_RATIO, CAPACITY_RPS, PAGE_TYPES
 from gateway.http import pages
 from gateway.policies.interface import TRANSACTION_PAGES, Page
+from lab.analysis.published import published
 from loadgen.defaults import LIFO_PRI_BUY_PROBABILITY
 from loadgen.workload.chain import PAGES, Chain
 
@@ -37,6 +38,13 @@ def test_the_gateway_knows_a_page_by_its_address():
         methods = (b"GET", b"HEAD", b"POST") if page.is_transaction else (b"GET", b"HEAD")
         assert {rules.page(method, address) for method in methods} == {page.name}
     assert {rule.page for rule in rules.rules} == {page.name for page in PAGE_TYPES}
+
+
+def test_the_paper_printed_the_capacity_and_the_busy_share():
+    """The gateway's shadows, the simulator and the shop use one capacity and one busy share."""
+    lifo_pri = published()["lifo_pri"]
+    assert lifo_pri["capacity_rps"] == CAPACITY_RPS
+    assert lifo_pri["derived"]["busy_share"] == BUSY_RATIO
 
 
 def test_customers_walk_over_the_page_types():

@@ -12,12 +12,9 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
+from common.page_types import BUSY_RATIO
 from gateway.policies.interface import Outcome, Page, Request
 
-BUSY_RATIO: Final = 0.714
-"""The share of its execution time in which a request needs the CPU instead of waiting. With this
-value, LIFO-Pri's ρ is 1 at 5.6 sessions per second.
-"""
 FILL: Final = 1.0 / BUSY_RATIO
 """The number of requests in service that keep a CPU fully busy, because one computes while another
 waits for the back end.

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from common import cpus
+from common.page_types import CAPACITY_RPS
 from lab.durations import duration
 from lab.engines import capacity
 from lab.engines.capacity import Capacity
@@ -27,9 +28,6 @@ from its requests.
 """
 DRAWN = 8.0
 """The fixed cost of drawing a comparison, as a number of cells whose drawing costs the same."""
-USUAL_CAPACITY_RPS = 5.6
-"""LIFO-Pri's capacity in requests per paper second, used until the capacity of this machine is
-measured."""
 IDLE = "on this machine when nothing else runs"
 _CALIBRATION_SESSIONS = 1000
 _CALIBRATIONS = 3
@@ -138,7 +136,7 @@ def of_launch(spec: Spec, lab: Settings, *, processes: int) -> Estimate:
     is_measured = spec.engine == "live" and not spec.clients and (kept is None or spec.at_once)
     return of_spec(
         spec,
-        None if spec.clients else kept.median_rps if kept else USUAL_CAPACITY_RPS,
+        None if spec.clients else kept.median_rps if kept else CAPACITY_RPS,
         speeds.load(lab),
         processes=processes,
         measures_capacity=bool(is_measured),

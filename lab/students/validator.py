@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from common.page_types import CAPACITY_RPS
 from gateway.policies import PolicyError, trace
 from gateway.policies.interface import PAGES, Dispatch, Outcome, Request, Verdict
 from gateway.policies.sheet import Sheet
@@ -35,7 +36,7 @@ _TIMED: Final = 200
 SESSIONS: Final = 300
 STEPS: Final = 300
 RUSH: Final = 2000
-_RHO, _CAPACITY_RPS = 1.4, 5.6
+_RHO: Final = 1.4
 
 
 class _FailedError(Exception):
@@ -277,7 +278,7 @@ class _UnderTest:
 
     def _simulated(self) -> list[trace.Event]:
         model = SessionModel(timeout_s=1.0, think_timeout_mean_s=3.0, think_time_mean_s=1.0)
-        customers = Customers(model, 1, model.session_rate(_RHO, _CAPACITY_RPS))
+        customers = Customers(model, 1, model.session_rate(_RHO, CAPACITY_RPS))
         policy = self._fresh()
         recorder = trace.Recorded(policy)
         simulate(Scenario(customers, recorder, SharedCpus(), 1, sessions=SESSIONS))

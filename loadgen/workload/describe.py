@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
+from common.page_types import CAPACITY_RPS
 from loadgen.workload.partly_open import PartlyOpenModel
 from loadgen.workload.sessions import MEAN_EXECUTION_S, PAGES, SessionModel
-
-_PAPER_CAPACITY_RPS = 5.6
-"""The paper's capacity in requests per second, which the load ρ = 1 uses fully (section 3.2.2)."""
 
 
 def describe(model: SessionModel | None = None) -> Iterator[str]:
@@ -28,8 +26,8 @@ def describe(model: SessionModel | None = None) -> Iterator[str]:
     yield f"requests per session      {chain.mean_requests():.3f}"
     yield f"mean execution time       {chain.mean_execution_s() * 1000:.1f} ms"
     for rho in (0.85, 1.4, 2.0):
-        rate = model.session_rate(rho, _PAPER_CAPACITY_RPS)
-        yield f"sessions/s at rho = {rho:<4}  {rate:.3f}, capacity {_PAPER_CAPACITY_RPS} requests/s"
+        rate = model.session_rate(rho, CAPACITY_RPS)
+        yield f"sessions/s at rho = {rho:<4}  {rate:.3f}, capacity {CAPACITY_RPS} requests/s"
     yield f"patience                  {model.timeout_s:g} s + Exp({model.think_timeout_mean_s:g} s)"
     yield f"retry                     p = {model.retry_probability:g}, at most {model.max_retries}"
 

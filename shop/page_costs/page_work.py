@@ -37,17 +37,14 @@ from typing import Any, Literal, NamedTuple
 
 from django.db import connection
 
-from common.page_types import PAGE_TYPES, PageType
+from common.page_types import BUSY_RATIO, PAGE_TYPES, SLICES, SPREAD_RATIO, PageType
 from shop import sentry
 from shop.activity import PageCount
 from shop.page_costs import back_end
 
 Profile = Literal["paper", "cpu", "real"]
 
-BUSY_RATIO = 0.714  # published.toml, lifo_pri.derived.busy_share
 CPU_INTENSIVE_S = 0.300  # paper seconds a page, profile `cpu`
-SPREAD = 0.5  # execution times are uniform within ± 50 % of the mean
-SLICES = 4  # pairs of a busy and a waiting period
 
 # `python -m shop calibrate` measures it on an idle shop, and prints it.
 CPU_OUTSIDE_S = 0.0004
@@ -96,7 +93,7 @@ class Budget:
     def draw(self, page: PageType) -> Share:
         """Draw and return the cost of the next request of this type."""
         with self._lock:
-            factor = self._rng.uniform(1 - SPREAD, 1 + SPREAD)
+            factor = self._rng.uniform(1 - SPREAD_RATIO, 1 + SPREAD_RATIO)
         factor /= self._time_scale
         if self._profile == "cpu":
             return Share(CPU_INTENSIVE_S * factor, 0.0)

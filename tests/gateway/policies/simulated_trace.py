@@ -6,6 +6,7 @@ only after a change that is meant to change verdicts.
 
 from pathlib import Path
 
+from common.page_types import CAPACITY_RPS
 from gateway.policies import Abandonment, trace
 from gateway.policies.interface import Policy
 from loadgen.workload.sessions import Customers, SessionModel
@@ -19,7 +20,6 @@ COMMITTED_SESSIONS = 150
 
 SERVER = SharedCpus()
 RHO = 1.4
-CAPACITY_RPS = 5.6
 
 
 def recorded(

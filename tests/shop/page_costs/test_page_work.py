@@ -7,13 +7,12 @@ from statistics import fmean
 import pytest
 from django.core.cache import cache
 
-from common.page_types import PAGE_TYPES
+from common.page_types import BUSY_RATIO, PAGE_TYPES
 from shop import activity, sentry
 from shop.activity import PageCount
 from shop.middleware import PageWorkMiddleware
 from shop.page_costs import page_work
 from shop.page_costs.page_work import (
-    BUSY_RATIO,
     CPU_INTENSIVE_S,
     UNLEARNT_WAIT_S,
     Budget,
