@@ -26,6 +26,7 @@ from rich.table import Table
 
 from bench import harness
 from common.one_line import OneLineCommand
+from common.page_types import CAPACITY_RPS
 from gateway.policies import registry
 from gateway.policies.interface import Outcome, Page, Request
 from loadgen.workload.draws import address, exponential, stream_key, uniform
@@ -84,7 +85,7 @@ def lifo_pri(seed: int) -> Work:
     model = SessionModel()
     return simulated(
         Scenario(
-            customers=Customers(model, seed, model.session_rate(1.4, 5.6)),
+            customers=Customers(model, seed, model.session_rate(1.4, CAPACITY_RPS)),
             policy=registry.create("8q-lifo-pri", {}),
             server=SharedCpus(),
             seed=seed,

@@ -12,6 +12,7 @@ import numpy as np
 from bench import policies
 from bench.ads import World
 from bench.growth.axes import Axis, Costs, Measure, repeated
+from common.page_types import CAPACITY_RPS
 from gateway.policies import registry
 from lab.titles import title_of
 from loadgen.workload.sessions import Customers, SessionModel
@@ -25,8 +26,6 @@ from simulator.simulation import simulate
 
 SHOWN = ("sq", "8q-af", "8q-lifo-pri", "door-lifo")
 """The policies of the figures; `make bench-policies` measures all of them."""
-CAPACITY_RPS = 5.6
-"""The capacity of LIFO-Pri's simulated server, in requests per paper second."""
 LEAST_CPU_S, QUICK_CPU_S = 0.4, 0.05
 """The CPU time of one measurement, which is repeated until it has taken at least this time."""
 ROUNDS, QUICK_ROUNDS = 5, 1
