@@ -40,11 +40,10 @@ def _configuration() -> "Configuration":
 
 @main.command()
 def serve() -> None:
-    """Serve with Gunicorn on DOORBUSTER_INNER_HOST, port DOORBUSTER_ADS_PORT. The command never
-    returns.
+    """Serve with Gunicorn on DOORBUSTER_INNER_HOST, port DOORBUSTER_ADS_PORT, until stopped.
 
-    Until PostgreSQL is available, the command listens on no port, so that the shop immediately
-    serves pages without banners.
+    Until PostgreSQL is available, the command listens on no port, so that the shop serves pages
+    without banners and without delay.
     """
     from shop.server import serving
 
@@ -56,7 +55,9 @@ def serve() -> None:
 
 
 def _await_database() -> None:
-    """Wait until PostgreSQL accepts a connection; report the outage and its end."""
+    """Wait until PostgreSQL accepts a connection; if it does not at first, print this, and the end
+    of the wait.
+    """
     from django.db import OperationalError, connection
 
     try:
@@ -107,25 +108,26 @@ def operator(name: str, password: str) -> None:
 
 @main.command()
 @click.option("--size", default="468x60", show_default=True, help="The size of the slot.")
-@click.option("--concepts", default="crime", show_default=True, help="Separated by commas.")
+@click.option(
+    "--concepts", default="crime", show_default=True, help="The concepts, separated by commas."
+)
 @click.option(
     "--draws", "number", type=click.IntRange(1, 100_000), default=600, show_default=True,
     help="The number of draws, each of which counts as an impression.",
 )  # fmt: skip
 @click.option(
     "--groups", type=click.IntRange(2, 10), default=6, show_default=True,
-    help="The number of groups of candidates.",
+    help="The number of groups into which the test divides the candidates.",
 )  # fmt: skip
 @click.option(
     "--against", type=click.Choice(["weights", "equal"]), default="weights", show_default=True,
     help="The expected draws: in proportion to the weights, or the same number for every banner.",
 )  # fmt: skip
 def draws(size: str, concepts: str, number: int, groups: int, against: str) -> None:
-    """Request many draws from the running ad server and compare their counts with the banners'
-    weights.
+    """Test whether the running ad server draws banners in proportion to their weights.
 
-    Prints a chi-squared test of goodness of fit, for which the candidates are grouped by weight,
-    the heaviest first.
+    The command draws many times. It sorts the candidates by weight, divides them into groups, and
+    prints a chi-squared test of goodness of fit.
     """
     from shop import settings
     from shop.ads.selection import fairness
@@ -138,7 +140,8 @@ def draws(size: str, concepts: str, number: int, groups: int, against: str) -> N
         raise click.ClickException(str(fault)) from None
     if len(weights) < 2:
         raise click.ClickException(
-            f"{concepts}: fewer than two banners of size {size} can be drawn now"
+            f"--concepts {concepts}: fewer than two banners of size {size} can be drawn now; try "
+            "another concept or --size"
         )
     found = fairness.groups_of(weights, drawn, groups, equal=against == "equal")
     click.echo("group  banners     weight   expected   drawn   (drawn − expected)² / expected")

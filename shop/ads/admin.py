@@ -1,4 +1,4 @@
-"""The ad server's pages in Django's admin: lists and forms."""
+"""The ad server's pages in Django's admin site: lists and forms."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ admin.site.enable_nav_sidebar = False  # the lists need the space
 
 @admin.register(Concept)
 class ConceptAdmin(admin.ModelAdmin):
-    """The admin pages of keywords."""
+    """The admin pages of concepts."""
 
     search_fields = ("word",)
 
@@ -42,7 +42,7 @@ class ConceptAdmin(admin.ModelAdmin):
 
 @admin.register(Advertiser, Publisher)
 class NamedAdmin(admin.ModelAdmin):
-    """The admin pages for advertisers and publishers; the form on each page shows only the name."""
+    """The admin pages of advertisers and of publishers, whose forms have only the name."""
 
     search_fields = ("name",)
 
@@ -80,7 +80,7 @@ class PageAdmin(admin.ModelAdmin):
 
 
 class BannerForm(forms.ModelForm):
-    """The form of a banner, which limits the number of concepts to the inventory's columns."""
+    """The form of a banner, which checks the number of concepts."""
 
     def clean_concepts(self) -> Any:
         concepts = self.cleaned_data["concepts"]
@@ -93,8 +93,8 @@ class BannerForm(forms.ModelForm):
 
 @admin.register(Banner)
 class BannerAdmin(admin.ModelAdmin):
-    """The admin pages of banners. Once there is a contract, size and concepts cannot change,
-    because its capacity check used them.
+    """The admin pages of banners. If a banner has a contract, its size and concepts cannot be
+    changed, because the contract's capacity check used them.
     """
 
     form = BannerForm
@@ -112,14 +112,14 @@ class BannerAdmin(admin.ModelAdmin):
     @admin.display(description="picture")
     def picture(self, banner: Banner) -> str:
         if banner.pk is None:
-            return "after it is saved"
+            return "The picture appears after the banner is saved."
         return format_html('<img src="/ads/banner/{}.svg" alt="">', banner.pk)
 
 
 @admin.register(Contract)
 class ContractAdmin(admin.ModelAdmin):
-    """The admin pages of contracts and their reports; a new contract is accepted only if there is
-    capacity for it.
+    """The admin pages of contracts and their reports. A form is accepted only if the capacity is
+    sufficient for the contract.
     """
 
     list_display = ("id", "advertiser", "headline", "impressions", "ends", "delivered", "pace",
@@ -147,7 +147,11 @@ class ContractAdmin(admin.ModelAdmin):
     def end(self, request: HttpRequest, chosen: QuerySet[Contract]) -> None:
         for contract in chosen:
             contract.end()
-        self.message_user(request, "Their banners are no longer placed.", messages.SUCCESS)
+        self.message_user(
+            request,
+            "The contracts have ended, and their banners are no longer shown.",
+            messages.SUCCESS,
+        )
 
     @admin.display(ordering="banner__advertiser__name")
     def advertiser(self, contract: Contract) -> str:
@@ -175,7 +179,9 @@ class ContractAdmin(admin.ModelAdmin):
 
 
 class _Counted(admin.ModelAdmin):
-    """The admin pages of counts: people can only read these, because the servers write them."""
+    """The admin pages of counts, which people can only read, because the server processes write
+    them.
+    """
 
     show_full_result_count = False
 

@@ -63,7 +63,9 @@ def _wide(
     colours: _Colours,
     rng: random.Random,
 ) -> str:
-    """Return a wide banner: an emblem, two lines of words, and a button if there is room."""
+    """Return the SVG of a wide banner: an emblem, two lines of text, and a button if there is
+    room.
+    """
     ink, accent, accent_ink = colours
     margin = height * 0.2
     button = 0.0 if width < 5 * height else height * 1.75
@@ -90,8 +92,8 @@ def _tall(
     colours: _Colours,
     rng: random.Random,
 ) -> str:
-    """Return a high banner: an emblem, words below it (above it in a column), and a button at the
-    foot.
+    """Return the SVG of a high banner: an emblem, text below the emblem (above it in a narrow
+    column), and a button at the bottom.
     """
     ink, accent, accent_ink = colours
     narrow = min(width, height)
@@ -134,7 +136,7 @@ def _line(
     serif: bool = False,
     faded: bool = False,
 ) -> str:
-    """Return a line of text, in a smaller font if it would be wider than `room`."""
+    """Return the SVG of a line of text; the font is smaller if the line is wider than `room`."""
     wide = _width(words) * (_BOLD_SERIF if serif else 1.0)
     size = min(size, room / max(1.0, wide))
     face = f'{_SERIF}" font-weight="700' if serif else _SANS
@@ -157,7 +159,7 @@ def _button(x: float, y: float, wide: float, tall: float, accent: str, ink: str)
 
 
 def _emblem(x: float, y: float, radius: float, accent: str, rng: random.Random) -> str:
-    """Return a decoration: a book, a sun or a wave."""
+    """Return the SVG of a decoration: a book, a sun or waves."""
     kind = rng.randrange(3)
     ring = (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{accent}" fill-opacity=".18"/>'
@@ -199,7 +201,7 @@ def _width(text: str) -> float:
 
 
 def _broken(text: str, room: float, size: float) -> list[str]:
-    """Split the words into lines of at most `room`; a wider word gets a line to itself."""
+    """Split the text into lines that are at most `room` wide; a wider word gets a separate line."""
     lines: list[str] = []
     for word in text.split():
         if lines and _width(f"{lines[-1]} {word}") * size <= room:

@@ -1,15 +1,15 @@
 """The capacity check, which decides whether enough impressions are free for a new contract.
 
-- Capacity is the forecast, over the contract's time, of all slots that can show the banner: slots
-  of the banner's size that have a concept in common with it.
-- Other contracts hold impressions if their banners can be shown in one of these slots. The missing
-  impressions of such a contract are spread evenly over its remaining time; the part within the new
-  contract's time counts. A contract that renews itself continues at its rate.
+- The forecast is the expected number of views, over the contract's remaining time, of all slots
+  that have the banner's size and share a concept with the banner.
+- Another contract holds impressions if its banner can be shown in one of these slots. Its missing
+  impressions are spread evenly over its remaining time; the part within the new contract's time
+  counts. A contract that renews itself continues at its rate.
 
-Every other contract counts with all its impressions, although its banner may also fit other slots,
-so the check may refuse a contract that could be fulfilled. It may also accept a contract that
-cannot be fulfilled, because it uses averages over a contract's time, and counts two slots of the
-same size on a page twice.
+The check may refuse a contract that could be fulfilled, because the other contracts count in full,
+although their banners may also fit into other slots. It may accept a contract that cannot be
+fulfilled, because it uses averages over a contract's time, and counts two slots of the same size on
+a page twice.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,9 @@ class Contract(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """Three numbers of impressions: wanted by a contract, forecast, and held by other contracts."""
+    """Three numbers of impressions: wanted by a contract, forecast for its banner, and held by
+    other contracts.
+    """
 
     wanted: int
     forecast: int
@@ -63,8 +65,8 @@ class NoCapacity(ValidationError):  # noqa: N818
             {
                 "impressions": f"{capacity.wanted:,} impressions are wanted, but only "
                 f"{capacity.left:,} are free: the slots for this banner are "
-                f"expected to show {capacity.forecast:,} in that time, and other "
-                f"contracts hold {capacity.held:,} of these."
+                f"expected to show {capacity.forecast:,} impressions in the contract's "
+                f"time, and other contracts hold {capacity.held:,} of these."
             }
         )
         self.capacity = capacity
@@ -78,7 +80,7 @@ def check(contract: Contract) -> None:
 
 
 def of(contract: Contract) -> Capacity:
-    """Return the numbers of impressions that are wanted, forecast, and held by other contracts."""
+    """Return the numbers of impressions for this contract."""
     now = timezone.now()
     delivered = 0
     if contract.pk is not None:

@@ -71,16 +71,16 @@ _COUNTS = os.environ["PROMETHEUS_MULTIPROC_DIR"] = _counts_folder()
 
 
 MASTER_DIED = signal.SIGUSR2
-"""The signal that a worker receives when the master dies. It ends the worker, unless
-`post_worker_init` has already run.
+"""The signal that a worker process receives when its master dies. The signal ends the worker at
+once; after `post_worker_init`, the worker first reports its deliveries.
 """
 LAST_REPORT_WITHIN_S = 5
 """The real seconds that a worker has for its last report after its master was killed."""
 
 
 def post_fork(arbiter: Arbiter, worker: Worker) -> None:
-    """Make the worker process end if its master is killed; Gunicorn calls this when the process
-    starts.
+    """Make the worker process end if Gunicorn's master process is killed; Gunicorn calls this when
+    the worker starts.
     """
     serving.end_with_master(worker, MASTER_DIED)
 
@@ -126,8 +126,8 @@ def worker_exit(arbiter: Arbiter, worker: Worker) -> None:
 
 
 def child_exit(arbiter: Arbiter, worker: Worker) -> None:
-    """Keep the counts of an ended worker and remove its gauges; Gunicorn calls this in the master
-    process.
+    """Remove the gauges of an ended worker, but keep its counters; Gunicorn calls this in the
+    master process.
     """
     from prometheus_client import multiprocess
 

@@ -1,6 +1,6 @@
 """The contracted banners in arrays, with one row per banner and one column per property.
 
-A banner keeps its row as long as the process lives, so counts per row never move.
+A banner keeps its row until the process ends, so counts by row stay valid.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,8 @@ class Banner:
     """The properties of a contracted banner. Times are seconds since the epoch.
 
     The banners in `not_beside_banners` and the banners of `not_beside_advertisers` must not be on
-    the same page as this banner. It is sufficient that one of two banners names the other.
+    the same page as this banner. If one of two banners excludes the other, they are never on the
+    same page.
     """
 
     id: int
@@ -116,8 +117,8 @@ _COLUMNS = (
 
 
 def of(banners: Iterable[Banner]) -> Inventory:
-    """Return an inventory of these banners in this order. Raises ValueError if a banner
-    is invalid.
+    """Return an inventory of these banners, in this order. Raises ValueError if a banner is
+    invalid.
     """
     banners = list(banners)
     concepts = np.full((MOST_CONCEPTS, len(banners)), NO_CONCEPT, np.int32)

@@ -1,7 +1,7 @@
-"""The ad server's tables: advertisers, banners, places for them and deliveries.
+"""The ad server's tables: advertisers, banners, contracts, publishers' slots, and deliveries.
 
-`revision` grows with every change that running servers must read. A transaction that takes a number
-locks the row of `State` until its end, so numbers become visible in order.
+Each change that running server processes must read has a number, its `revision`. A transaction that
+takes the next number locks the row of `State` until its end, so numbers become visible in order.
 """
 
 import uuid
@@ -27,13 +27,13 @@ _SIZES = [(name, name) for name in SIZES]
 
 
 class State(models.Model):
-    """The table of the revision; the first migration creates its only row."""
+    """The table of the latest revision; the first migration creates its only row."""
 
     revision = models.BigIntegerField(default=0)
 
 
 def next_revision() -> int:
-    """Return the next revision; other writers wait until this transaction has ended."""
+    """Take and return the next revision; other calls wait until this transaction has ended."""
     with connection.cursor() as cursor:
         cursor.execute("UPDATE ads_state SET revision = revision + 1 RETURNING revision")
         return int(cursor.fetchone()[0])
@@ -118,7 +118,7 @@ class Page(models.Model):
 
 
 class Slot(models.Model):
-    """A place for one banner on a page."""
+    """A place for a single banner on a publisher's page."""
 
     page = models.ForeignKey(Page, on_delete=models.CASCADE, related_name="slots")
     name = models.CharField(max_length=40)
@@ -207,8 +207,8 @@ class Contract(models.Model):
         return f"{self.pk}: {self.impressions:,} impressions of {self.banner_id}"
 
     def clean(self) -> None:
-        """Check the capacity for a new contract. Raises ValidationError with the wanted and the
-        free impressions.
+        """Check the times and the capacity. Raises ValidationError; if the capacity is too small,
+        the error has the numbers of wanted and free impressions.
         """
         if None in (self.banner_id, self.impressions, self.starts, self.ends):
             return  # a field is invalid
@@ -226,9 +226,10 @@ class Contract(models.Model):
             )
 
     def end(self) -> None:
-        """Stop placing the contract's banner. A contract that has ended does not change; a contract
-        that has not begun is moved into the past, because otherwise it would still hold its
-        impressions.
+        """End the contract now, so that its banner is no longer shown.
+
+        A contract that has ended does not change. A contract that has not begun is moved into the
+        past, because otherwise it would still hold its impressions.
         """
         now = timezone.now()
         if self.ends > now:
@@ -239,7 +240,9 @@ class Contract(models.Model):
 
 
 class Delivery(models.Model):
-    """The counts of a contracted banner that the servers have reported."""
+    """The impressions and clicks of a contracted banner, as the server processes have reported
+    them.
+    """
 
     banner = models.OneToOneField(Banner, on_delete=models.PROTECT, primary_key=True)
     delivered = models.BigIntegerField(default=0)
@@ -254,7 +257,7 @@ class Delivery(models.Model):
 
 
 class Placement(models.Model):
-    """The impressions and clicks of a publisher's page that the servers have reported."""
+    """The impressions and clicks of a publisher's page, as the processes have reported them."""
 
     page = models.OneToOneField(
         Page, on_delete=models.CASCADE, primary_key=True, related_name="placement"
@@ -285,7 +288,7 @@ class Server(models.Model):
 
 
 class Seed(models.Model):
-    """The fingerprint of the seeded inventory, kept in one row."""
+    """The table with one row: the fingerprint of the seeded inventory."""
 
     fingerprint = models.CharField(max_length=64)
 

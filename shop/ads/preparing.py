@@ -11,7 +11,7 @@ Progress = Callable[[str], None]
 
 
 def prepare(banners: int, progress: Progress) -> None:
-    """Migrate the tables, seed the inventory and create the shop's pages, where necessary."""
+    """Migrate the tables, seed `banners` contracts and create the shop's pages, where necessary."""
     tables.migrate(settings.SCHEMA, "Migrating the ad server's tables", progress)
     if not seeding.seed(banners, progress):
         progress("The inventory is complete")

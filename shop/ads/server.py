@@ -21,7 +21,7 @@ from shop.ads.selection.selector import Placed, Request
 
 @dataclass(frozen=True, slots=True)
 class AdServer:
-    """The parts of the ad server that all requests of the process share."""
+    """The ad server of a process; all requests share its parts."""
 
     configuration: Configuration
     ledger: Ledger
@@ -67,7 +67,9 @@ class AdServer:
         ]
 
     def click(self, banner: int, page: int | None = None) -> bool:
-        """Count a click on that page; return False if no such banner has a contract."""
+        """Count a click on this banner, on this page; return False if no banner with this id has a
+        contract.
+        """
         row = self.ledger.view.inventory.row_of.get(banner)
         if row is not None:
             self.ledger.click(row, page)
@@ -81,7 +83,7 @@ class AdServer:
 
 
 class NotStarted(RuntimeError):  # noqa: N818
-    """The error for a process without an ad server."""
+    """The error for a process in which the ad server has not been started."""
 
 
 _running: AdServer | None = None

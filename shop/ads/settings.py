@@ -1,7 +1,7 @@
 """Django settings of the ad server, which is a separate project that uses the shop's database.
 
-Its tables, administrators and migrations are in the schema `ads`, so that the shop's customers
-cannot be its administrators, and each project migrates independently.
+The ad server's tables, administrators and migrations are in the schema `ads`. Therefore, the shop's
+customers cannot be administrators, and each project migrates independently.
 """
 
 from shop import settings as shop

@@ -1,7 +1,6 @@
-"""The shop's eight pages, entered as a publisher's pages, so that banners are counted for each
-page.
+"""The shop's eight pages as a publisher's pages, so that impressions are counted for each page.
 
-Their slots have no concepts, because each request names the concepts of the page's books. Capacity
+The slots have no concepts, because each request names the concepts of the page's books. Capacity
 checks therefore ignore these slots.
 """
 
@@ -13,7 +12,9 @@ from shop.page_types import PUBLISHER, SIZES
 
 
 def open_pages() -> None:
-    """Create the missing pages; existing pages keep people's changes."""
+    """Create the missing pages; existing pages do not change, because people may have edited
+    them.
+    """
     with transaction.atomic():
         publisher, _ = Publisher.objects.get_or_create(name=PUBLISHER)
         for page_type in PAGE_TYPES:

@@ -1,4 +1,4 @@
-"""The standard sizes of banners and slots in advertising."""
+"""The advertising industry's standard sizes of banners and slots."""
 
 from typing import NamedTuple
 
@@ -19,4 +19,4 @@ SIZES: dict[str, Size] = {
     "160x600": Size(160, 600),  # wide skyscraper
 }
 NUMBER_OF = {name: number for number, name in enumerate(SIZES)}
-"""The number of each size in the inventory's column, by the size's name."""
+"""The number that stands for a size in the inventory, by the size's name."""

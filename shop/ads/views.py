@@ -1,7 +1,7 @@
-"""The calls that show banners: they choose a page's banners and count clicks.
+"""The calls that show banners: they choose a page's banners, draw pictures and count clicks.
 
-`select` does as little as possible, because its time is measured; `wsgi.py` answers it without
-Django's middlewares where it can.
+`select` does as little as possible, because its time is measured; `wsgi.py` answers most calls of
+`select` without Django's middlewares.
 """
 
 import json
@@ -30,7 +30,9 @@ _View = Callable[..., HttpResponse]
 
 
 def answering(view: _View) -> _View:
-    """Turn refusals into answers. These calls use no cookies, so they need no CSRF token."""
+    """Turn a CallError of the view into its answer. The view needs no CSRF token, because it uses
+    no cookies.
+    """
 
     @csrf_exempt
     @wraps(view)
@@ -44,7 +46,7 @@ def answering(view: _View) -> _View:
 
 
 def internal(view: _View) -> _View:
-    """Allow a view only for the lab's processes and callers with the token."""
+    """Allow a view only for requests that come directly to the port, or that have the token."""
 
     @wraps(view)
     def checked(request: HttpRequest, **path: Any) -> HttpResponse:
@@ -59,7 +61,7 @@ def internal(view: _View) -> _View:
 @answering
 @internal
 def candidates(request: HttpRequest) -> HttpResponse:
-    """Answer with the banners that a slot could show now, and their weights, without a draw."""
+    """Answer with the banners that a slot could show now, and their weights; draw no banner."""
     ads = server.running()
     query = single(request.GET, schemas.CandidatesQuery)
     found = ads.candidates(Request(1, NUMBER_OF[query.size], _concepts(query, ads)))
@@ -129,7 +131,10 @@ def selected(parameters: QueryDict) -> bytes:
 
 
 def _page(query: schemas.SelectQuery, pages: Mapping[tuple[str, str], loading.Page]) -> int | None:
-    """Return the id of the page that the query names, if any. Raises CallError."""
+    """Return the id of the page that the query names, or None if it names no page.
+
+    Raises CallError if there is no such page, or it has too few slots.
+    """
     if not query.publisher and not query.page:
         return None
     for field in ("publisher", "page"):
@@ -199,7 +204,7 @@ def description(request: HttpRequest) -> HttpResponse:
 @require_safe
 @answering
 def health(request: HttpRequest) -> HttpResponse:
-    """Answer that this process has loaded its inventory."""
+    """Answer that this process serves requests, with its numbers of banners and failed reports."""
     ads = server.running()
     return JsonResponse(
         {
@@ -219,10 +224,10 @@ def figures(request: HttpRequest) -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer with 404 to a call to an unknown path."""
+    """Answer with 404 to a call of an unknown path."""
     return refusal(404, f"no such call: {request.path}; /ads/openapi.json lists the calls")
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """Answer with 500 after a fault in the ad server."""
+    """Answer with 500 after an unexpected error in the ad server."""
     return refusal(500, "the call failed; the ad server's log shows the reason")

@@ -1,8 +1,8 @@
 """The WSGI application that the ad server's Gunicorn serves.
 
-A call of `select` that comes directly to the port is answered here, without Django's request,
-middlewares and response: a search evicts their code from the processor's caches, so they would cost
-a millisecond. All other calls, and calls of `select` that are refused, go through Django.
+This module answers a call of `select` that comes directly to the port, without Django's request,
+middlewares and response. A search evicts Django's code from the processor's caches, so running it
+would cost a millisecond. All other calls, and invalid calls of `select`, go through Django.
 """
 
 import os
@@ -29,7 +29,7 @@ _HEADERS = (
     ("Referrer-Policy", settings.SECURE_REFERRER_POLICY),
     ("Cross-Origin-Opener-Policy", "same-origin"),
 )
-"""The header fields that Django would send, too."""
+"""The header fields that Django adds to an answer of `select`."""
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

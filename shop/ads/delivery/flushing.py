@@ -2,8 +2,8 @@
 and renews contracts.
 
 The thread reports once per flush interval, in one transaction. Each report has a number, which the
-transaction also writes. If the answer to a commit is lost, the number shows whether the report must
-be sent again.
+transaction also writes. If the answer to a commit is lost, the number in the database shows whether
+the report must be sent again.
 """
 
 import logging
@@ -24,11 +24,12 @@ _logger = logging.getLogger(__name__)
 
 
 FORGOTTEN_AFTER = timedelta(days=1)
-"""The time without reports after which a process's row is removed from `ads_server`."""
+"""The time without a report after which the row of a process is removed from `ads_server`."""
 
 
 def forget_silent(now: datetime) -> int:
-    """Remove the rows of processes that have not reported for a day; return the number of rows.
+    """Remove the rows of processes without a report for FORGOTTEN_AFTER; return the number of rows.
+
     Raises DatabaseError.
     """
     silent = Server.objects.filter(started__lt=now - FORGOTTEN_AFTER).exclude(
@@ -38,7 +39,7 @@ def forget_silent(now: datetime) -> int:
 
 
 class Writer:
-    """The writer of one process's reports; only one thread at a time may call `exchange`."""
+    """The writer of a process's reports; only one thread at a time may call `exchange`."""
 
     def __init__(self, ledger: Ledger, names: Names, revision: int) -> None:
         self.ledger = ledger
@@ -51,14 +52,16 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     def start(self, interval_s: float) -> None:
-        """Start to exchange counts once per interval, or earlier if half a block is unreported."""
+        """Start the thread, which exchanges counts once per interval, or earlier if half a block is
+        unreported.
+        """
         self._thread = threading.Thread(
             target=self._run, args=(interval_s,), name="ads-writer", daemon=True
         )
         self._thread.start()
 
     def stop(self) -> None:
-        """Report the remaining counts, then end the thread."""
+        """Report the remaining counts and end the thread; wait for its end."""
         self._stopping.set()
         self.ledger.hurry.set()
         if self._thread is not None:
@@ -105,8 +108,9 @@ class Writer:
         return True
 
     def exchange(self) -> None:
-        """Report new counts, if any, and read the changes of other processes. Raises
-        DatabaseError.
+        """Report the counts since the last report, and read the changes by other processes.
+
+        Raises DatabaseError.
         """
         report = self.ledger.report()
         with transaction.atomic():

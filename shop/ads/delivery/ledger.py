@@ -1,11 +1,11 @@
-"""The deliveries known to this process, and the deliveries that it must still report.
+"""The deliveries that this process knows, and the deliveries that it must still report.
 
 `delivered` is the total of all processes at this process's last report, plus this process's
 deliveries since then. A process never has more than `block` unreported impressions of a banner.
-Therefore, P processes deliver at most P × block − 1 impressions of a banner beyond its contract,
-and a single process none.
+Therefore, several processes (P) deliver at most P × block − 1 impressions of a banner beyond its
+contract; a single process delivers none.
 
-If a process dies, at most `block` unreported impressions of each banner are delivered again.
+If a process is killed, at most `block` impressions of each banner are delivered again.
 """
 
 import threading
@@ -30,10 +30,10 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The counts to add to the database, which are never empty; each number is added only once.
+    """Counts to add to the database, which adds the report with each `number` only once.
 
-    `counts` maps banner ids to their counts. `pages` maps page ids to their counts, without the
-    impressions of requests that named no page.
+    `counts` maps banner ids to their counts, and is never empty. `pages` maps page ids to their
+    counts, without the impressions of requests that named no page.
     """
 
     number: int
@@ -42,8 +42,10 @@ class Report:
 
 
 class View(NamedTuple):
-    """An inventory and the delivered impressions of its rows, read without a lock. The counts may
-    grow during the reading; only `Ledger.take` decides whether an impression is left.
+    """An inventory and the delivered impressions of its rows.
+
+    Threads read these counts without a lock while the counts grow. Therefore, only `Ledger.take`
+    decides whether an impression is left.
     """
 
     inventory: Inventory
@@ -51,7 +53,7 @@ class View(NamedTuple):
 
 
 class Ledger:
-    """The delivery counts of one process, which all its threads share."""
+    """The counts of impressions and clicks of one process, which all its threads share."""
 
     def __init__(self, inventory: Inventory, delivered: Totals, block: int) -> None:
         if block < 1:
@@ -66,11 +68,11 @@ class Ledger:
         self._report: Report | None = None
         self._reports = 0
         self.hurry = threading.Event()
-        """The event that is set when half a block of a banner is unreported."""
+        """The event that is set when a banner has half a block of unreported impressions."""
 
     def take(self, row: int, page: int | None = None) -> bool:
-        """Book an impression of a row's banner on that page; return False if no impression is left,
-        or if the block is used up.
+        """Count an impression of this row's banner on this page; return False, without counting, if
+        no impression is left or the block is used up.
         """
         with self._lock:
             inventory, delivered = self.view
@@ -86,7 +88,7 @@ class Ledger:
             return True
 
     def click(self, row: int, page: int | None = None) -> None:
-        """Book a click on a row's banner on that page."""
+        """Count a click on this row's banner on this page."""
         with self._lock:
             self._clicks[row] = self._clicks.get(row, 0) + 1
             self._on_page(page, clicks=1)
@@ -97,7 +99,9 @@ class Ledger:
             self._pages[page] = Count(before.impressions + impressions, before.clicks + clicks)
 
     def report(self) -> Report | None:
-        """Return the report to send, or None; it does not change until it is acknowledged."""
+        """Return the report to send, or None if nothing is unreported. Until a report is
+        acknowledged, every call returns this report.
+        """
         with self._lock:
             self.hurry.clear()
             if self._report is None and (self._impressions or self._clicks):
@@ -127,8 +131,9 @@ class Ledger:
     ) -> None:
         """Take over the database's state after a report.
 
-        `banners` has the new or changed banners. `totals` has the reported impressions by banner
-        id, for every new banner and every banner in the acknowledged report.
+        `acknowledged` is the report that the database has added, if any. `banners` has the new or
+        changed banners. `totals` maps banner ids to reported impressions, for every new banner and
+        every banner in the acknowledged report.
         """
         with self._lock:
             inventory, delivered = self.view

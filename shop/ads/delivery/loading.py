@@ -34,14 +34,14 @@ _SLOTS = """
 
 
 class Page(NamedTuple):
-    """A publisher's page, with its number of slots by the name of their size."""
+    """A publisher's page; `slots` maps the name of a size to the number of slots of this size."""
 
     id: int
     slots: Mapping[str, int]
 
 
 class Names(NamedTuple):
-    """The names that requests may use: words of concepts, and publishers with their pages."""
+    """The names that requests may use: concepts, and pairs of a publisher and a page."""
 
     concepts: Mapping[str, int]
     pages: Mapping[tuple[str, str], Page]
@@ -58,8 +58,8 @@ class Loaded:
 
 
 def everything() -> Loaded:
-    """Return the complete state of the database; the caller's transaction must see a consistent
-    snapshot.
+    """Return the complete state of the database; the caller's transaction must have the isolation
+    level REPEATABLE READ.
     """
     at = revision()
     rows = _rows(_BANNERS, [-1])
@@ -86,7 +86,7 @@ def everything() -> Loaded:
 
 
 def changed_since(revision: int) -> list[Banner]:
-    """Return the banners that have changed, or whose contracts have changed."""
+    """Return the banners that have changed, or whose contract has changed, after this revision."""
     rows = _rows(_BANNERS, [revision])
     if not rows:
         return []
@@ -112,14 +112,16 @@ def changed_since(revision: int) -> list[Banner]:
 
 
 def totals_since(revision: int) -> dict[int, int]:
-    """Return the delivered impressions of the banners that were reported after this revision."""
+    """Return the delivered impressions, by banner id, of the banners with reports after this
+    revision.
+    """
     return dict(
         _rows("SELECT banner_id, delivered FROM ads_delivery WHERE revision > %s", [revision])
     )
 
 
 def totals_of(banners: list[int]) -> dict[int, int]:
-    """Return the delivered impressions of these banners."""
+    """Return the delivered impressions of these banners, by banner id."""
     return dict(
         _rows("SELECT banner_id, delivered FROM ads_delivery WHERE banner_id = ANY(%s)", [banners])
     )
@@ -183,7 +185,7 @@ def _by_row(id: inventory.Column, links: dict[int, set[int]]) -> dict[int, froze
 
 
 def _concepts(id: inventory.Column) -> inventory.Column:
-    """Return the concepts of all banners as a column of the inventory; `id` must be in ascending
+    """Return the inventory's column of concepts for the banners in `id`, which must be in ascending
     order.
     """
     links = np.array(

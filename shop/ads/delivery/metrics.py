@@ -1,9 +1,9 @@
 """The ad server's metrics for Prometheus, summed over all its processes.
 
 Names have the form `doorbuster_ads_<what>_<unit>`. Each process writes its counts to a file in the
-folder PROMETHEUS_MULTIPROC_DIR, so that any process can report the counts of all
-(prometheus_client, *Multiprocess mode*). Without that variable, a process reports only its own
-counts.
+folder named by the environment variable PROMETHEUS_MULTIPROC_DIR, so that any process can report
+the counts of all (prometheus_client, *Multiprocess mode*). Without this variable, a process reports
+only its own counts.
 """
 
 import os
@@ -16,8 +16,8 @@ from prometheus_client.multiprocess import MultiProcessCollector
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 BUCKETS_S: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
-"""The upper bounds of the buckets for the time of a selection, in real seconds: from half a
-millisecond with few banners to several seconds with millions.
+"""The upper bounds of the buckets for the time of a selection, in real seconds. A selection takes
+from half a millisecond (few banners) to several seconds (millions of banners).
 """
 
 registry = CollectorRegistry()
@@ -41,7 +41,7 @@ _impressions = Counter(
 _clicks = Counter("doorbuster_ads_clicks", "Clicks on banners.", registry=registry)
 _reports = Counter(
     "doorbuster_ads_reports",
-    "Exchanges of counts with the database, by their outcome.",
+    "Attempts to exchange counts with the database: successful (done) or not (failed).",
     ["outcome"],
     registry=registry,
 )
@@ -56,7 +56,7 @@ _banners = Gauge(
 )
 _unreported = Gauge(
     "doorbuster_ads_unreported_impressions",
-    "Impressions that have been delivered, but are not yet in the database.",
+    "Impressions that have been delivered but not yet reported to the database.",
     registry=registry,
     multiprocess_mode="livesum",
 )
@@ -89,7 +89,9 @@ def clicked() -> None:
 
 
 def exchanged(*, is_done: bool, banners: int, unreported: int) -> None:
-    """Record whether a report reached the database; only one thread may call this."""
+    """Record whether an exchange with the database was successful; only one thread may call
+    this.
+    """
     global _cpu_counted_s
     _reports.labels("done" if is_done else "failed").inc()
     _banners.set(banners)

@@ -1,8 +1,8 @@
-"""The seeded contracts, which renew themselves so that the server always has banners.
+"""The renewal of the seeded contracts, so that the server always has banners.
 
-A renewed contract keeps its id and its deliveries. Its end is postponed, and its impressions grow
-by its rate × the added time. If a contract ended while the server was not running, its start is
-also postponed; otherwise it would be far behind schedule.
+A renewed contract keeps its id and its deliveries. Its end moves by TERM, and its impressions grow
+in proportion. If a contract ended while the server was not running, its start moves, too; otherwise
+the contract would be far behind its schedule.
 """
 
 from datetime import datetime, timedelta
@@ -18,9 +18,9 @@ LOOKED_AFTER_S = 3600.0  # time between two checks, much less than AHEAD
 
 
 def renew(now: datetime) -> int:
-    """Renew the contracts that end soon, and return their number. Raises DatabaseError.
+    """Renew the contracts that end within AHEAD, and return their number. Raises DatabaseError.
 
-    Several processes may call this at the same time; only the first finds contracts to renew.
+    Several processes may call this at the same time; only one of them renews the contracts.
     """
     about = now + AHEAD
     with transaction.atomic(), connection.cursor() as cursor:

@@ -1,1 +1,3 @@
-"""The management of contracts: an HTTP API with its schemas, reports and check of permissions."""
+"""The management of contracts and publishers: an HTTP API, its schemas and reports, and the check
+of tokens.
+"""

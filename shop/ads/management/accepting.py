@@ -17,9 +17,9 @@ def accept(wanted: NewContract) -> Contract:
     If it raises CallError or NoCapacity, nothing has been stored.
     """
     if wanted.ends <= wanted.starts:
-        raise CallError("ends: is not after starts", "ends", "a time later than starts")
+        raise CallError("ends: must be later than starts", "ends", "a time later than starts")
     if wanted.ends <= timezone.now():
-        raise CallError("ends: is in the past", "ends", "a time in the future")
+        raise CallError("ends: must be in the future", "ends", "a time in the future")
     with transaction.atomic():
         # The advertiser comes first, because it may exclude its own banners.
         advertiser, _ = Advertiser.objects.get_or_create(name=wanted.advertiser)
@@ -70,15 +70,15 @@ def _clean(banner: Banner, prefix: str) -> None:
         banner.clean_fields(exclude=["advertiser"])
     except ValidationError as error:
         field, messages = next(iter(error.message_dict.items()))
-        allowed = "see the description of the field"
+        allowed = "see the field in /ads/openapi.json"
         raise CallError(f"{prefix}{field}: {messages[0]}", prefix + field, allowed) from error
 
 
 def _known(found: Any, key: str, wanted: list[Any], field: str) -> list[Any]:
-    """Return the objects with these keys. Raises CallError if one does not exist."""
+    """Return the objects with the wanted keys. Raises CallError if one does not exist."""
     by_key = {getattr(one, key): one for one in found}
     for value in wanted:
         if value not in by_key:
-            allowed = "an entry of the ad server"
+            allowed = "an existing entry of the ad server"
             raise CallError(f"{field}: {value!r} is not known", field, allowed)
     return list(by_key.values())

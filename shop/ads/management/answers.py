@@ -10,7 +10,7 @@ _Query = TypeVar("_Query", bound=Query)
 
 
 def refusal(status: int, error: str, **more: Any) -> HttpResponse:
-    """Return an answer that explains why a call failed."""
+    """Return an answer with this status, the field `error` and the fields in `more`."""
     return JsonResponse({"error": error, **more}, status=status)
 
 
@@ -20,8 +20,8 @@ def answer_of(error: CallError) -> HttpResponse:
 
 
 def single(given: QueryDict, form: type[_Query]) -> _Query:
-    """Return the query's parameters. Raises CallError if a parameter is unknown, invalid or
-    repeated.
+    """Return the query parameters as a `form`. Raises CallError if a parameter is unknown, invalid
+    or repeated.
     """
     for name, values in given.lists():
         if len(values) > 1:

@@ -61,7 +61,7 @@ def _no_token(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
 @api.exception_handler(HttpError)
 def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     if error.status_code == 400:  # the body cannot be read
-        return answer_of(CallError("body: is not JSON", "body", "a JSON object"))
+        return answer_of(CallError("body: must be a JSON object", "body", "a JSON object"))
     return refusal(error.status_code, str(error))
 
 
@@ -86,7 +86,7 @@ def accept(
 @api.api_operation(
     _READ,
     "contracts",
-    summary="Contracts, ordered by id",
+    summary="List contracts, ordered by id",
     response={200: schemas.Contracts, 400: Refusal, 401: Refusal},
 )
 def contracts(request: HttpRequest, query: Query[schemas.ContractsQuery]) -> dict[str, Any]:
@@ -105,7 +105,7 @@ _OF_ONE = {401: Refusal, 404: Refusal}
 @api.api_operation(
     _READ,
     "contracts/{int:id}",
-    summary="A contract",
+    summary="Show a contract",
     response={200: schemas.Contract, **_OF_ONE},
 )
 def contract(request: HttpRequest, id: int) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def contract(request: HttpRequest, id: int) -> dict[str, Any]:
 
 @api.post(
     "contracts/{int:id}/end",
-    summary="Stop placing a contract's banner",
+    summary="End a contract, so that its banner is no longer shown",
     response={200: schemas.Contract, **_OF_ONE},
 )
 def end(request: HttpRequest, id: int) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def end(request: HttpRequest, id: int) -> dict[str, Any]:
 @api.api_operation(
     _READ,
     "contracts/{int:id}/report",
-    summary="A contract's deliveries, its pace against the schedule, and its clicks",
+    summary="Show a contract's deliveries, its pace and its clicks",
     response={200: schemas.Report, **_OF_ONE},
 )
 def report(request: HttpRequest, id: int) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def report(request: HttpRequest, id: int) -> dict[str, Any]:
 @api.api_operation(
     _READ,
     "publishers",
-    summary="All publishers",
+    summary="List all publishers",
     response={200: schemas.Publishers, 401: Refusal},
 )
 def publishers(request: HttpRequest) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def publishers(request: HttpRequest) -> dict[str, Any]:
 @api.api_operation(
     _READ,
     "publishers/{int:id}/report",
-    summary="Impressions and clicks on each page of a publisher",
+    summary="Show the impressions and clicks of each page of a publisher",
     response={200: schemas.PublisherReport, **_OF_ONE},
 )
 def publisher_report(request: HttpRequest, id: int) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from shop.ads.management.api import api
 
 _API: Final = Api(
     "Doorbuster ad server",
-    "The banners of pages, and the contracts by which advertisers order them.",
-    token="`python -m shop.ads token` prints it; calls to the server's own port need no token",
+    "These calls choose the banners of pages, and manage the contracts for these banners.",
+    token="`python -m shop.ads token` prints it; `select`, `candidates` and `metrics` need no "
+    "token if the call comes directly to the ad server's port",
     refusals={},
 )
 _MISSING: Final = {404: "there is no entry with this id"}
@@ -35,7 +36,7 @@ CALLS: Final = (
     Call(
         "GET",
         "/ads/banner/{id}.svg",
-        "A banner's picture",
+        "Show a banner's picture",
         "image/svg+xml",
         refusals=_MISSING,
         parameter="a banner's id",
@@ -44,7 +45,7 @@ CALLS: Final = (
     Call(
         "GET",
         "/ads/click/{id}",
-        "Count a click on a banner and go to its landing page",
+        "Count a click on a banner and redirect to its landing page",
         "",
         query=schemas.ClickQuery,
         refusals=_MISSING,

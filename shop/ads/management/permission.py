@@ -1,6 +1,6 @@
 """The check whether a caller may use the contract API and the selection, by token or by port.
 
-The token is derived from the server's secret key, so that no second secret is needed.
+The token is calculated from the ad server's secret key, so that no second secret is needed.
 """
 
 import secrets
@@ -10,17 +10,17 @@ from django.utils.crypto import salted_hmac
 
 
 def token() -> str:
-    """Return the token for the header `Authorization: Bearer …`."""
+    """Return the token for the header field `Authorization: Bearer …`."""
     return salted_hmac(
         "shop.ads.management.permission", "contracts", algorithm="sha256"
     ).hexdigest()
 
 
 def direct(request: HttpRequest) -> bool:
-    """Return whether the request came directly to the ad server's port, which only lab machines
+    """Return whether the request came directly to the ad server's port, which customers cannot
     reach.
 
-    The gateway names the customer's address in X-Forwarded-For, which customers cannot remove.
+    Customers' requests come through the gateway, which adds the header field X-Forwarded-For.
     """
     return "X-Forwarded-For" not in request.headers
 
@@ -32,11 +32,14 @@ def granted(request: HttpRequest) -> bool:
 
 
 def fits(given: str) -> bool:
-    """Return whether this text equals the token."""
+    """Return whether this text is the token."""
     return secrets.compare_digest(given.encode(), token().encode())
 
 
 def refusal() -> HttpResponse:
     """Return the answer to a call without a valid token."""
-    error = "this call needs the token that `python -m shop.ads token` prints"
+    error = (
+        "this call needs a token: send `Authorization: Bearer TOKEN` with the token that "
+        "`python -m shop.ads token` prints"
+    )
     return JsonResponse({"error": error}, status=401, headers={"WWW-Authenticate": "Bearer"})

@@ -1,4 +1,4 @@
-"""Reports on contracts (delivered and due impressions, clicks) and on publishers' pages."""
+"""Reports on contracts and on publishers' pages: delivered impressions, due impressions, clicks."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,8 +21,8 @@ class Progress:
 
     @property
     def pace(self) -> float | None:
-        """Delivered / due impressions: less than 1 if the contract is behind schedule; None while
-        none are due.
+        """Delivered impressions / due impressions: less than 1 if the contract is behind its
+        schedule; None while no impression is due.
         """
         return self.delivered / self.due if self.due else None
 
@@ -70,7 +70,9 @@ def pages(publisher: Publisher) -> list[PageReport]:
 
 
 def progress(contract: Contract, now: datetime) -> Progress:
-    """Return a contract's counts as reported by the servers, at most one flush interval old."""
+    """Return a contract's progress. The counts are from the database, so they are at most one flush
+    interval old.
+    """
     delivery = contract.banner.delivery
     return Progress(
         impressions=contract.impressions,

@@ -59,10 +59,10 @@ class CandidatesQuery(Query):
 
 
 class SelectQuery(CandidatesQuery):
-    """A request for the banners of a page."""
+    """A request for the banners of one page."""
 
     slots: int = Field(ge=1, le=MOST_SLOTS, description="number of slots on the page")
-    priority: int = Field(0, ge=0, description="a priority level of this server; 0 is the lowest")
+    priority: int = Field(0, ge=0, description="priority level of the request; 0 is the lowest")
     publisher: Text = Field(
         "", max_length=80, description="the name of the publisher whose page shows the banners"
     )
@@ -76,15 +76,15 @@ class ContractsQuery(Query):
 
 
 class ClickQuery(Query):
-    """The query of a click, which may name the clicked page."""
+    """The parameters of a click, which may name the page that showed the banner."""
 
     page: Annotated[int, Field(ge=0)] | SkipJsonSchema[None] = Field(
-        None, description="id of the publisher's page where the click was made"
+        None, description="id of the publisher's page that showed the banner"
     )
 
 
 class NotBeside(Body):
-    """Banners and advertisers that must not be on the same page."""
+    """The banners and advertisers that a banner excludes from its page."""
 
     banners: list[int] = Field(
         default=[], max_length=100, description="at most 100 ids of existing banners"
@@ -117,9 +117,7 @@ class NewBanner(Body):
 
 
 class NewContract(Body):
-    """A new contract by which an advertiser buys impressions of a banner, from `starts` until just
-    before `ends`.
-    """
+    """A new contract for impressions of a banner, from `starts` until just before `ends`."""
 
     advertiser: Line = Field(max_length=80, description="a name of 1 to 80 characters")
     impressions: int = Field(
@@ -135,7 +133,7 @@ class NewContract(Body):
 
 
 class Candidate(Reply):
-    """A banner that could be drawn now."""
+    """A banner that the ad server could draw for a slot now."""
 
     id: int
     alt: str
@@ -145,7 +143,9 @@ class Candidate(Reply):
 
 
 class Candidates(Reply):
-    """The banners that could be drawn for a slot now, the heaviest first."""
+    """The banners that the ad server could draw for a slot now, the largest weight first; `total`
+    is the sum of the weights.
+    """
 
     total: int
     candidates: list[Candidate]
@@ -160,12 +160,12 @@ class PlacedBanner(Reply):
     width: int
     height: int
     alt: str = Field(
-        description="the text on the image, without the note that it is an advertisement"
+        description="the text on the picture; a page must add that this is an advertisement"
     )
 
 
 class Selection(Reply):
-    """The placed banners, at most one per slot, whose impressions have been counted."""
+    """The banners for the slots, at most one per slot; their impressions have been counted."""
 
     banners: list[PlacedBanner]
 
@@ -195,20 +195,20 @@ class Contract(Reply):
 
 
 class Contracts(Reply):
-    """One part of the list of contracts."""
+    """A part of the list of contracts."""
 
     contracts: list[Contract]
     next: str | None = Field(description="the URL of the next part of the list; null at its end")
 
 
 class Report(Reply):
-    """The delivery of a contract, as reported by the servers."""
+    """The delivery of a contract, as the server processes have reported it."""
 
     contract: int
     impressions: int
     delivered: int
     due: int = Field(description="impressions that an even delivery would have reached by now")
-    pace: float | None = Field(description="delivered / due; null while none are due")
+    pace: float | None = Field(description="delivered / due; null while no impression is due")
     clicks: int
     click_rate: float | None = Field(
         description="clicks / delivered; null before the first delivery"
@@ -230,7 +230,7 @@ class Publishers(Reply):
 
 
 class PageReport(Reply):
-    """The counts of a publisher's page, as reported by the servers."""
+    """The counts of a publisher's page, as the server processes have reported them."""
 
     id: int
     name: str
@@ -242,7 +242,7 @@ class PageReport(Reply):
 
 
 class PublisherReport(Reply):
-    """The counts of a publisher's pages: totals, and counts of each page."""
+    """The counts of a publisher: the totals, and the counts of each page."""
 
     publisher: int
     name: str

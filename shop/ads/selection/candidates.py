@@ -1,6 +1,6 @@
-"""The search for a concept's candidates, which is faster with more threads.
+"""The search for the candidates of one concept: the due banners of the wanted size.
 
-A search of the inventory's columns consists of a few numpy operations. Each releases the
+A search consists of a few numpy operations on the inventory's columns. Each operation releases the
 interpreter while it runs, so two threads can search for two concepts at the same time
 (docs/decisions/0012).
 
@@ -22,7 +22,9 @@ _NONE = np.empty(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The conditions of a request that candidates of every concept must meet."""
+    """The conditions that a request's candidates must meet for every concept: the size of the slot,
+    and the time at which the banner must be due.
+    """
 
     size: int
     time_s: float
@@ -50,8 +52,8 @@ def find(
 ) -> Rows:
     """Return the rows of due banners with this concept and the wanted size, in ascending order.
 
-    A banner is due while an even delivery would have reached more impressions than `delivered`,
-    which has the shape (rows,).
+    A banner is due if its contract has not ended, and an even delivery would have reached more
+    impressions than `delivered` has. `delivered` has the shape (rows,).
     """
     found = []
     blocks = -(-len(inventory) // BLOCK_ROWS)
@@ -90,8 +92,8 @@ def _in_block(
 def common(found: list[Rows], rows: int) -> Rows:
     """Return every candidate once, in ascending order.
 
-    `rows` is the number of rows in the inventory; marking candidates in a column is faster than
-    sorting.
+    `rows` is the number of rows in the inventory. The function marks the candidates in a column,
+    because this is faster than sorting.
     """
     marked = np.zeros(rows, np.bool_)
     for candidates in found:

@@ -1,4 +1,4 @@
-"""The chi-squared test whether banners are drawn in proportion to their weights."""
+"""The chi-squared test that shows whether banners are drawn in proportion to their weights."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,8 +10,8 @@ from common.http_json import JsonClient, NoAnswerError, RefusedError
 CRITICAL = {
     1: 3.84, 2: 5.99, 3: 7.81, 4: 9.49, 5: 11.07, 6: 12.59, 7: 14.07, 8: 15.51, 9: 16.92,
 }  # fmt: skip
-"""For each number of degrees of freedom, the value that chi-squared exceeds by chance in 5 % of all
-tests.
+"""The value that chi-squared exceeds by chance in 5 % of all tests, by the number of degrees of
+freedom.
 """
 MOST_GROUPS = max(CRITICAL) + 1
 PATIENCE_S = 30.0
@@ -35,12 +35,12 @@ class Group:
 def groups_of(
     weights: Mapping[int, int], drawn: Mapping[int, int], groups: int, *, equal: bool = False
 ) -> list[Group]:
-    """Sort candidates by weight and divide them into groups with about equal expected numbers of
-    draws.
+    """Sort the candidates by weight and divide them into groups with about equal expected numbers
+    of draws.
 
-    `weights` and `drawn` map banner ids to numbers; a banner without a weight is ignored. With
-    `equal`, all banners are expected equally often. With few banners, there may be fewer groups
-    than requested.
+    `weights` and `drawn` map banner ids to weights and to numbers of draws; a drawn banner without
+    a weight is ignored. With `equal`, the expected number is the same for all banners. If there are
+    few banners, there may be fewer groups than requested.
     """
     order = sorted(weights, key=lambda id: (-weights[id], id))
     share = {id: 1 if equal else weights[id] for id in order}
@@ -71,10 +71,11 @@ def chi_squared(groups: Sequence[Group]) -> float:
 def draw(
     host: str, port: int, size: str, concepts: str, draws: int
 ) -> tuple[dict[int, int], Counter[int]]:
-    """Request the candidates of the running server, then draw `draws` times for a page with one
-    slot.
+    """Request the candidates from the running ad server, then draw `draws` times for a page with
+    one slot.
 
-    Returns the weight and the number of draws of each banner. Raises ServerError.
+    Returns the weight of each candidate and the number of draws of each banner, by banner id.
+    Raises ServerError.
     """
     page = {"size": size, "concepts": concepts}
     try:
@@ -95,6 +96,6 @@ def draw(
 
 
 class ServerError(Exception):
-    """The error for a server that does not answer or refuses the request; its text explains the
+    """The error for an ad server that does not answer or refuses a call; its text explains the
     fix.
     """

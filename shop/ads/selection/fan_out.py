@@ -1,6 +1,6 @@
-"""Priority by threads: the more important a request, the more threads search for it.
+"""Priority by threads: a request of a higher priority level gets more search threads.
 
-A thread searches for one concept at a time, and a request of low priority has one thread
+A thread searches for one concept at a time. A request of low priority has one thread
 (ad_server.txt, section IV.B).
 """
 
@@ -26,11 +26,11 @@ def check_levels(levels: Mapping[int, int]) -> None:
 
 
 class FanOut:
-    """The search with the threads of a priority level, shared by all threads of the server.
+    """The helper threads for searches, which all requests of the process share.
 
-    `levels` maps a priority level to its number of threads, including the calling thread: {0: 1, 1:
-    4} are the paper's low and high priority. Up to `requests` requests can search with all their
-    threads at the same time; if no helper thread is free, only the calling thread searches.
+    `levels` maps a priority level to its number of threads, including the calling thread; {0: 1, 1:
+    4} are the paper's low and high priority. The helper threads are sufficient for `requests`
+    requests at the same time. If no helper thread is free, only the calling thread searches.
     """
 
     def __init__(self, levels: Mapping[int, int], requests: int) -> None:
@@ -42,7 +42,8 @@ class FanOut:
     def search(
         self, level: int, concepts: Sequence[Concept], find: Callable[[Concept], Found]
     ) -> list[Found]:
-        """Return the results of `find` for all concepts, in any order.
+        """Call `find` for each concept, with the threads of this priority level, and return the
+        results in any order.
 
         Raises KeyError for an unknown level.
         """

@@ -20,12 +20,11 @@ def place(
     rng: random.Random,
     take: Callable[[int], bool],
 ) -> list[int]:
-    """Draw at most `slots` rows for one page by weight, each compatible with the rows already
-    drawn.
+    """Draw at most `slots` rows for one page by weight, each compatible with the rows drawn before.
 
-    `weights` has the shape of `candidates` and is changed. `take` books an impression of a row, or
-    returns False if none is left. The result is shorter than `slots` if no further candidate is
-    compatible.
+    `weights` has the shape of `candidates`, and the function changes it. `take` counts an
+    impression of a row, or returns False if no impression is left. If no further candidate is
+    possible, the function returns fewer rows than `slots`.
     """
     placed: list[int] = []
     while len(placed) < slots:
@@ -45,7 +44,9 @@ def place(
 def _remove_kin(
     inventory: Inventory, candidates: Rows, weights: Weights, row: int, placed: list[int]
 ) -> None:
-    """Set the weights of the advertiser's banners to 0, if the row excludes that advertiser."""
+    """Set the weights of all banners of the row's advertiser to 0, if one of the placed rows
+    excludes this advertiser.
+    """
     advertiser = int(inventory.advertiser[row])
     if any(advertiser in inventory.not_beside_advertisers.get(other, ()) for other in placed):
         weights[inventory.advertiser[candidates] == advertiser] = 0

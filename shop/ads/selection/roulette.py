@@ -1,4 +1,4 @@
-"""The roulette: a banner's share is the number of impressions that its contract lacks
+"""The roulette: a banner's weight is the number of impressions that its contract still needs
 (ad_server.txt, section IV.A, Tables I and II).
 """
 
@@ -16,13 +16,15 @@ def cumulative(weights: Weights) -> Weights:
 
 
 def position(wheel: Weights, number: int) -> int:
-    """Return the position of `number` on the wheel; it must be at least 0 and below the
-    last entry.
+    """Return the position on the wheel at which the cumulative sum exceeds `number`, which must be
+    at least 0 and below the last sum.
     """
     return int(np.searchsorted(wheel, number, side="right"))
 
 
 def draw(wheel: Weights, rng: random.Random) -> int | None:
-    """Return a random position, drawn by weight, or None if all weights are 0."""
+    """Return a random position, with probabilities in proportion to the weights; None if all
+    weights are 0.
+    """
     total = int(wheel[-1]) if len(wheel) else 0
     return position(wheel, rng.randrange(total)) if total > 0 else None

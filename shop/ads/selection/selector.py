@@ -1,4 +1,4 @@
-"""The selection of a page's banners: the algorithm of Fig. 4."""
+"""The selection of a page's banners: the algorithm of Fig. 4 (ad_server.txt)."""
 
 import random
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from shop.ads.selection.roulette import Weights
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request for the banners of one page, with their number, size, concepts and priority."""
+    """A request for banners for the slots of one page."""
 
     slots: int
     size: int
@@ -27,7 +27,7 @@ class Request:
 
 
 class Placed(NamedTuple):
-    """A banner on a page: its id, and the text that describes it."""
+    """A banner on a page: its id, and its words as the text for screen readers."""
 
     id: int
     alt: str
@@ -51,7 +51,7 @@ def wheel(request: Request, time_s: float, ledger: Ledger, fan_out: FanOut) -> t
 def select(
     request: Request, time_s: float, ledger: Ledger, fan_out: FanOut, rng: random.Random
 ) -> list[Placed]:
-    """Choose at most `request.slots` banners, book their impressions in the ledger, and return the
+    """Choose at most `request.slots` banners, count their impressions in the ledger, and return the
     banners.
 
     The candidates are sorted, so that the result does not depend on the number of threads.

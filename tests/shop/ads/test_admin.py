@@ -120,7 +120,7 @@ def test_a_contract_is_accepted_refused_and_ended(ads, operator):
     assert 'name="headline"' in form
     assert 'name="concepts"' not in form
     page = operator.post("/ads/admin/ads/contract/", action="end", _selected_action=id)
-    assert "no longer placed" in page
+    assert "no longer shown" in page
     [(ends,)] = ads.rows("SELECT ends FROM ads_contract WHERE id = %s", id)
     assert ends <= datetime.now(UTC) + timedelta(seconds=2)
 
