@@ -1,7 +1,7 @@
 """The client of the ad server, which waits for an answer until a deadline.
 
-Each thread keeps one connection open. The module uses sockets and llhttp instead of `http.client`,
-whose time limit applies to each read separately, so that a slow answer could delay a page for ever.
+Each thread keeps one connection open. The module does not use `http.client`, whose time limit
+applies to each read separately: a slow answer could delay a page for ever.
 """
 
 import contextlib

@@ -55,8 +55,8 @@ class Environment(SettingsModel):
 
     shop_schema: Annotated[str, AfterValidator(_schema), Form(_SCHEMA)] = Field(
         "public",
-        description="schema of the shop's tables, and prefix of its keys in Redis and of its "
-        "cookies; shops with different values can share a PostgreSQL database and a Redis",
+        description="schema of the shop's tables, and prefix of its Redis keys and cookies; shops "
+        "with different values can share a database and a Redis",
     )
     state_dir: StateDir
     inner_host: InnerHost

@@ -65,8 +65,8 @@ class NoCapacity(ValidationError):  # noqa: N818
             {
                 "impressions": f"{capacity.wanted:,} impressions are wanted, but only "
                 f"{capacity.left:,} are free: the slots for this banner are "
-                f"expected to show {capacity.forecast:,} impressions in the contract's "
-                f"time, and other contracts hold {capacity.held:,} of these."
+                f"expected to show {capacity.forecast:,} in the contract's time, and "
+                f"other contracts hold {capacity.held:,} of these."
             }
         )
         self.capacity = capacity

@@ -2,8 +2,8 @@
 
 The controller serves the calls of docs/controller-api.md on a separate port, in threads of the
 shop's process. It must answer even while all workers compete for the interpreter. Therefore, each
-connection has a thread that sleeps in `recv` and sends each answer with one call of `sendall`, so
-that an answer waits for the interpreter only once.
+connection has a thread, which sleeps in `recv` and sends an answer with one call of `sendall`. So
+an answer waits for the interpreter only once.
 """
 
 import contextlib

@@ -2,8 +2,8 @@
 
 A `POST` to a step sends the form of the previous page, and the answer is the next page. A `GET`
 shows this page again, or redirects to the first missing step. The buttons on a page send its form
-with `?then=show`; the answer then redirects to the next page, so that a browser can reload that
-page and go back to it.
+with `?then=show`. The answer then redirects to the next page, so that a browser can reload it and
+go back to it.
 
 Every form carries its signed purchase (`shop.purchases`): the books, the key of the order, the
 customer who got the page, and the address. The key does not change from *Buy* to Tr-4, so every

@@ -1,9 +1,9 @@
 """The ad server's metrics for Prometheus, summed over all its processes.
 
-Names have the form `doorbuster_ads_<what>_<unit>`. Each process writes its counts to a file in the
-folder named by the environment variable PROMETHEUS_MULTIPROC_DIR, so that any process can report
-the counts of all (prometheus_client, *Multiprocess mode*). Without this variable, a process reports
-only its own counts.
+Names have the form `doorbuster_ads_<what>_<unit>`. The environment variable
+PROMETHEUS_MULTIPROC_DIR names a folder. Each process writes its counts to a file in this folder, so
+that any process can report the counts of all (prometheus_client, *Multiprocess mode*). Without the
+variable, a process reports only its own counts.
 """
 
 import os
