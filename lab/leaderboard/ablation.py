@@ -15,7 +15,7 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("static-stages", "later page first"),
     ("Few hands", "few hands"),
     ("Fresh door", "fresh door"),
-    ("door-lifo", "hang-ups removed"),
+    ("door-lifo", "orphan requests removed"),
 )
 """The key of each step's policy in the spec, and the rule that it adds; the first policy adds no
 rule."""

@@ -245,9 +245,9 @@ def _leaders_words(rows: Sequence[Row]) -> str:
     told = []
     for rho in board.loads_of(rows):
         best, *level = (row.title for row in board.leaders(rows, rho))
-        beside = f" (level with it: {', '.join(level)})" if level else ""
-        told.append(f"at ρ = {rho:g} {best}{beside}")
-    return f"Best {'; '.join(told)}." if told else ""
+        beside = f" (level with it: {'; '.join(level)})" if level else ""
+        told.append(f"At ρ = {rho:g}, {best} is the best{beside}.")
+    return " ".join(told)
 
 
 def _claims(found: Board) -> list[Claim]:
