@@ -30,7 +30,6 @@ class SingleServer:
         is_free = described.rejection == "free"
         self._rejection_s = 0.0 if is_free else described.rejection_cost * self._mean_s
         self._id = 0
-        self._was_cancelled = False
         self._began_s = 0.0
         self._backlog_s = 0.0  # rejections that wait for the request in service to end
         self._busy_s = 0.0

@@ -77,7 +77,6 @@ class Student(Person):
     def __init__(self, *of_person: Any, seed: int) -> None:
         super().__init__(*of_person)
         self._random = random.Random(seed)
-        self._bundle: bytes | None = None
         self._imported = False
 
     def attend(self, over: threading.Event) -> None:

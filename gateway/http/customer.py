@@ -34,7 +34,6 @@ class Customer(asyncio.Protocol):
         "_exchange",
         "_front",
         "_is_closing",
-        "_is_lingering",
         "_loop",
         "_peer",
         "_reader",
@@ -59,7 +58,6 @@ class Customer(asyncio.Protocol):
         self.has_sent_eof = False
         self._is_closing = False
         self.is_held = False
-        self._is_lingering = False
         self.is_write_held = False
         self._unsent_bytes = 0
         self.deadline_s = NEVER
