@@ -59,24 +59,24 @@ class WantedSlowness(Body):
 class Health(Reply):
     """The answer of a shop that is ready to serve."""
 
-    status: Literal["ok"]
+    status: Literal["ok"] = Field(description="always this word")
 
 
 class Settings(Reply):
     """The settings in force."""
 
-    profile: Profile
+    profile: Profile = Field(description="the work of a page")
     time_scale: float = Field(description="paper seconds per real second")
-    seed: int
-    sentry: Mode
-    ads: bool
+    seed: int = Field(description="the seed of the random execution times")
+    sentry: Mode = Field(description="the mode of the sentry")
+    ads: bool = Field(description="whether pages show banners")
 
 
 class LostTo(Reply):
     """For each back end, the number of requests answered with 503 because it was unavailable."""
 
-    postgres: int
-    redis: int
+    postgres: int = Field(description="requests lost because PostgreSQL was unavailable")
+    redis: int = Field(description="requests lost because Redis was unavailable")
 
 
 class Slowness(Reply):
@@ -89,15 +89,15 @@ class Slowness(Reply):
 class Page(Reply):
     """The counts of the served pages of one type since the shop started; times are real seconds."""
 
-    served: int
-    cpu_s: float
-    execution_s: float
+    served: int = Field(description="number of pages")
+    cpu_s: float = Field(description="CPU time of the pages")
+    execution_s: float = Field(description="execution time of the pages, including waits")
     drawn_s: float = Field(description="execution time that page work drew for the pages")
     own_cpu_s: float = Field(description="CPU time that the pages used without page work")
     own_wait_s: float = Field(
         description="time that the pages waited for PostgreSQL and Redis, without page work"
     )
-    queries: int
+    queries: int = Field(description="number of database queries")
 
 
 class Sentry(Reply):
@@ -106,19 +106,33 @@ class Sentry(Reply):
     """
 
     watching: int = Field(description="requests in progress that the sentry watches")
-    disconnects: int
-    interrupted: int
-    finished: int
-    cancels_attempted: int
-    cancels_effective: int
-    cancels_too_late: int
-    cancels_failed: int
-    wasted_cpu_s: float
-    wasted_database_s: float
-    kept_cpu_s: float
-    kept_database_s: float
-    unanswered_cpu_s: float
-    unanswered_database_s: float
+    disconnects: int = Field(description="clients that left while their request was in progress")
+    interrupted: int = Field(description="requests that were stopped after their client had left")
+    finished: int = Field(description="requests that ran to their end after their client had left")
+    cancels_attempted: int = Field(description="running queries that the sentry tried to cancel")
+    cancels_effective: int = Field(description="queries that the cancel ended")
+    cancels_too_late: int = Field(description="queries that ended before the cancel")
+    cancels_failed: int = Field(
+        description="queries whose cancel the database did not confirm in time"
+    )
+    wasted_cpu_s: float = Field(
+        description="CPU seconds after the client had left, which cancelling can save"
+    )
+    wasted_database_s: float = Field(
+        description="database seconds after the client had left, which cancelling can save"
+    )
+    kept_cpu_s: float = Field(
+        description="CPU seconds after the client had left, on requests that had to be finished"
+    )
+    kept_database_s: float = Field(
+        description="database seconds after the client had left, on requests that had to be finished"
+    )
+    unanswered_cpu_s: float = Field(
+        description="CPU seconds before the client left, on requests without an answer"
+    )
+    unanswered_database_s: float = Field(
+        description="database seconds before the client left, on requests without an answer"
+    )
 
 
 class Status(Reply):
@@ -127,39 +141,39 @@ class Status(Reply):
     time_s: float = Field(description="the shop's monotonic clock, in real seconds")
     cpu_s: float = Field(description="CPU seconds used by the shop's process")
     cpus: float = Field(description="number of CPUs that the shop can use")
-    workers: int
-    busy_workers: int
+    workers: int = Field(description="number of threads that serve requests")
+    busy_workers: int = Field(description="number of these threads that serve a request now")
     requests: int = Field(description="requests of any kind that reached the shop")
     orders: int = Field(description="committed orders")
-    lost_to: LostTo
+    lost_to: LostTo = Field(description="requests that an unavailable back end cost")
     redis_away: int = Field(
         description="number of times that Redis did not answer or had lost its data; sessions "
         "were then read from PostgreSQL"
     )
-    slow_database: Slowness
+    slow_database: Slowness = Field(description="the fault of a slow database")
     books: int = Field(description="number of books in the catalogue")
     pages: dict[str, Page] = Field(description="the counts of each page type")
-    sentry: Sentry
-    settings: Settings
+    sentry: Sentry = Field(description="the counts of the wasted-work meter")
+    settings: Settings = Field(description="the settings in force")
 
 
 class Catalogue(Reply):
     """The size of the catalogue after the change."""
 
-    books: int
+    books: int = Field(description="number of books")
 
 
 class Reset(Reply):
     """The number of orders that the call removed; their books are back in stock."""
 
-    orders_removed: int
+    orders_removed: int = Field(description="number of orders")
 
 
 class Orders(Reply):
     """The totals of all orders in the database."""
 
-    orders: int
-    books_sold: int
+    orders: int = Field(description="number of orders")
+    books_sold: int = Field(description="number of copies sold")
     revenue: float = Field(description="in the shop's currency")
 
 
