@@ -15,7 +15,7 @@ from tests.language.rules import LONGEST_MEAN, findings, mean_length
 FICTION = REPOSITORY / "shop" / "catalogue" / "shelves.py"
 """The words of the shop's books, which are no prose of the product."""
 REFERENCE = REPOSITORY / "lab" / "reference"
-"""The results that come with Doorbuster: recorded output."""
+"""The results that come with Doorbuster, which the console shows."""
 READERS = {".md": of_markdown, ".py": of_python, ".html": of_template}
 CEILINGS_FILE = Path(__file__).parent / "ceilings.toml"
 CEILINGS: dict[str, int] = tomllib.loads(CEILINGS_FILE.read_text(encoding="utf-8"))

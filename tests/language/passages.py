@@ -1,6 +1,7 @@
 """The passages that people read: in documents, in templates, in docstrings and messages of code."""
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -147,6 +148,24 @@ def _literal(node: ast.Constant | ast.JoinedStr) -> str:
     return "".join(
         str(part.value) if isinstance(part, ast.Constant) else CODE for part in node.values
     )
+
+
+def of_result(path: Path) -> Iterator[Passage]:
+    """Notes, captions and claims in a JSON file of a result, which the console shows."""
+    for text in _strings(json.loads(path.read_text(encoding="utf-8"))):
+        if len(text.split()) >= 5:  # shorter texts are titles and values
+            yield Passage(str(path.relative_to(REPOSITORY)), 1, Form.PROSE, text)
+
+
+def _strings(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for each in value:
+                yield from _strings(each)
+        case dict():
+            yield from _strings(list(value.values()))
 
 
 _AS_WRITTEN = "\b"
