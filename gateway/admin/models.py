@@ -52,7 +52,9 @@ class WantedPolicy(Body):
         description="the name of a policy, or the path of a policy's file; a path ends in .py"
     )
     parameters: _Parameters = Field(default_factory=dict)
-    admission: WantedAdmission = Field(WantedAdmission(name=NO_ADMISSION))
+    admission: WantedAdmission = Field(
+        WantedAdmission(name=NO_ADMISSION), description="the admission policy in front of it"
+    )
     source: str | SkipJsonSchema[None] = Field(None, description="text of the policy's file")
 
     @property
@@ -125,14 +127,16 @@ class WaitingQuery(Query):
 class Health(Reply):
     """The answer that shows whether the gateway serves requests."""
 
-    status: Literal["ok", "draining"]
+    status: Literal["ok", "draining"] = Field(
+        description="`draining` while the gateway finishes its requests before its end"
+    )
 
 
 class AdmissionInForce(Reply):
     """The admission policy in force, with the values of all its parameters."""
 
-    name: str
-    parameters: dict[str, Any]
+    name: str = Field(description="the name of the admission policy")
+    parameters: dict[str, Any] = Field(description="the values of all its parameters")
 
 
 class DescribedPolicy(Reply):
@@ -146,8 +150,8 @@ class DescribedPolicy(Reply):
     confinement: dict[str, str] | None = Field(
         None, description="the layers that confine a student's policy"
     )
-    parameters: dict[str, Any]
-    admission: AdmissionInForce
+    parameters: dict[str, Any] = Field(description="the values of all its parameters")
+    admission: AdmissionInForce = Field(description="the admission policy in front of it")
 
 
 class PolicyInForce(DescribedPolicy):
@@ -159,8 +163,8 @@ class PolicyInForce(DescribedPolicy):
 class ConnectionAdmissionInForce(Reply):
     """The admission policy for TLS connections that is in force, and its state."""
 
-    name: str
-    parameters: dict[str, Any]
+    name: str = Field(description="the name of the admission policy")
+    parameters: dict[str, Any] = Field(description="the values of all its parameters")
     snapshot: dict[str, Any] = Field(description="the state that the policy reports")
 
 
@@ -187,7 +191,7 @@ class ShadowFigures(Reply):
     """The metrics of a shadow."""
 
     name: str = Field(description="name of the shadow, unique among the shadows")
-    policy: DescribedPolicy
+    policy: DescribedPolicy = Field(description="the shadow's policy")
     fault: str = Field(description="reason why the shadow was removed; empty while it runs")
     waiting: int | None = Field(description="requests that wait in the shadow's simulated gateway")
     in_service: int | None = Field(description="requests in service in the shadow's simulated shop")
@@ -229,7 +233,7 @@ class Decision(Reply):
 class Disagreement(Reply):
     """A request that the shadow and the acting policy decided differently."""
 
-    id: int
+    id: int = Field(description="id of the request")
     page: str = Field(description="page type")
     is_new: bool = Field(description="whether the request began a new session")
     attempt: int = Field(description="number of the attempt, from 1")
@@ -249,7 +253,7 @@ class Shadows(Reply):
     """All shadows with their latest disagreements."""
 
     time_s: float = Field(description="paper time")
-    shadows: list[Shadow]
+    shadows: list[Shadow] = Field(description="the shadows in the order of their start")
 
 
 class WaitingRequests(Reply):
@@ -266,8 +270,12 @@ class WaitingRequests(Reply):
 class Load(Reply):
     """The latest sample of the shop's load."""
 
-    cpu_utilisation_ratio: float | None
-    busy_workers: int | None
+    cpu_utilisation_ratio: float | None = Field(
+        description="share of its CPUs that the shop used in the interval"
+    )
+    busy_workers: int | None = Field(
+        description="workers of the shop that served a request at the end of the interval"
+    )
     interval_s: float | None = Field(description="time that the sample covers, in paper seconds")
     age_s: float | None = Field(description="age of the sample, in paper seconds")
     utilisation_interval_s: float = Field(description="interval between samples, in paper seconds")
@@ -284,7 +292,7 @@ class Load(Reply):
 class Abandonments(Reply):
     """The numbers, since the gateway started, of requests whose customers left."""
 
-    mode: Abandonment
+    mode: Abandonment = Field(description="the treatment in force")
     left_waiting: int = Field(description="requests whose customers left while the requests waited")
     withdrawn: int = Field(
         description="requests out of `left_waiting` that the gateway took out of the queue"
@@ -303,8 +311,8 @@ class Abandonments(Reply):
 class Bypass(Reply):
     """The numbers of requests in a bypass; no policy decides about these requests."""
 
-    in_service: int
-    waiting: int
+    in_service: int = Field(description="requests in service")
+    waiting: int = Field(description="waiting requests")
 
 
 class Connections(Reply):
@@ -316,8 +324,8 @@ class Connections(Reply):
     resumed: int = Field(description="TLS connections classified as resumed")
     accepted_new: int = Field(description="new TLS connections that were accepted")
     refused: int = Field(description="new TLS connections that were refused")
-    handshake_failed: int
-    handshake_timed_out: int
+    handshake_failed: int = Field(description="TLS handshakes that failed")
+    handshake_timed_out: int = Field(description="TLS handshakes that took too long")
     evicted: int = Field(
         description="handshakes that were reset while they waited for their customers, because "
         "others needed their places"
@@ -326,73 +334,83 @@ class Connections(Reply):
         description="connections that were reset because no place for a handshake was free"
     )
     under_way: int = Field(description="TLS handshakes in progress")
-    admission: ConnectionAdmissionInForce
+    admission: ConnectionAdmissionInForce = Field(
+        description="the admission policy for TLS connections"
+    )
 
 
 class CpuManager(Reply):
     """The gateway's registration with the CPU manager."""
 
-    application: str
-    priority: float
-    process: int
-    connected: bool
-    registrations: int
+    application: str = Field(description="name of the registered application")
+    priority: float = Field(description="priority of the application")
+    process: int = Field(description="process id of the application's shop")
+    connected: bool = Field(description="whether the connection to the CPU manager is open")
+    registrations: int = Field(description="number of registrations since the gateway started")
     requested: float | None = Field(description="number of requested processors")
     assigned: float | None = Field(description="number of assigned processors")
     processors: list[int] | None = Field(description="numbers of the assigned processors")
-    error: str | None
+    error: str | None = Field(
+        description="reason of the latest fault of the connection; null without one"
+    )
 
 
 class Snapshot(Reply):
     """The state of the whole gateway at one moment."""
 
     time_s: float = Field(description="paper time")
-    policy: PolicyInForce
-    shadows: list[ShadowFigures]
+    policy: PolicyInForce = Field(description="the policy in force")
+    shadows: list[ShadowFigures] = Field(description="the metrics of each shadow")
     workers: int = Field(description="maximum number of requests in service at the same time")
-    in_service: int
-    waiting: int
+    in_service: int = Field(description="requests in service")
+    waiting: int = Field(description="waiting requests")
     waiting_by_page: dict[Page, int] = Field(description="page type → requests")
     counts: dict[str, dict[str, int]] = Field(
         description=f"page type, `other` or `ads` → {', '.join(f'`{fate}`' for fate in FATES)} → "
         "number of requests since the gateway started"
     )
-    abandonment: Abandonments
+    abandonment: Abandonments = Field(description="requests whose customers left")
     time_scale: float = Field(description="paper seconds per real second")
-    load: Load
+    load: Load = Field(description="the latest sample of the shop's load")
     other: Bypass = Field(description="requests for other addresses than the eight pages")
     ads: Bypass | None = Field(None, description="requests for the ad server, if there is one")
-    connections: Connections
-    cpu_manager: CpuManager | None
+    connections: Connections = Field(description="open connections and TLS connections")
+    cpu_manager: CpuManager | None = Field(
+        description="the registration with the CPU manager; null without one"
+    )
     refusals: dict[str, int] = Field(description="status → number of the gateway's own answers")
     traced_ratio: float = Field(description="share of requests whose traces are exported")
-    is_draining: bool
+    is_draining: bool = Field(
+        description="whether the gateway finishes its requests before its end"
+    )
 
 
 class Parameter(Reply):
     """A parameter of a policy."""
 
-    name: str
-    default: float | dict[str, float]
-    unit: str
-    meaning: str
+    name: str = Field(description="name of the parameter")
+    default: float | dict[str, float] = Field(
+        description="default value, for all page types or for each"
+    )
+    unit: str = Field(description="unit of the value")
+    meaning: str = Field(description="effect of the parameter")
     source: str = Field(description="the source of the default value")
-    low: float
-    high: float
+    low: float = Field(description="smallest allowed number")
+    high: float = Field(description="largest allowed number")
     allowed: str = Field(description="description of the allowed values")
 
 
 class Sheet(Reply):
     """A policy's data sheet."""
 
-    name: str
-    title: str
-    idea: str
-    rule: str
+    name: str = Field(description="name of the policy")
+    title: str = Field(description="name as the source spells it; if empty, pages show `name`")
+    idea: str = Field(description="the idea in one or two sentences")
+    rule: str = Field(description="the exact rule, with names of parameters")
     source: str = Field(description="paper, section, equation")
-    deviations: str
-    parameters: list[Parameter]
-    needs_sessions: bool
+    deviations: str = Field(description="differences from the source")
+    parameters: list[Parameter] = Field(description="the parameters")
+    needs_sessions: bool = Field(description="whether the policy uses sessions")
 
 
 class Sheets(RootModel[list[Sheet]]):
@@ -406,4 +424,4 @@ class Settings(Reply):
     utilisation_interval_s: float = Field(
         description="interval between samples of the shop's load, in paper seconds"
     )
-    abandonment: Abandonment
+    abandonment: Abandonment = Field(description="treatment of requests whose customers leave")

@@ -127,13 +127,10 @@ def test_the_bodies_that_fit_are_described(described, path, body, fits):
     assert (described.faults_of_body("PUT", path, body) == []) is fits
 
 
-def test_every_call_has_a_summary_and_every_field_of_a_body_a_meaning(described):
+def test_every_call_has_a_summary_and_every_field_a_meaning():
     """The page shows them."""
     assert all(call.summary for call in calls.CALLS)
-    for call in calls.CALLS:
-        for form in (call.body, call.query):
-            for name, field in form.model_fields.items() if form else ():
-                assert field.description or hasattr(field.annotation, "model_fields"), name
+    assert " |  |\n" not in reference.PAGE.read_text(encoding="utf-8").partition("\n## ")[2]
 
 
 def test_the_page_is_current():
