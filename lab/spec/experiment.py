@@ -93,7 +93,7 @@ class Spec(Section):
     database_cpus: Literal["other", "shop"] = "other"
     at_once: AtOnce = False
     leaderboard: bool = False
-    """Whether the report also shows the ranks of policies, the gain from each rule of DOOR, and
+    """Whether the report also shows the policies' ranks, the gain from each rule of DOOR, and
     fairness.
     """
     shadows: Annotated[tuple[str, ...], at_most(MOST_SHADOWS)] = ()
@@ -118,7 +118,7 @@ class Spec(Section):
         for name in shadows:
             find(name, POLICIES, "policy")
         if len(set(shadows)) < len(shadows):
-            raise ValueError("named twice; allowed: each policy once")
+            raise ValueError("a policy is named twice; allowed: each policy once")
         return shadows
 
     @model_validator(mode="before")
@@ -168,7 +168,9 @@ class Spec(Section):
     def _distinct(cls, policies: tuple[PolicyChoice, ...]) -> tuple[PolicyChoice, ...]:
         keys = [policy.key for policy in policies]
         if len(set(keys)) < len(keys):
-            raise ValueError(f"named twice: {', '.join(keys)}; allowed: a different label for each")
+            raise ValueError(
+                f"a policy is named twice: {', '.join(keys)}; give each a different label"
+            )
         return policies
 
     @model_validator(mode="after")
@@ -182,12 +184,12 @@ class Spec(Section):
         if self.engine == "live":
             if self.server is not None:
                 raise ValueError(
-                    "server: describes a simulated server; allowed: with engine = 'simulated'"
+                    "server: describes a simulated server; allowed only with engine = 'simulated'"
                 )
             if self.customers.buy_probability != BUY_PROBABILITY:
                 raise ValueError(
-                    "customers.buy_probability: the load generator's sessions follow LIFO-Pri's "
-                    f"chain; allowed: {BUY_PROBABILITY:g} with engine = 'live'"
+                    "customers.buy_probability: live sessions always follow LIFO-Pri's chain; "
+                    f"allowed with engine = 'live': {BUY_PROBABILITY:g}"
                 )
         else:
             self._refuse_what_only_the_shop_has()
@@ -197,8 +199,8 @@ class Spec(Section):
             self._refuse_what_nobody_is_ranked_by()
         if self.shadows and self.engine != "live":
             raise ValueError(
-                "shadows: run in the gateway, and a simulation has none; "
-                "allowed: with engine = 'live'"
+                "shadows: shadow policies run in the gateway, and a simulation has no gateway; "
+                "allowed only with engine = 'live'"
             )
         for policy in self.policy:
             if policy.gateway is not None:
@@ -206,11 +208,13 @@ class Spec(Section):
         if self.clients:
             self._refuse_what_no_closed_loop_has()
         elif self.load.rho is None:
-            raise ValueError("load.rho: is missing; allowed: None with [clients] only")
+            raise ValueError(
+                "load.rho: is missing; it can be left out only if the spec has [clients]"
+            )
         arrivals_s = self.load.arrivals_s
         if arrivals_s is not None and self.warm_up_s >= arrivals_s:
             raise ValueError(
-                f"warm_up_s: no session arrives after it; allowed: less than {arrivals_s:g}"
+                f"warm_up_s: must be less than {arrivals_s:g}, the end of the arrivals"
             )
         if self.has_fifo_server and "page_profile" in self.model_fields_set:
             raise ValueError(
@@ -233,58 +237,58 @@ class Spec(Section):
         if self.page_profile == "real":
             raise ValueError(
                 "page_profile: 'real' exists only in the real shop; "
-                "allowed: 'paper' or 'cpu' with engine = 'simulated'"
+                "allowed with engine = 'simulated': 'paper' or 'cpu'"
             )
         if self.catalogue_books is not None:
             raise ValueError(
                 "catalogue_books: a simulated server has no catalogue; "
-                "allowed: with engine = 'live'"
+                "allowed only with engine = 'live'"
             )
         if self.database_cpus != "other":
             raise ValueError(
                 "database_cpus: a simulated server has no database; "
-                "allowed: 'other' with engine = 'simulated'"
+                "allowed with engine = 'simulated': 'other'"
             )
 
     def _refuse_what_one_shop_has(self) -> None:
         if self.engine != "live":
             raise ValueError(
-                "at_once: simulated runs do not disturb each other; allowed: with engine = 'live'"
+                "at_once: simulated runs need no separate shops; allowed only with engine = 'live'"
             )
         if not FEWEST_AT_ONCE <= len(self.policy) <= MOST_AT_ONCE:
             raise ValueError(
-                f"at_once: {len(self.policy)} policies, each with a separate shop; "
-                f"allowed: {FEWEST_AT_ONCE} to {MOST_AT_ONCE} of them"
+                f"at_once: {len(self.policy)} policies need as many separate shops; "
+                f"allowed: {FEWEST_AT_ONCE} to {MOST_AT_ONCE} policies"
             )
         if self.database_cpus != "other":
             raise ValueError(
-                "database_cpus: several shops have one database; allowed: 'other' with at_once"
+                "database_cpus: several shops share one database; allowed with at_once: 'other'"
             )
 
     def _refuse_what_nobody_is_ranked_by(self) -> None:
         if self.clients or self.customers.lengths:
             raise ValueError(
                 "leaderboard: policies are ranked by sales, and these customers do not buy; "
-                "allowed: with the walks of LIFO-Pri's chain"
+                "leave out [clients] and customers.lengths"
             )
         if self.load.schedule:
-            raise ValueError("leaderboard: has a column per rho; allowed: without load.schedule")
+            raise ValueError("leaderboard: has a column per rho; leave out load.schedule")
 
     def _refuse_what_no_proxy_has(self, policy: PolicyChoice, proxy: str) -> None:
         if self.engine != "live":
             raise ValueError(
                 f"policy: {proxy} is a real program, which the simulator cannot run; "
-                "allowed: with engine = 'live'"
+                "allowed only with engine = 'live'"
             )
         if self.at_once:
             raise ValueError(
-                f"at_once: {proxy} can only run in front of the appliance's own shop; allowed: "
-                "without baseline proxies"
+                f"at_once: {proxy} can run only in front of the appliance's own shop; leave out "
+                "at_once or the baseline proxies"
             )
         if self.shadows:
             raise ValueError(
-                f"shadows: run in the gateway, which {proxy} replaces; "
-                "allowed: without baseline proxies"
+                f"shadows: shadow policies run in the gateway, which {proxy} replaces; "
+                "leave out shadows or the baseline proxies"
             )
 
     def _check_parameters_of_proxy(self, policy: PolicyChoice, proxy: str) -> None:
@@ -292,8 +296,8 @@ class Spec(Section):
 
         if self.clients and not sheets.knows_its_rate(proxy, policy.parameters):
             raise ValueError(
-                f"policy: {proxy}'s rate is a share of the capacity, and a closed loop has none; "
-                "allowed: with parameters.rate_rps"
+                f"policy: {proxy}'s rate is a share of the capacity, and a closed loop has no "
+                "capacity; set parameters.rate_rps"
             )
         sheets.check_leaving(proxy, policy.parameters, self.abandonment_of(policy))
 
@@ -302,21 +306,23 @@ class Spec(Section):
         for policy in self.policy:
             if _goes_by_sessions(policy):
                 raise ValueError(
-                    f"server.session_known_from: {policy.policy_name} goes by the gateway's "
-                    "cookie, which comes with an answer; allowed: 'answer'"
+                    f"server.session_known_from: {policy.policy_name} recognises sessions by the "
+                    "gateway's cookie, which comes with an answer; allowed: 'answer'"
                 )
 
     def _refuse_what_no_closed_loop_has(self) -> None:
         if "customers" in self.model_fields_set:
-            raise ValueError("customers: given together with clients; allowed: one of them")
+            raise ValueError(
+                "customers: given together with clients; allowed: either customers or clients"
+            )
         for key in ("rho", "sessions", "schedule", "arrivals"):
             if getattr(self.load, key) is not None:
                 raise ValueError(
-                    f"load.{key}: clients are a closed loop; allowed: load.duration_s alone"
+                    f"load.{key}: clients are a closed loop; allowed in [load]: duration_s"
                 )
         if self.load.duration_s is None:
             raise ValueError(
-                "load.duration_s: is missing; allowed: the time during which clients send requests"
+                "load.duration_s: is missing; give the paper seconds with clients' requests"
             )
         if self.has_fifo_server:
             raise ValueError(
@@ -334,7 +340,7 @@ class Spec(Section):
 
     @property
     def number_of_runs(self) -> int:
-        """Return the number of runs of `comparison.plan`."""
+        """The number of runs in the experiment: policies × loads × repetitions."""
         return len(self.policy) * len(self.load.rhos) * self.repetitions
 
     @property
@@ -374,9 +380,7 @@ class Spec(Section):
 
     @property
     def fingerprint(self) -> str:
-        """Return a text that identifies the spec's runs; specs with the same runs have the same
-        text.
-        """
+        """A text that identifies the spec's content: equal specs have equal texts."""
         return hashlib.sha256(self.to_toml().encode()).hexdigest()[:12]
 
 
@@ -440,9 +444,8 @@ def checked(spec: Spec, origin: str) -> Spec:
 
 
 def checked_without_files(spec: Spec, origin: str) -> Spec:
-    """Return the result of `checked` for a spec that another person sent. Raises SpecError also
-    if the spec names a trace by its path, because the sender may not have the right to read this
-    file.
+    """Return the result of `checked` for a spec that another person sent. Also raises SpecError if
+    the spec names a trace by its path, because the sender may not have the right to read this file.
     """
     arrivals = spec.load.arrivals
     if arrivals is not None and arrivals.trace is not None and arrivals.counts is None:
@@ -511,14 +514,14 @@ _SECTIONS: dict[str, type[Section]] = {
     "shared-cpus": spec_sections.SharedCpusServer,
     "fifo": FifoServerSection,
 }
-"""The section by its name in the location of a fault."""
+"""A mapping from a section's name in the location of a fault to the section."""
 
 
 _FIELD = re.compile(r"([a-z][\w.-]*): ")
 
 
 def explain(faults: ValidationError, origin: str) -> str:
-    """Return Pydantic's findings as text, with a line for each: location, fault and allowed
+    """Return Pydantic's findings as text; each line has the location, the fault and the allowed
     values.
     """
     lines: list[str] = []

@@ -48,7 +48,7 @@ content.
 
 
 def is_form_only(info: ValidationInfo) -> bool:
-    """Return whether only the form of sections is checked now (the first step)."""
+    """Return whether the present check covers only the form of sections (the first step)."""
     return info.context == FORM
 
 
@@ -132,7 +132,7 @@ class PolicyChoice(Section):
             raise ValueError(f"gateway: {gateway!r} is unknown; allowed: {_either(known)}")
         if plain.get("name", gateway) != gateway:
             raise ValueError(
-                f"name: {gateway} in place of the gateway decides by itself; allowed: leave it out"
+                f"name: {gateway} replaces the gateway and its policies; leave name out"
             )
         return {**plain, "name": gateway}
 
@@ -163,12 +163,12 @@ class PolicyChoice(Section):
     @model_validator(mode="after")
     def _known(self, info: ValidationInfo) -> "PolicyChoice":
         if self.sha256 is not None and not is_path(self.name):
-            raise ValueError("sha256: given for a policy without a path; allowed: with a path")
+            raise ValueError("sha256: allowed only if name is a path")
         if self.gateway is not None:
             if not self.is_pure_queueing or self.admission_parameters:
                 raise ValueError(
-                    f"admission: needs the gateway's sessions, and {self.gateway} replaces "
-                    f"the gateway; allowed: {NO_ADMISSION!r}"
+                    "admission: an admission policy needs the gateway's sessions, but "
+                    f"{self.gateway} replaces the gateway; allowed: {NO_ADMISSION!r}"
                 )
             if not is_form_only(info):
                 from lab.baselines import sheets
@@ -178,8 +178,8 @@ class PolicyChoice(Section):
         if self.admission == NO_ADMISSION and self.admission_parameters:
             known = [name for name in ADMISSIONS if name != NO_ADMISSION]
             raise ValueError(
-                "admission_parameters: given without an admission policy; "
-                f"allowed: admission = {_either(known)}"
+                "admission_parameters: given without an admission policy; allowed only if "
+                f"admission is {_either(known)}"
             )
         with _as_name():
             if not is_path(self.name):
@@ -296,10 +296,10 @@ class Arrivals(Section):
     @model_validator(mode="after")
     def _is_one(self, info: ValidationInfo) -> "Arrivals":
         if (self.formula is None) == (self.trace is None):
-            raise ValueError("give a formula or a trace; allowed: one of formula, trace")
+            raise ValueError("give either a formula or a trace")
         if self.formula is not None:
             if self.counts is not None or self.traced_s is not None:
-                raise ValueError("counts: belong to a trace; allowed: with trace")
+                raise ValueError("counts: belong to a trace; leave counts and traced_s out")
             if not is_form_only(info):
                 self._check_formula(self.formula)
         elif self.counts is not None and (self.traced_s is None or not any(self.counts)):
@@ -332,7 +332,9 @@ class Arrivals(Section):
                 raise ValueError(f"arrivals.formula: {fault}") from None
         mean = sum(loads) / len(loads)
         if not (0 < mean < float("inf")):
-            raise ValueError("arrivals.formula: no session ever arrives; allowed: above 0")
+            raise ValueError(
+                "arrivals.formula: no session ever arrives; the mean load must be above 0"
+            )
         return Schedule(tuple(Segment(duration_s / len(loads), load / mean) for load in loads))
 
 
@@ -376,7 +378,7 @@ class Load(Section):
     def _fits_together(self, info: ValidationInfo) -> "Load":
         if len(set(self.rhos)) < len(self.rhos):
             raise ValueError(
-                "rho: a load is named twice; allowed: each load once (repetitions repeat runs)"
+                "rho: a load is named twice; allowed: each load once (to repeat runs: repetitions)"
             )
         given = [extent for extent in EXTENTS if getattr(self, extent) is not None]
         if len(given) > 1:
@@ -384,25 +386,26 @@ class Load(Section):
                 f"{given[1]}: given together with {given[0]}; allowed: one of {', '.join(EXTENTS)}"
             )
         if self.schedule and self.rho not in (None, (1.0,)):
-            raise ValueError("rho: a schedule has its own loads; allowed: 1, or leave rho out")
+            raise ValueError("rho: a schedule has its own loads; leave rho out")
         if self.schedule and not any(stretch.rho for stretch in self.schedule):
             raise ValueError("schedule: no session ever arrives; allowed: at least one rho above 0")
         if self.arrivals is not None:
             for extent in ("sessions", "schedule"):
                 if getattr(self, extent) is not None:
                     raise ValueError(
-                        f"{extent}: given together with arrivals; "
-                        f"allowed: duration_s instead of {extent}"
+                        f"{extent}: given together with arrivals; use duration_s instead"
                     )
             if self.arrivals.trace is None and self.duration_s is None:
-                raise ValueError("duration_s: is missing; allowed: a number next to a formula")
+                raise ValueError(
+                    "duration_s: is missing; a formula needs a duration in paper seconds"
+                )
             if not is_form_only(info):
                 self.arrivals.shape(self.arrivals_s or 0.0)
         return self
 
     @property
     def rhos(self) -> tuple[float | None, ...]:
-        """The values of ρ, each with a separate run; only None for a closed loop."""
+        """The values of ρ, each with a separate run; `(None,)` for a closed loop."""
         return (None,) if self.rho is None else self.rho
 
     @property

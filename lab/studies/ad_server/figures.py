@@ -22,7 +22,7 @@ from lab.studies.study import PaperFigures
 from loadgen.customers.ad_clients import PRIORITIES
 
 Pairs = Mapping[str, Sequence[float]]
-THREADS = "threads for a request of high priority"
+THREADS = "threads per high-priority request"
 
 
 def published_pairs(table: str, concepts: int) -> Pairs:
@@ -244,7 +244,7 @@ class Figures(PaperFigures[Cases]):
             ],
             (
                 EntryTable(
-                    "Gain of a client alone, %, ideal | measured",
+                    "Gain of a single client, %, ideal | measured",
                     ("Threads", *(f"{concepts} concepts" for concepts in scale.concepts)),
                     [
                         (

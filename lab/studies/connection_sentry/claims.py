@@ -44,7 +44,7 @@ def _of_the_paper(cases: Cases) -> list[Claim]:
         found.append(
             below(
                 f"Search latency S / X is lower with {many.per_set} clients in each set than with "
-                f"{fewer.per_set}: the gain shrinks with the load (Table 3)",
+                f"{fewer.per_set}: the gain grows with the load (Table 3)",
                 f"{many.per_set} below {fewer.per_set}",
                 gain(cases, many, measures.latency_s("search")),
                 gain(cases, fewer, measures.latency_s("search")),
@@ -62,7 +62,7 @@ def _of_the_paper(cases: Cases) -> list[Claim]:
     # Browse is one request in a hundred: only a few in a run.
     found += [
         below(
-            f"{HEAVIEST.title}: home gains more than {kind}, its latency S / X is lower (Table 1)",
+            f"{HEAVIEST.title}: the latency S / X of home is lower than that of {kind} (Table 1)",
             f"home below {kind}",
             gain(cases, HEAVIEST, measures.latency_s("home")),
             gain(cases, HEAVIEST, measures.latency_s(kind)),
@@ -71,7 +71,7 @@ def _of_the_paper(cases: Cases) -> list[Claim]:
     ]
     found.append(
         ratio_within(
-            f"{few.title}: almost no gain in throughput, all classes (Table 4)",
+            f"{few.title}: the throughput of all classes gains almost nothing (Table 4)",
             f"S / X from {1 / NO_GAIN:.2f} to {NO_GAIN:.2f}",
             gain(cases, few, measures.whole_throughput),
             1 / NO_GAIN,
@@ -91,14 +91,14 @@ def _of_the_paper(cases: Cases) -> list[Claim]:
                 _lost(cases, cell),
             ),
             below_one(
-                f"{cell.title}: less multiprogramming with the sentry, pages in service (Fig. 7)",
+                f"{cell.title}: fewer pages are in service with the sentry (Fig. 7)",
                 "S / X below 1",
                 gain(cases, cell, measures.busy("in_service")),
             ),
         ]
     found.append(
         below_one(
-            f"{HEAVIEST.title}: pages are made in less time with the sentry (Fig. 7)",
+            f"{HEAVIEST.title}: pages are built in less time with the sentry (Fig. 7)",
             "S / X below 1",
             gain(cases, HEAVIEST, measures.build_s),
         )
@@ -116,7 +116,8 @@ def wasted_work_claims(cases: Cases) -> list[Claim]:
     return [
         *(
             at_most(
-                f"{cell.title}: with the sentry, the shop's CPU spent on clients who had left",
+                f"{cell.title}, with the sentry: share of the shop's CPU time spent on clients who "
+                "had left",
                 cases.run(cell, "S"),
                 measures.wasted_percent,
                 WASTED_AT_MOST_PERCENT,
@@ -126,13 +127,13 @@ def wasted_work_claims(cases: Cases) -> list[Claim]:
         ratio_within(
             f"LIFO-Pri's customers at ρ = 2, {TITLES[sq]}: completed requests with cancelling / "
             "without cancelling",
-            f"at least {COMPLETED_AT_LEAST:g} times",
+            f"ratio at least {COMPLETED_AT_LEAST:g}",
             against_ignored(cases, sq, "cancel", measures.completed),
             COMPLETED_AT_LEAST,
             float("inf"),
         ),
         below_one(
-            f"LIFO-Pri's customers at ρ = 2, {TITLES[lifo_pri]}: confirms are lost by cancelling",
+            f"LIFO-Pri's customers at ρ = 2, {TITLES[lifo_pri]}: cancelling loses confirms",
             "with / without cancelling below 1",
             against_ignored(cases, lifo_pri, "cancel", measures.confirms),
         ),

@@ -199,7 +199,7 @@ TWO_TO_ONE = Arrangement("priority_2_to_1", "10", "ECM, priorities 2:1", "ecm", 
 TO_HIGH = Arrangement(
     "priority_no_share",
     "11",
-    "ECM, 2:1, shared only towards the high priority",
+    "ECM, 2:1, only the low priority gives processors",
     "ecm",
     "to-high",
     (2.0, 1.0),

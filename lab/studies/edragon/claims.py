@@ -72,7 +72,7 @@ def _over_load(cases: Cases) -> list[Claim]:
             f"{100 * printed['throughput_share_of_max_uncontrolled']:g} %)",
         ),
         below_one(
-            f"{where}: the self-managed server answers in less time, 95th percentile (Fig. 5)",
+            f"{where}: lower 95th percentile of response time under self-management (Fig. 5)",
             "self-managed / original below 1",
             Ratio(managed, original, measures.response_p95_s),
         ),
@@ -218,7 +218,7 @@ def _more(
     return below_one(
         f"Zone {zone}: {APPLICATIONS[i]} has more throughput with “{more.title}” than with "
         f"“{less.title}” (Fig. {figure})",
-        "throughput with the second / with the first below 1",
+        "second arrangement / first arrangement below 1",
         Ratio(cases.two(less), cases.two(more), value),
     )
 
@@ -230,8 +230,8 @@ def _zone_e(cases: Cases) -> list[Claim]:
     others: Sequence[Arrangement] = (STATIC, EQUAL) if cases.engine == "simulated" else (EQUAL,)
     return [
         below_one(
-            f"Zone E: throughput of both with “{LINUX.title}” (blind admission) is below that with "
-            f"“{other.title}” (Figs. 1, 9)",
+            f"Zone E: both applications together have less throughput with “{LINUX.title}” "
+            f"(blind admission) than with “{other.title}” (Figs. 1, 9)",
             f"{LINUX.title} / other below 1",
             Ratio(cases.two(LINUX), cases.two(other), measures.over_both("replies_ps", zone)),
         )

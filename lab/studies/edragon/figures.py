@@ -165,7 +165,7 @@ class Figures(PaperFigures[Cases]):
         }
         loads = self.cases.scale.loads
         table = EntryTable(
-            "Throughput fully overloaded, % of the server's own maximum, published | reproduced",
+            "Throughput when fully overloaded, % of the server's maximum, published | reproduced",
             ("Server", f"at {loads[-1]:g} new sessions/s"),
             [
                 (

@@ -41,8 +41,8 @@ def _overloaded(cases: Cases) -> list[Claim]:
         low, high = theirs * (1 - LENGTH_TOLERANCE), theirs * (1 + LENGTH_TOLERANCE)
         found.append(
             within(
-                f"No admission control, 300 %, mean {mean}: mean length of completed sessions "
-                "(Fig. 4a)",
+                f"No admission control, 300 %, mean length {mean}: mean length of completed "
+                "sessions (Fig. 4a)",
                 cases.overloaded(mean, 3.0),
                 measures.completed_length,
                 low,
@@ -54,8 +54,8 @@ def _overloaded(cases: Cases) -> list[Claim]:
     share = paper["bins_completed_mean_50_at_300"][0]
     found.append(
         within(
-            "No admission control, 300 %, mean 50: share of completed sessions up to the mean "
-            "length (Fig. 4b)",
+            "No admission control, 300 %, mean length 50: share of completed sessions up to the "
+            "mean length (Fig. 4b)",
             cases.overloaded(50, 3.0),
             measures.bin_percent("completed_bins", 0),
             share - BIN_TOLERANCE_POINTS,
@@ -70,8 +70,8 @@ def _overloaded(cases: Cases) -> list[Claim]:
     ]
     found.append(
         falling(
-            "No admission control, 300 %: longer sessions have the better throughput (Fig. 3a)",
-            "50 over 15 over 5",
+            "No admission control, 300 %: longer sessions have higher throughput (Fig. 3a)",
+            "mean length 50 above 15 above 5",
             throughput,
         )
     )
@@ -94,8 +94,8 @@ def _overloaded(cases: Cases) -> list[Claim]:
 
         found.append(
             Claim(
-                f"No admission control, {100 * load:g} %: useful utilisation over load, means 5, "
-                "15, 50 (Fig. 3b)",
+                f"No admission control, {100 * load:g} %: useful utilisation / offered load, mean "
+                "lengths 5, 15, 50 (Fig. 3b)",
                 f"{100 * theirs:g} ± {USEFUL_TOLERANCE_POINTS:g} % on average",
                 needs,
                 near,
@@ -107,7 +107,8 @@ def _overloaded(cases: Cases) -> list[Claim]:
 def _responsive(cases: Cases) -> list[Claim]:
     found = [
         at_most(
-            f"sbac-responsive, 300 %, mean {mean}: aborted of admitted (Fig. 6b)",
+            f"sbac-responsive, 300 %, mean length {mean}: aborted sessions, % of admitted "
+            "(Fig. 6b)",
             cases.admitted("sbac-responsive", mean, 3.0),
             measures.aborted_percent,
             limit,
@@ -117,8 +118,8 @@ def _responsive(cases: Cases) -> list[Claim]:
     short = cases.admitted("sbac-responsive", 5, 3.0)
     found.append(
         Claim(
-            "sbac-responsive, 300 %, mean 5: many are aborted, published “up to 55 percent” "
-            "(Fig. 6b)",
+            "sbac-responsive, 300 %, mean length 5: many sessions are aborted (published: “up to "
+            "55 percent”, Fig. 6b)",
             "25 to 60 %",
             [short],
             lambda results: in_range(results, short, measures.aborted_percent, 25, 60, 1),
@@ -128,9 +129,9 @@ def _responsive(cases: Cases) -> list[Claim]:
         with_, without = cases.admitted("sbac-responsive", mean, 3.0), cases.overloaded(mean, 3.0)
         found.append(
             falling(
-                f"300 %, mean {mean}: useful utilisation is better with admission control "
+                f"300 %, mean length {mean}: useful utilisation is higher with admission control "
                 "(Fig. 7b)",
-                "with over without",
+                "with above without",
                 [(with_, measures.useful_utilisation), (without, measures.useful_utilisation)],
             )
         )
@@ -146,9 +147,9 @@ def _table_2(cases: Cases) -> list[Claim]:
                 needs = [cases.day(day, name, mean, segment_s) for name in STRATEGIES]
                 found.append(
                     Claim(
-                        f"{day.capitalize()} day, intervals of {segment_s:g} s, mean {mean}: "
-                        "stable aborts most wherever any strategy aborts (Table 2)",
-                        "stable first, or no session aborted",
+                        f"{day.capitalize()} day, intervals of {segment_s:g} s, mean length "
+                        f"{mean}: stable aborts the most sessions, if any are aborted (Table 2)",
+                        "stable aborts most, or no session is aborted",
                         needs,
                         partial(_stable_most, needs),
                     )
@@ -156,9 +157,9 @@ def _table_2(cases: Cases) -> list[Claim]:
         busy = {name: cases.day("busy", name, 5, segment_s) for name in STRATEGIES}
         found.append(
             falling(
-                f"Busy day, intervals of {segment_s:g} s, mean 5: predictive aborts less than "
-                "responsive (Table 2)",
-                "responsive over predictive",
+                f"Busy day, intervals of {segment_s:g} s, mean length 5: predictive aborts fewer "
+                "sessions than responsive (Table 2)",
+                "responsive above predictive",
                 [(busy["sbac-responsive"], measures.aborted_percent),
                  (busy["sbac-predictive"], measures.aborted_percent)],
             )
@@ -167,9 +168,9 @@ def _table_2(cases: Cases) -> list[Claim]:
         throughput = measures.throughput(cases.scale.capacity_rps, 5)
         found.append(
             falling(
-                f"Usual day, intervals of {segment_s:g} s, mean 5: predictive completes more than "
-                "responsive (published: 14 % more, Fig. 11a)",
-                "predictive over responsive",
+                f"Usual day, intervals of {segment_s:g} s, mean length 5: predictive completes "
+                "more sessions than responsive (published: 14 % more, Fig. 11a)",
+                "predictive above responsive",
                 [(usual["sbac-predictive"], throughput), (usual["sbac-responsive"], throughput)],
             )
         )
@@ -182,26 +183,27 @@ def _curves(cases: Cases) -> list[Claim]:
     top = scale.loads[-1]
     found = [
         falling(
-            f"No admission control, {100 * top:g} %, mean 15: more retries, less throughput "
+            f"No admission control, {100 * top:g} %, mean length 15: more retries, less throughput "
             "(Fig. 2a)",
-            "0 over 1 over 2 over 3 retries",
+            "0 above 1 above 2 above 3 retries",
             [(cases.overloaded(15, top, retries=n), throughput) for n in range(4)],
         ),
         falling(
-            f"No admission control, {100 * top:g} %, mean 15: a longer think time, less "
+            f"No admission control, {100 * top:g} %, mean length 15: a longer think time, less "
             "throughput (Fig. 2b)",
-            "1 s over 2 s over 5 s",
+            "1 s above 2 s above 5 s",
             [(cases.overloaded(15, top, think_time_s=s), throughput) for s in (1.0, 2.0, 5.0)],
         ),
         falling(
-            f"{100 * top:g} %, mean 15: the stable function aborts more than the responsive one "
-            "(Fig. 8b)",
-            "k = 0.1 over k = 1",
+            f"{100 * top:g} %, mean length 15: the stable function aborts more sessions than the "
+            "responsive function (Fig. 8b)",
+            "k = 0.1 above k = 1",
             [(cases.weighted(k, 15, top), measures.aborted_percent) for k in (0.1, 1.0)],
         ),
         falling(
-            "100 %, mean 15: the stable function completes more than the responsive one (Fig. 8a)",
-            "k = 0.1 over k = 1",
+            "100 %, mean length 15: the stable function completes more sessions than the "
+            "responsive function (Fig. 8a)",
+            "k = 0.1 above k = 1",
             [(cases.weighted(k, 15, 1.0), throughput) for k in (0.1, 1.0)],
         ),
     ]
@@ -210,16 +212,16 @@ def _curves(cases: Cases) -> list[Claim]:
         short = cases.admitted("sbac-responsive", mean, top)
         found.append(
             falling(
-                f"{100 * top:g} %, mean {mean}: an ac-interval of 5 s aborts more than one of 1 s "
-                "(Fig. 9)",
-                "5 s over 1 s",
+                f"{100 * top:g} %, mean length {mean}: more sessions are aborted with an "
+                "ac-interval of 5 s than of 1 s (Fig. 9)",
+                "5 s above 1 s",
                 [(long_, measures.aborted_percent), (short, measures.aborted_percent)],
             )
         )
     found.append(
         falling(
-            "Table 1's workload, 200 %: more sales sessions complete with SBAC",
-            "with over without",
+            "Table 1's workload, 200 %: more sales sessions complete with SBAC than without",
+            "with above without",
             [(cases.shop(admission, 2.0), measures.kind_completed_percent(0))
              for admission in ("sbac-responsive", "none")],
         )
@@ -239,7 +241,8 @@ def _live(cases: LiveCases) -> list[Claim]:
     none, *strategies = cases.keys()
     found = [
         within(
-            f"ρ = 2, mean 15, {title_of(key.removeprefix('sq+'))}: admitted sessions that complete",
+            f"ρ = 2, mean length 15, {title_of(key.removeprefix('sq+'))}: share of the admitted "
+            "sessions that complete",
             cases.case(key, 15, 2.0),
             measures.completed_of_admitted_percent,
             95.0,
@@ -251,7 +254,7 @@ def _live(cases: LiveCases) -> list[Claim]:
     ]
     found.append(
         within(
-            "ρ = 2, mean 15, no admission control: sessions that complete",
+            "ρ = 2, mean length 15, no admission control: share of the sessions that complete",
             cases.case(none, 15, 2.0),
             measures.completed_percent,
             -math.inf,

@@ -339,7 +339,7 @@ class Figures(PaperFigures[Cases]):
             "table-1-mixture",
             (
                 Panel("Table 1 mixture", "completed sessions by class", LOAD,
-                      "completed, % of sessions that came", curves),
+                      "completed, % of the arrived sessions", curves),
             ),
         )  # fmt: skip
 
@@ -442,7 +442,7 @@ class LiveFigures(PaperFigures[LiveCases]):
                       self._curves(mean, measures.live_throughput(mean))),
                 Panel("b", "aborted sessions", LOAD, "aborted, % of admitted",
                       self._curves(mean, measures.aborted_percent)),
-                Panel("c", "completed sessions", LOAD, "completed, % of all that came",
+                Panel("c", "completed sessions", LOAD, "completed, % of the arrived sessions",
                       self._curves(mean, measures.completed_percent)),
                 Panel("d", "length of completed sessions", LOAD, "requests",
                       self._curves(mean, measures.completed_length), digits=2),

@@ -43,7 +43,7 @@ def test_an_admission_for_all_is_for_those_who_can_have_one():
     ("text", "field", "hint"),
     [
         (PROXY.format("apache"), "policy.0.gateway", "'doorbuster' or 'haproxy' or 'nginx'"),
-        (PROXY.format("nginx") + "name = 'sq'", "policy.0.name", "leave it out"),
+        (PROXY.format("nginx") + "name = 'sq'", "policy.0.name", "leave name out"),
         (PROXY.format("nginx") + "admission = 'sbac'", "policy.0.admission", "allowed: 'none'"),
         (PROXY.format("haproxy") + "parameters = {x = 1}", "parameters.x", "allowed: maxconn"),
         (
@@ -61,7 +61,7 @@ def test_an_admission_for_all_is_for_those_who_can_have_one():
         (
             "at_once = true\n[[policy]]\nname = 'sq'\n" + PROXY.format("nginx"),
             "at_once",
-            "without baseline proxies",
+            "or the baseline proxies",
         ),
         (
             PROXY.format("nginx") + "[clients]\n[load]\nduration_s = 60",
@@ -111,7 +111,7 @@ def test_a_proxy_is_as_the_spec_has_it():
         ({"gateway": ["apache"]}, "allowed: doorbuster, haproxy, nginx"),
         ({"policies": ["haproxy"]}, "allowed: --gateway haproxy"),
         ({"gateway": ["haproxy"], "admission": ["sbac"]}, "add 'none' to the list"),
-        ({"gateway": ["haproxy"], "engine": "simulated"}, "allowed: with engine = 'live'"),
+        ({"gateway": ["haproxy"], "engine": "simulated"}, "allowed only with engine = 'live'"),
         ({"gateway": ["haproxy"], "abandonment": ["drop-queued"]}, "allowed: ignore, cancel"),
     ],
 )

@@ -97,10 +97,10 @@ def test_a_result_needs_no_trace_file(traced):
 @pytest.mark.parametrize(
     ("arrivals", "words"),
     [
-        ("{}", ["load.arrivals", "one of formula, trace"]),
+        ("{}", ["load.arrivals", "either a formula or a trace"]),
         ('{formula = "1"}', ["load.duration_s", "is missing"]),
-        ('{formula = "1", trace = "day"}', ["load.arrivals", "one of formula, trace"]),
-        ('{formula = "1"}\nsessions = 5', ["load.sessions", "duration_s instead of sessions"]),
+        ('{formula = "1", trace = "day"}', ["load.arrivals", "either a formula or a trace"]),
+        ('{formula = "1"}\nsessions = 5', ["load.sessions", "use duration_s instead"]),
         ('{formula = "1 + x"}\nduration_s = 5', ["load.arrivals.formula", "column 5", "sin, cos"]),
         ('{formula = "t - 2"}\nduration_s = 5', ["load.", "t = 0.5", "0 or more"]),
         ('{formula = "0*t"}\nduration_s = 5', ["load.", "no session ever arrives"]),

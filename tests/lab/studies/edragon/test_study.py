@@ -300,7 +300,7 @@ def test_blind_admission_must_be_worse_where_both_are_overloaded(blind, holds):
     results = repeated(
         {WHOLE.two(EQUAL).id: [in_e(115)] * 2, WHOLE.two(LINUX).id: [in_e(blind)] * 2}
     )
-    claim = claim_named(f"is below that with “{EQUAL.title}”")
+    claim = claim_named(f"(blind admission) than with “{EQUAL.title}”")
     assert claim.decide(results)[1] is holds
 
 

@@ -14,7 +14,7 @@ SBAC = STUDY.cases_of("simulated", quick=True)
     ("length", "holds"), [(4.3, True), (4.3 * 1.11, True), (4.3 * 1.13, False), (3.7, False)]
 )
 def test_the_length_of_completed_sessions_may_be_12_percent_off(length, holds):
-    claim = claim_named(claims(SBAC), "mean 15: mean length of completed sessions (Fig. 4a)")
+    claim = claim_named(claims(SBAC), "mean length 15: mean length of completed sessions (Fig. 4a)")
     found = {claim.needs[0].id: [{"completed_length": length}]}
     assert claim.decide(Results(found))[1] is holds
 
@@ -41,7 +41,9 @@ def metrics_with(aborted):
     ],
 )
 def test_stable_must_abort_most_wherever_any_aborts(aborted, holds):
-    claim = claim_named(claims(SBAC), "Busy day, intervals of 500 s, mean 5: stable aborts most")
+    claim = claim_named(
+        claims(SBAC), "Busy day, intervals of 500 s, mean length 5: stable aborts the most"
+    )
     found = {
         case.id: metrics_with(n) for case, n in zip(claim.needs, aborted, strict=True)
     }  # fmt: skip
@@ -51,7 +53,7 @@ def test_stable_must_abort_most_wherever_any_aborts(aborted, holds):
 @pytest.mark.parametrize(("responsive", "predictive", "holds"), [(50, 5, True), (5, 50, False)])
 def test_predictive_must_abort_less_than_responsive(responsive, predictive, holds):
     claim = claim_named(
-        claims(SBAC), "Busy day, intervals of 500 s, mean 5: predictive aborts less"
+        claims(SBAC), "Busy day, intervals of 500 s, mean length 5: predictive aborts fewer"
     )
     cases = {case.run.policy.admission: case for case in claim.needs}
     found = {
@@ -63,5 +65,5 @@ def test_predictive_must_abort_less_than_responsive(responsive, predictive, hold
 
 @pytest.mark.parametrize(("aborted", "holds"), [(50, True), (51, False)])
 def test_responsive_may_abort_5_percent_of_medium_sessions(aborted, holds):
-    claim = claim_named(claims(SBAC), "300 %, mean 15: aborted of admitted")
+    claim = claim_named(claims(SBAC), "300 %, mean length 15: aborted sessions, % of admitted")
     assert claim.decide(Results({claim.needs[0].id: metrics_with(aborted)}))[1] is holds
