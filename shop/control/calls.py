@@ -122,10 +122,10 @@ class Sentry(Reply):
         description="database seconds after the client had left, which cancelling can save"
     )
     kept_cpu_s: float = Field(
-        description="CPU seconds after the client had left, on requests that had to be finished"
+        description="CPU seconds after the client had left, on requests that had to finish"
     )
     kept_database_s: float = Field(
-        description="database seconds after the client had left, on requests that had to be finished"
+        description="database seconds after the client had left, on requests that had to finish"
     )
     unanswered_cpu_s: float = Field(
         description="CPU seconds before the client left, on requests without an answer"
