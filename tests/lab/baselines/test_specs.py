@@ -109,7 +109,7 @@ def test_a_proxy_is_as_the_spec_has_it():
     ("given", "hint"),
     [
         ({"gateway": ["apache"]}, "allowed: doorbuster, haproxy, nginx"),
-        ({"policies": ["haproxy"]}, "allowed: --gateway haproxy"),
+        ({"policies": ["haproxy"]}, "give --gateway haproxy"),
         ({"gateway": ["haproxy"], "admission": ["sbac"]}, "add 'none' to the list"),
         ({"gateway": ["haproxy"], "engine": "simulated"}, "allowed only with engine = 'live'"),
         ({"gateway": ["haproxy"], "abandonment": ["drop-queued"]}, "allowed: ignore, cancel"),
