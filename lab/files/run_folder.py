@@ -54,7 +54,8 @@ class PlannedRun:
 class RunFolder:
     """The folder of a run.
 
-    Pages make thousands of these for one file each, so each path is made when it is read.
+    A page can create thousands of these objects to read one file each, so paths are created on
+    demand.
     """
 
     path: Path

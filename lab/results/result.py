@@ -29,7 +29,7 @@ class Imported:
     bundle."""
 
     by: str
-    """The user who imported it; empty if the console has no accounts."""
+    """The user who imported the result; empty if the console has no accounts."""
     at: str
     """The time of the import: ISO 8601, UTC."""
     sha256: str

@@ -24,9 +24,9 @@ def surroundings(appliance: Appliance, spec: Spec) -> Iterator[None]:
         confinement.bind(appliance.lab, appliance.lab.other_cpus)
         if not postgres_cpus.move(appliance.lab, spec.database_cpus) and beside_shop:
             raise ExperimentError(
-                f"database_cpus: the PostgreSQL in use, on {appliance.lab.postgres_host}, is not "
-                "one that may be moved to the shop's CPUs (in a container or on another host, not "
-                "this appliance's, or another user's); leave it at 'other'."
+                f"database_cpus: the PostgreSQL on {appliance.lab.postgres_host} cannot be moved "
+                "to the shop's CPUs: it must be this appliance's, run natively on this machine, "
+                "and belong to your user; otherwise set database_cpus to 'other'."
             )
         yield
     finally:

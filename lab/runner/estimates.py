@@ -31,8 +31,8 @@ DRAWN = 8.0
 IDLE = "on this machine when nothing else runs"
 _CALIBRATION_SESSIONS = 1000
 _CALIBRATIONS = 3
-"""The number of calibrations. The fastest one is used, because other programs can only make a
-calibration slower.
+"""The number of calibrations. The fastest calibration counts, because other programs can only make
+a calibration slower.
 """
 
 
@@ -227,7 +227,7 @@ def case_kind(kind: str) -> str:
 
 
 def _spread(known: Speeds, runs_s: float, longest_s: float, processes: int) -> float:
-    """Return the duration of simulated runs times the number of processors, in seconds, including
+    """Return the duration of simulated runs times the number of processors, in seconds. It includes
     the start of each process and the idle time until the last run ends."""
     waiting_s = (processes - 1) * longest_s / 2
     return runs_s + processes * _cost(known, "start process") + waiting_s

@@ -42,7 +42,7 @@ class Drive:
 
     @property
     def policy(self) -> Policy:
-        """The policy that decides at present."""
+        """The policy that decides now."""
         return self._driver.policy
 
     @property
@@ -129,8 +129,8 @@ class Drive:
             )
 
     def finish(self) -> None:
-        """Continue until no request is in service and no timer is pending for waiting requests, but
-        for at most MOST_TIMERS timers.
+        """Continue until no request is in service and no timer is pending for waiting requests.
+        Wait for at most MOST_TIMERS timers.
         """
         timers = 0
         while self.in_service or (self.waiting and timers < MOST_TIMERS):
@@ -157,8 +157,8 @@ def rush(seed: int = 7, steps: int = 2000) -> Iterator[Step]:
 
 
 def mixed(seed: int, steps: int, fresh: Callable[[], Policy] | None = None) -> Iterator[Step]:
-    """Yield random events of all kinds, with present and past ids; if `fresh` is true, changes of
-    the policy also occur."""
+    """Yield random events of all kinds, with present and past ids. If `fresh` is given, every 40th
+    event changes the policy to the object that `fresh` returns."""
     rng = random.Random(seed)
     kinds = ["arrival"] * 6 + ["completion"] * 4 + ["abandonment", "withdraw", "load_sample"]
     for place in range(steps):
@@ -182,13 +182,13 @@ def _difference(known: list[int], waiting: list[int], time_s: float) -> str:
     at = f"at {time_s:.1f} s"
     if too_many := [id for id in known if id not in set(waiting)]:
         return (
-            f"waiting() still has {too_many[0]} {at}, which no longer waits; take a request "
-            "out of your queue when you give a verdict on it, and in withdraw"
+            f"waiting() still has request {too_many[0]} {at}, but the request no longer waits; "
+            "take a request out of your queue when you give a verdict on it, and in withdraw"
         )
     if missing := [id for id in waiting if id not in set(known)]:
         return (
-            f"waiting() lacks {missing[0]} {at}, which has no verdict yet; a request waits until "
-            "it has a verdict, so keep it in your queue, also in adopt"
+            f"waiting() lacks request {missing[0]} {at}, which has no verdict yet; keep a request "
+            "in your queue until you give a verdict on it, also in adopt"
         )
     return (
         f"waiting() does not return the requests in the order of arrival {at}; "

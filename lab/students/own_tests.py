@@ -123,7 +123,7 @@ def _watched(
     line.register(output, select.POLLIN | select.POLLHUP)
     while True:
         if time.monotonic() >= ends_s:
-            return f"they took more than {limits.wall_s:g} s; does a loop never end?"
+            return f"they took more than {limits.wall_s:g} s; look for a loop that does not end"
         if time.monotonic() >= looked_s + _LOOKED_AFTER_S:
             looked_s = time.monotonic()
             if _is_too_much(written, limits):

@@ -3,7 +3,7 @@ customers.
 
     results/scoreboard/scores.json   a row per policy and author, the newest of each
     results/scoreboard/scores.md     the table
-    results/scoreboard/lock          its holder adds rows: two authors may play at a time
+    results/scoreboard/lock          held while a process writes; two authors can play at a time
 
 A row remains until its author plays the policy again; --fresh empties the board before it adds
 rows. Scores that are not comparable with new rows are moved to another file, with a message.
@@ -74,12 +74,10 @@ def play(
         console.print("The board is empty.")
         return board
     if not paths and not board.rows:
-        raise SpecError("FILE: no policy in own/; allowed: what `make new-policy NAME=…` writes")
+        raise SpecError("FILE: own/ has no policy; make one with `make new-policy NAME=…`")
     twice = sorted(stem for stem, number in Counter(p.stem for p in paths).items() if number > 1)
     if twice:
-        raise SpecError(
-            f"FILE: two files have the name {twice[0]}; allowed: play them one after the other"
-        )
+        raise SpecError(f"FILE: two files have the name {twice[0]}; play them one after the other")
     failed = {path: _failed(path) for path in paths}
     for path, findings in failed.items():
         for one in findings:

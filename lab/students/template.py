@@ -50,7 +50,7 @@ def _module(name: str) -> str:
     if name in taken:
         raise SpecError(f"NAME: a policy named {name} exists already; allowed: another name")
     if keyword.iskeyword(module) or module in sys.stdlib_module_names or name.startswith("test-"):
-        raise SpecError(f"NAME: {name} is a word of Python; allowed: another name")
+        raise SpecError(f"NAME: {name} is a keyword of Python; allowed: another name")
     return module
 
 

@@ -194,7 +194,7 @@ class _UnderTest:
         holding = self._place.layers(self._child())
         missing = [words for name, words in confinement.LAYERS.items() if name not in holding]
         if missing:
-            return f"but for this, which the kernel refuses here: {'; '.join(missing)}"
+            return f"all layers except those that this kernel refuses: {'; '.join(missing)}"
         return "all layers hold: " + ", ".join(holding)
 
     def _rules(self) -> str:
@@ -229,7 +229,7 @@ class _UnderTest:
         for place, (event, verdicts) in enumerate(zip(told, again, strict=True)):
             if event.verdicts != verdicts:
                 raise _FailedError(
-                    f"when the same events came a second time, event {place} ({event.name} at "
+                    f"in a second run with the same events, event {place} ({event.name} at "
                     f"{event.time_s:.2f} s) got {list(verdicts)!r:.80} instead of "
                     f"{list(event.verdicts)!r:.80}; keep no state outside the policy object, and "
                     "draw random numbers from random.Random(seed)"
@@ -239,16 +239,16 @@ class _UnderTest:
     def _time(self) -> str:
         few, many = self._decision(FEW), self._decision(MANY)
         told = (
-            f"{few.cpu_us:,.0f} µs of CPU a decision with {FEW} waiting, {many.cpu_us:,.0f} µs "
-            f"with {MANY:,} (asking and answer by the clock: {few.real_us:,.0f} and "
+            f"{few.cpu_us:,.0f} µs of CPU per decision with {FEW} waiting requests, "
+            f"{many.cpu_us:,.0f} µs with {MANY:,} (elapsed time: {few.real_us:,.0f} and "
             f"{many.real_us:,.0f} µs)"
         )
         allowed_us = SLOW_US * self._place.slower
         if many.cpu_us > allowed_us:
             raise _FailedError(
-                f"{told}; allowed: {allowed_us:,.0f} µs of CPU; look for what goes through all "
-                "requests each time: sorted(), min(), list.remove(), `in` of a list; a Line, a "
-                "dict or heapq do without"
+                f"{told}; allowed: {allowed_us:,.0f} µs of CPU; look for code that goes through "
+                "all requests each time: sorted(), min(), list.remove(), `in` with a list; use a "
+                "Line, a dict or heapq instead"
             )
         return told
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Papers(Mapping[str, "PaperStudy[Any]"]):
-    """The studies by their papers' names."""
+    """A mapping from papers' names to studies, which are imported at first use."""
 
     def __init__(self, packages: Mapping[str, str]) -> None:
         self._packages = packages

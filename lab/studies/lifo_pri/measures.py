@@ -67,8 +67,8 @@ def mode_s(repetitions: Sequence[Metrics], width_s: float = 1.0) -> float:
 
 
 def largest_answered_s(repetitions: Sequence[Metrics], share: float = 0.999) -> float:
-    """Return the response time that this `share` of the answered requests does not exceed. It says
-    more than the largest response time, which can be a single outlier."""
+    """Return the response time that this `share` of the answered requests does not exceed. The
+    largest response time would say less, because it can be a single outlier."""
     counts = np.sum([one["first_page_response_counts"] for one in repetitions], axis=0)
     position = int(np.searchsorted(np.cumsum(counts), share * counts.sum()))
     return float(RESPONSE_EDGES_S[position + 1])
