@@ -83,7 +83,8 @@ def page() -> str:
             every_s = jobs[part].get(
                 "scrape_interval", configuration()["global"]["scrape_interval"]
             )
-            lines.append(f'`job="{part}"`, `{path}`, every {every_s.removesuffix("s")} s.')
+            every = f"{every_s.removesuffix('s')} s"
+            lines.append(f'Prometheus scrapes `{path}` every {every}, as `job="{part}"`.')
         if part in _NOTES:
             lines.append(_NOTES[part])
         lines += ["", *_table(metrics), ""]

@@ -400,7 +400,7 @@ class LoadPlan(_Values):
     load_factor_file: Path | None = None
     """A file with a factor for the arrival rate, which is read repeatedly while sessions arrive."""
     start_file: Path | None = None
-    """A file that must exist before the run begins, or None."""
+    """A file for which the load generator waits before the run begins; None: it begins at once."""
     late_tolerance_s: _Positive = 0.05
     """The lag, in real seconds, above which an attempt counts as late."""
     attempts_file: Path | None = None

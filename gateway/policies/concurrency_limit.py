@@ -245,7 +245,8 @@ FIXED_LIMIT = Sheet(
     title="Fixed limit",
     idea="At most a fixed number of requests are in the system; any further request is turned away "
     "at once.",
-    rule="turn an arrival away while limit requests are in the system; serve the oldest request",
+    rule="turn an arrival away while the number of requests in the system equals limit; serve the "
+    "oldest request",
     source=_NETFLIX + "FixedLimit",
     deviations="none",
     parameters=(
@@ -261,7 +262,8 @@ AIMD = Sheet(
     name="aimd",
     title="AIMD",
     idea="A limit that grows by one while no request is lost, and shrinks by a share after a loss.",
-    rule="turn an arrival away while limit requests are in the system; serve the oldest request. "
+    rule="turn an arrival away while the number of requests in the system equals limit; serve the "
+    "oldest request. "
     "After a loss or a response time above timeout_s, the limit becomes limit × backoff_ratio. "
     "After any other answer, it becomes limit + 1 if at least half of it is used. The limit starts "
     "at initial_limit and stays between min_limit and max_limit",
@@ -294,7 +296,8 @@ GRADIENT2 = Sheet(
     title="Gradient2",
     idea="A limit that shrinks when responses take longer than usual.",
     rule=(
-        "turn an arrival away while limit requests are in the system; serve the oldest request. "
+        "turn an arrival away while the number of requests in the system equals limit; serve the "
+        "oldest request. "
         "After each response, if at least half of the limit is used: gradient = "
         "clamp(rtt_tolerance × long-term mean / response time, 0.5, 1), limit = (1 − smoothing) × "
         "limit + smoothing × (gradient × limit + queue_size). The limit starts at initial_limit "

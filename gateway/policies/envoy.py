@@ -201,7 +201,8 @@ ADAPTIVE_CONCURRENCY = Sheet(
     title="Envoy adaptive concurrency",
     idea="A limit that aims at response times only slightly longer than those of an empty server.",
     rule=(
-        "turn an arrival away while limit requests are in the system; serve the oldest request. "
+        "turn an arrival away while the number of requests in the system equals limit; serve the "
+        "oldest request. "
         "Every update_interval_s, the gradient is calculated: gradient = clamp((1 + buffer_ratio) "
         "× minRTT / median response time, 0.5, 2). The limit becomes gradient × limit + √(gradient "
         "× limit), from min_concurrency to max_concurrency. The minRTT is the median response time "

@@ -122,7 +122,7 @@ def _claim(words: str, folder: Path) -> str:
 
 def _score(place: Place, path: Path) -> float:
     if not path.is_file():
-        raise UnreadableError(f"{path} is missing: no policy has been played")
+        raise UnreadableError(f"{path} is missing; first run the command of the step")
     title, load = place.row[0], place.column.removeprefix("ρ = ")
     rows = {row["title"]: row for row in json.loads(path.read_text(encoding="utf-8"))["rows"]}
     if title not in rows or load not in rows[title]["estimated"]:

@@ -85,7 +85,9 @@ class ComparisonResult(Result):
         return facts
 
     def capacity(self) -> Capacity | None:
-        """Return the capacity at ρ = 1; None in a closed loop. Raises ExperimentError."""
+        """Return the capacity, to which ρ = 1 corresponds; None in a closed loop. Raises
+        ExperimentError.
+        """
         return None if self.spec().clients else from_json(self.facts("capacity"))
 
     def plan(self) -> list[PlannedRun]:

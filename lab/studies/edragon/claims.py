@@ -42,7 +42,9 @@ as more."""
 
 
 def claims(cases: Cases) -> list[Claim]:
-    """Return the claims of the paper and of this project, on the engine of `cases`."""
+    """Return the paper's and this project's claims that runs with the engine of `cases` can
+    check.
+    """
     found = [*_over_load(cases)]
     if cases.engine == "simulated":
         found += [*_assignments(cases), *_throughputs(cases)]

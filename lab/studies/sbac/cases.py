@@ -38,9 +38,9 @@ STRATEGIES = {
 """The admission policies in the order of Table 2, and their names in the paper."""
 
 PLANNED_UTILISATION = 0.95
-"""The share of the capacity with which the predictive strategy plans: the ac-threshold. Equation 7
-plans with the full capacity, but with the file sizes of SPECweb96, the wait in the queue would then
-exceed the timeout of 1 s by chance alone."""
+"""The share of the capacity that the predictive strategy uses in its plan: the ac-threshold.
+Equation 7 plans with the full capacity, but with the file sizes of SPECweb96, the wait in the queue
+would then exceed the timeout of 1 s by chance alone."""
 
 DURATION_S = 500.0
 """The duration of a run that begins with an empty system, in paper seconds; the paper does not
