@@ -83,8 +83,8 @@ def page() -> str:
             every_s = jobs[part].get(
                 "scrape_interval", configuration()["global"]["scrape_interval"]
             )
-            every = f"{every_s.removesuffix('s')} s"
-            lines.append(f'Prometheus scrapes `{path}` every {every}, as `job="{part}"`.')
+            interval = f"{every_s.removesuffix('s')} s"
+            lines.append(f'Prometheus scrapes `{path}` every {interval}, as `job="{part}"`.')
         if part in _NOTES:
             lines.append(_NOTES[part])
         lines += ["", *_table(metrics), ""]
