@@ -48,7 +48,7 @@ class StoppingShop(Shop):
         writer.write(b"whole")
 
     async def _is_let_go(self, reader):
-        turn, end = (asyncio.ensure_future(it) for it in (self._order.acquire(), reader.read(1)))
+        turn, end = (asyncio.ensure_future(it) for it in (self._turns.acquire(), reader.read(1)))
         await asyncio.wait((turn, end), return_when=asyncio.FIRST_COMPLETED)
         if turn.done():
             end.cancel()
