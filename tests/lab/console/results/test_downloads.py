@@ -53,12 +53,12 @@ def test_a_person_packs_one_download_and_everybody_two(tmp_path):
         tmp_path,
         """
 of_one, of_all = [], []
-with downloads._TURNS.turn("bob", 0):
+with downloads._ACTION_LIMIT.turn("bob", 0):
     of_one += [asked(bob, file) for file in FILES]
     other = asked(carl, "bundle.zip")
 with ExitStack() as turns:
     for number in range(allowances.DOWNLOADS_AT_ONCE):
-        turns.enter_context(downloads._TURNS.turn(str(number), 0))
+        turns.enter_context(downloads._ACTION_LIMIT.turn(str(number), 0))
     of_all += [asked(bob, file) for file in FILES]
 after = [asked(bob, file)[0] for file in FILES]
 print(json.dumps([of_one, other, of_all, after]))
