@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from lab.console.people.logins import Places, TooManyError, network_of
+from lab.console.people.logins import ConcurrencyLimit, TooManyError, network_of
 from lab.console.site import allowances
 from lab.console.site.rates import Limit
 from tests.lab.console.conftest import PATIENCE_S, Console, run
@@ -116,7 +116,7 @@ def test_a_limit_reserves_exactly_its_number_for_threads():
 
 def test_at_most_two_passwords_are_hashed_at_a_time():
     """Others wait for a place, and are refused with a time when it takes too long."""
-    places = Places(2, most_waiting=1, patience_s=0.05)
+    places = ConcurrencyLimit(2, most_waiting=1, patience_s=0.05)
     with places, places:
         with pytest.raises(TooManyError) as refused, places:
             pytest.fail("a third was hashed")
@@ -127,7 +127,7 @@ def test_at_most_two_passwords_are_hashed_at_a_time():
 
 def test_a_place_for_hashing_is_passed_on():
     """A login that waits gets the place of the login before it."""
-    places = Places(1, most_waiting=1, patience_s=PATIENCE_S)
+    places = ConcurrencyLimit(1, most_waiting=1, patience_s=PATIENCE_S)
     entered = threading.Event()
 
     def wait() -> None:
