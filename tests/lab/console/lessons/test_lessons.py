@@ -336,7 +336,7 @@ print(json.dumps([page(step)[1], send(step + "launch")[0], Launch.objects.count(
 """
     settings = {"DOORBUSTER_LAB_ACCOUNTS": "1", "DOORBUSTER_LAB_CLASSROOM": "1"}
     shown, status, launches = asked(tmp_path, program, **settings)
-    assert "Only a teacher can run live experiments" in shown
+    assert "only a teacher can run live experiments" in shown
     assert "Launch this step" not in shown
     assert status == 302
     assert launches == 0
