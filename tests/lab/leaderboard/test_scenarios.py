@@ -63,7 +63,7 @@ def test_pages_that_take_twice_as_long_are_twice_the_load():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[customers]\nbuy_probability = 0.2", "customers.buy_probability: the load generator"),
+        ("[customers]\nbuy_probability = 0.2", "customers.buy_probability: live sessions"),
         ("[customers]\nbuy_probability = 2", "customers.buy_probability: "),
         (
             "[customers]\nbuy_probability = 0.2\nlengths = { mean = 5 }",
