@@ -93,7 +93,7 @@ def test_the_solution_of_the_priority():
     assert utility[Page.DETAILS] == 73
     assert utility[Page.LOGIN] == 3650
     served = next(n for n in range(41) if (40 - n) * 27 < 10 * 73)
-    assert f"after {served} it is" in solution(4)
+    assert f"After {served} served requests, N × U is 27 × 27" in solution(4)
     assert f"so {math.ceil(2 * 3650 / 27)}" in solution(4)
 
 

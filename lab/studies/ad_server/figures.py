@@ -4,6 +4,7 @@ client."""
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from lab.analysis.ideal_gain import ideal_gain
 from lab.analysis.published import published
 from lab.report.drawing.pictures import Series
 from lab.report.study_figures import CaseCurve, Entry, EntryTable, Figure, FormulaCurve, Panel
@@ -253,7 +254,7 @@ class Figures(PaperFigures[Cases]):
                                 Entry(
                                     self.cases.at(1, concepts, threads),
                                     measures.gain_percent,
-                                    _rounded(100 * measures.ideal_gain(threads, concepts, cpus)),
+                                    _rounded(100 * ideal_gain(threads, concepts, cpus)),
                                 )
                                 for concepts in scale.concepts
                             ],
@@ -282,7 +283,7 @@ class Figures(PaperFigures[Cases]):
         return FormulaCurve(
             f"ideal, {concepts} concepts",
             [float(each) for each in threads],
-            [100 * measures.ideal_gain(each, concepts, self.cases.cpus) for each in threads],
+            [100 * ideal_gain(each, concepts, self.cases.cpus) for each in threads],
         )
 
     def _columns(self) -> list[str]:

@@ -63,7 +63,9 @@ def test_load_goes_to_this_machine_or_to_the_gateway_that_is_named(given, url, t
 @pytest.mark.parametrize("host", ["10.0.0.5", "127.evil.example", "example.org"])
 def test_load_goes_to_nobody_else(host, tmp_path):
     appliance = Appliance(load({"DOORBUSTER_HOST": host}, tmp_path))
-    with pytest.raises(ExperimentError, match=r"only to this machine .loopback.*DOORBUSTER_GATEWAY_HOST"):
+    with pytest.raises(
+        ExperimentError, match=r"only to this machine .loopback.*DOORBUSTER_GATEWAY_HOST"
+    ):
         appliance.check_may_be_loaded()
 
 

@@ -116,7 +116,9 @@ def test_the_proxy_answers_in_the_gateways_form(tmp_path):
         assert counts["gateway"]["Br-3"]["withdrawn"] == counts["abandonment"]["withdrawn"] == 1
         assert run.before["gateway"]["Br-1"]["arrived"] == 0
         behind.wait_idle()
-        with pytest.raises(ExperimentError, match="abandonment: cannot change during a run with haproxy"):
+        with pytest.raises(
+            ExperimentError, match="abandonment: cannot change during a run with haproxy"
+        ):
             behind.set_abandonment("ignore")
     assert shown.read(run.folder) is None
     samples = pq.read_table(run.folder.samples_file).to_pydict()

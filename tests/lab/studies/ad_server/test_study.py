@@ -2,6 +2,7 @@
 
 import pytest
 
+from lab.analysis.ideal_gain import ideal_gain
 from lab.results.metrics import Results
 from lab.studies.ad_server import budget, measures
 from lab.studies.ad_server.cases import SCALES, Cases, Cell, Scale, planned_runs
@@ -76,7 +77,7 @@ def test_one_priority_alone_has_no_gain():
 )
 def test_the_ideal_is_bounded_by_threads_cpus_and_whole_concepts(threads, concepts, cpus, ideal):
     """Ten concepts on four threads are three rounds: 70 %, not 75 %."""
-    assert measures.ideal_gain(threads, concepts, cpus) == pytest.approx(ideal)
+    assert ideal_gain(threads, concepts, cpus) == pytest.approx(ideal)
 
 
 def test_published_gains_are_those_of_table_4():
