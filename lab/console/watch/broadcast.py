@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
-from lab.analysis.event_words import factor_words
 from lab.console.watch.frames import Frame, Mark, changes, frame_of, thinned
 from lab.console.watch.live_shops import LiveShops, LiveShopsNow
 from lab.console.watch.moment import OVER_S, sentence
@@ -200,8 +199,7 @@ class Watch:
             and _run_number(before)
             and before["load_factor"] != self._run["load_factor"]
         ):
-            text = factor_words(self._run["load_factor"], self._run["rho"])
-            found.append({"kind": "load", "text": text})
+            found.append({"kind": "load", "text": self._run["load_words"]})
         return [{"at": frame["at"], "time_s": frame["time_s"], **mark} for mark in found]
 
     def _event(self, name: str, frame: Frame) -> bytes:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lab import durations
-from lab.analysis.event_words import load_words
+from lab.analysis.event_words import factor_words, load_words
 from lab.console.models import Launch, State
 from lab.console.site.settings import LAB
 from lab.console.watch.live_shops import Seen
@@ -50,13 +50,14 @@ class UnderWay:
         found: dict[str, Any] = {"title": self.title, "words": self.words}
         runs = self.runs
         if runs is not None and runs.planned is not None:
+            factor = load_factor_of(runs.customers)
             found |= {
                 "experiment": runs.experiment,
                 "run": runs.planned.number,
                 "of": runs.of,
                 "words": f"{_which(runs)}, {load_words(runs.planned.rho)}",
-                "rho": runs.planned.rho,
-                "load_factor": load_factor_of(runs.customers),
+                "load_factor": factor,
+                "load_words": factor_words(factor, runs.planned.rho),
                 "customers": None if runs.beside else runs.customers,
                 "patience_s": _patience_s(runs),
             }

@@ -15,7 +15,7 @@ RUN = {
     "run": 1,
     "words": "run 1/2: SQ",
     "load_factor": 1.0,
-    "rho": 2.0,
+    "load_words": "load × 1",
 }
 
 

@@ -61,7 +61,7 @@ const live = (() => {
     if (!run) return ["No run is in progress", ended].filter(Boolean).join("; ");
     const begun = start();
     const switched = run.run && begun && state.marks.some((mark) => mark.kind === "policy" && mark.at >= begun.at);
-    const changed = [switched ? `now ${title} decides` : "", run.load_factor && run.load_factor !== 1 ? `load × ${run.load_factor} (ρ = ${Number((run.rho * run.load_factor).toPrecision(3))})` : ""];
+    const changed = [switched ? `now ${title} decides` : "", run.load_factor && run.load_factor !== 1 ? run.load_words : ""];
     return [run.words, ...changed, ended].filter(Boolean).join(" · ");
   }
 
