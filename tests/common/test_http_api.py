@@ -1,5 +1,6 @@
 """Calls that models describe: a refusal in one sentence, and a valid document."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
@@ -121,3 +122,12 @@ def test_the_tables_have_calls_and_fields():
     assert "| `PUT /things/{id}` | Change one | `id` in the path, [Wanted](#wanted) |" in page
     assert '| `kind` | `a`, `b`, optional, default `"a"` | its kind |' in page
     assert "\n## Done\n\nThe answer of a call.\n" in page
+
+
+@pytest.mark.parametrize("page", ["admin-api", "controller-api", "console-api"])
+def test_every_field_of_an_api_has_a_meaning(page):
+    """The page shows it in its last column, below the table of calls."""
+    path = Path(__file__).parents[2] / "docs" / f"{page}.md"
+    calls, fields = path.read_text(encoding="utf-8").split("\n## ", 1)
+    assert "| `GET " in calls
+    assert " |  |\n" not in fields

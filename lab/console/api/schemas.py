@@ -24,16 +24,20 @@ class Me(Reply):
     """The owner of the call's token."""
 
     name: str = Field(description="empty if the console has no accounts")
-    role: Literal["student", "teacher"]
+    role: Literal["student", "teacher"] = Field(
+        description="the role that decides what the owner may do"
+    )
 
 
 class Account(Reply):
     """An account."""
 
-    name: str
-    role: Literal["student", "teacher"]
-    is_enabled: bool
-    last_login: datetime | None
+    name: str = Field(description="name with which the person logs in")
+    role: Literal["student", "teacher"] = Field(
+        description="the role that decides what the person may do"
+    )
+    is_enabled: bool = Field(description="whether the person can log in")
+    last_login: datetime | None = Field(description="time of the last login; null before the first")
     waiting: int = Field(description="launches that wait")
     running: int = Field(description="launches that run")
 
@@ -41,7 +45,7 @@ class Account(Reply):
 class Accounts(Reply):
     """All accounts, sorted by name."""
 
-    accounts: list[Account]
+    accounts: list[Account] = Field(description="the accounts")
 
 
 class NewStudents(Body):
@@ -55,14 +59,14 @@ class NewStudents(Body):
 class NewAccount(Reply):
     """A new account and its password; only this answer contains the password."""
 
-    name: str
-    password: str
+    name: str = Field(description="name of the account")
+    password: str = Field(description="generated password")
 
 
 class MadeStudents(Reply):
     """The new accounts, and the requested names that already belong to accounts."""
 
-    made: list[NewAccount]
+    made: list[NewAccount] = Field(description="the new accounts")
     existing: list[str] = Field(
         description="requested names that already belong to accounts; the call does not change "
         "these accounts"
@@ -75,10 +79,10 @@ class MadeStudents(Reply):
 class Experiment(Reply):
     """An experiment that comes with Doorbuster."""
 
-    name: str
-    title: str
-    question: str
-    engine: Literal["live", "simulated"]
+    name: str = Field(description="name for a launch")
+    title: str = Field(description="title in the console")
+    question: str = Field(description="the question that the experiment answers")
+    engine: Literal["live", "simulated"] = Field(description="engine that runs it")
     takes_options: bool = Field(
         description="whether the launch can have options; false for reproductions"
     )
@@ -88,7 +92,7 @@ class Experiment(Reply):
 class Experiments(Reply):
     """All experiments that come with Doorbuster."""
 
-    experiments: list[Experiment]
+    experiments: list[Experiment] = Field(description="the experiments")
 
 
 class Options(Body):
@@ -146,16 +150,16 @@ class LaunchesQuery(Query):
 class Launch(Reply):
     """A launch; all durations are in real seconds."""
 
-    id: str
-    title: str
-    engine: Literal["live", "simulated"]
-    state: StateName
+    id: str = Field(description="id in the paths of calls")
+    title: str = Field(description="title of the experiment")
+    engine: Literal["live", "simulated"] = Field(description="engine that runs it")
+    state: StateName = Field(description="present state")
     by: str = Field(
         description="the person who launched the experiment; empty if the console has no accounts"
     )
-    asked_at: datetime
-    began_at: datetime | None
-    ended_at: datetime | None
+    asked_at: datetime = Field(description="time of the launch")
+    began_at: datetime | None = Field(description="time at which its work began; null before that")
+    ended_at: datetime | None = Field(description="time at which it ended; null before that")
     expected_s: float = Field(description="predicted duration")
     left_s: float | None = Field(
         description="approximate remaining time of a running launch; null if the launch has "
@@ -174,9 +178,11 @@ class Launch(Reply):
 class Launches(Reply):
     """The running launches, the waiting launches in order, and the latest ended launches."""
 
-    running: list[Launch]
-    waiting: list[Launch]
-    ended: list[Launch]
+    running: list[Launch] = Field(description="the running launches")
+    waiting: list[Launch] = Field(
+        description="the waiting launches in the order in which they will run"
+    )
+    ended: list[Launch] = Field(description="the latest ended launches")
 
 
 # ---- results -------------------------------------------------------------------------------------
@@ -197,16 +203,22 @@ class ResultsQuery(Query):
 class Result(Reply):
     """A result in the result list."""
 
-    name: str
-    title: str
-    kind: Literal["comparison", "reproduction"]
-    engine: str
-    origin: Literal["here", "imported", "reference"]
+    name: str = Field(description="name in the paths of calls")
+    title: str = Field(description="title in the console")
+    kind: Literal["comparison", "reproduction"] = Field(
+        description="whether policies are compared or a paper is reproduced"
+    )
+    engine: str = Field(description="engine that ran it")
+    origin: Literal["here", "imported", "reference"] = Field(
+        description="whether it was made on this console, imported, or comes with Doorbuster"
+    )
     by: str = Field(description="the person who launched or imported the result; empty if unknown")
     took_s: float | None = Field(
         description="duration of the result's last launch in real seconds; null if unknown"
     )
-    began_at: datetime | None
+    began_at: datetime | None = Field(
+        description="time at which its first run began; null if unknown"
+    )
     made: int = Field(description="complete runs")
     planned: int = Field(description="planned runs")
     damage: str = Field(description="why the result cannot be read; empty if it can be read")
@@ -215,18 +227,18 @@ class Result(Reply):
 class Results(Reply):
     """One page of the result list: the newest results first, the reference results last."""
 
-    results: list[Result]
-    page: int
-    pages: int
+    results: list[Result] = Field(description="the results of this page")
+    page: int = Field(description="number of this page")
+    pages: int = Field(description="number of pages")
 
 
 class Table(Reply):
     """A table of a result, as text."""
 
-    title: str
-    header: list[str]
-    rows: list[list[str]]
-    note: str
+    title: str = Field(description="title of the table")
+    header: list[str] = Field(description="heads of the columns")
+    rows: list[list[str]] = Field(description="rows of cells")
+    note: str = Field(description="explanation below the table")
 
 
 class Summary(Result):
@@ -234,23 +246,25 @@ class Summary(Result):
 
     policies: list[str] = Field(description="the keys of the compared policies")
     verdict: list[str] = Field(description="the conclusion, with one sentence for each load")
-    warnings: list[str]
-    checks: list[str]
+    warnings: list[str] = Field(description="warnings about the runs")
+    checks: list[str] = Field(description="checks that the runs passed")
     tables: list[Table] = Field(
         description="the tables; in a comparison, the first is the headline table"
     )
     claims: list[dict[str, str]] = Field(description="the claims of a reproduction")
     spec: str = Field(description="the spec as TOML; empty for a reproduction")
-    machine: dict[str, Any]
-    versions: dict[str, Any]
+    machine: dict[str, Any] = Field(description="description of the machine")
+    versions: dict[str, Any] = Field(description="versions of the programs")
     notes: int = Field(description="number of notes")
 
 
 class Imported(Reply):
     """The result made from an imported bundle."""
 
-    name: str
-    warnings: list[str]
+    name: str = Field(description="name of the new result")
+    warnings: list[str] = Field(
+        description="why runs are missing in the database of the dashboards"
+    )
 
 
 class NewNote(Body):
@@ -266,15 +280,15 @@ class NewNote(Body):
 class Note(Reply):
     """A note on a result."""
 
-    by: str
-    at: datetime
-    text: str
+    by: str = Field(description="author; empty if the console has no accounts")
+    at: datetime = Field(description="time of the note")
+    text: str = Field(description="text of the note")
 
 
 class Notes(Reply):
     """The notes on a result, from the oldest note to the newest note."""
 
-    notes: list[Note]
+    notes: list[Note] = Field(description="the notes")
 
 
 # ---- the scoreboard ------------------------------------------------------------------------------
@@ -283,7 +297,7 @@ class Notes(Reply):
 class Efficiency(Reply):
     """An estimated revenue efficiency; 1 is the capacity bound."""
 
-    mean: float
+    mean: float = Field(description="mean of the repetitions")
     half_width: float | None = Field(description="half the width of the 95 % interval")
 
 
@@ -305,26 +319,26 @@ class Row(Reply):
     place: int | None = Field(
         description="the position; null if far fewer customers bought than the estimate predicts"
     )
-    policy: str
-    title: str
+    policy: str = Field(description="key of the policy in the result's spec")
+    title: str = Field(description="title of the policy")
     by: str = Field(
         description="the person who submitted the policy, or the author named in its file"
     )
-    overall: Efficiency
+    overall: Efficiency = Field(description="the mean efficiency over the loads")
     loads: dict[str, Efficiency] = Field(description="the efficiency at each offered load")
-    confirms: float
+    confirms: float = Field(description="number of confirms in all runs")
     expected: float = Field(description="the number of confirms that the estimate predicts")
     fallen_back: str | None = Field(
         description="why FIFO replaced the policy during a run; null if FIFO never replaced it"
     )
-    result: str
-    played_at: str
+    result: str = Field(description="name of the result with the runs")
+    played_at: str = Field(description="time of the runs")
 
 
 class Scoreboard(Reply):
     """The scoreboard, with its rows from the best to the worst."""
 
-    rows: list[Row]
+    rows: list[Row] = Field(description="the rows")
     is_reference: bool = Field(
         description=(
             "true if the rows come from the reference result, because this lab has no rows yet"
