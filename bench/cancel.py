@@ -158,7 +158,8 @@ def served(folder: Path, worker_class: str = "gthread") -> Iterator[tuple[Bench,
     port, gateway_port = ports.free(2)
     gunicorn = [
         sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "--no-control-socket",
-        "--worker-class", worker_class, "--threads", str(THREADS), "bench.cancel_page",
+        "--worker-class", worker_class, "--threads", str(THREADS), "--graceful-timeout", "1",
+        "bench.cancel_page",
     ]  # fmt: skip
     pages = folder / "pages.toml"
     pages.write_text(_PAGES)
