@@ -176,11 +176,12 @@ def test_an_orderly_stop_reports_everything(ads_environment, tmp_path):
 def test_several_processes_keep_to_the_bound(ads_environment, tmp_path):
     """All processes deliver contracts of a few impressions at once."""
     processes = 3
+    # A renewal would add impressions and time, so that no contract becomes complete.
     rows(
         ads_environment,
         """
         UPDATE ads_contract SET starts = now() - interval '1000 days',
-               ends = now() + interval '1 day', impressions = 30
+               ends = now() + interval '1 day', impressions = 30, renews = FALSE
         FROM ads_banner WHERE ads_banner.id = banner_id AND size = '160x600'
         """,
     )
