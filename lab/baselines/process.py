@@ -9,15 +9,16 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
 from common import hosts, log_tail, pinned, ports, processes
+from gateway.http import pages
 from gateway.http.pages import Rule
 from lab.baselines import haproxy, nginx
 from lab.baselines.requests import Ended, Place, Queue
-from lab.baselines.rules import page_rules
 from lab.baselines.sheets import PROXIES, Proxy
 from lab.errors import ExperimentError
 from lab.titles import title_of
@@ -274,3 +275,9 @@ def _ask(path: Path, question: bytes) -> str:
         while chunk := sock.recv(65536):
             found += chunk
     return found.decode("utf-8", "replace")
+
+
+@cache
+def page_rules() -> tuple[pages.Rule, ...]:
+    """Return the gateway's standard rules in the order in which they are tried."""
+    return pages.load().rules

@@ -95,7 +95,7 @@ class RunFolder:
     @property
     def proxy_file(self) -> Path:
         """The file that, during a run with a baseline proxy, has the state of the proxy
-        (`proxy_status`).
+        (`ProxyStatusFile`).
         """
         return self.path / "proxy.json"
 

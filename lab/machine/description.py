@@ -1,4 +1,5 @@
-"""The description of the machine and the versions in every result, and the lock for live runs.
+"""The description of the machine and the versions in every result, the load of other programs, and
+the lock for live runs.
 
 Every live run takes the machine's lock, so only one live run is in progress at a time.
 """
@@ -20,7 +21,7 @@ from typing import Any
 
 import psutil
 
-from common import hosts, machine_lock
+from common import cpus, hosts, machine_lock
 from lab.errors import ExperimentError
 from lab.machine.progress_file import progress_file
 from runtime import settings
@@ -219,3 +220,34 @@ def _git(*words: str) -> str:
 def _as_git_value(path: Path) -> str:
     text = str(path).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'
+
+
+class OtherLoad:
+    """The CPU time that processes other than this process and its children use between two samples.
+    Take samples while the children run, because an ended child counts as another process.
+    """
+
+    def __init__(self) -> None:
+        self._cpus = len(cpus.here())
+        self._before = self._look()
+
+    def share(self) -> float:
+        """Return the share of the CPUs, 0 to 1, that other processes have used since this object
+        was created.
+        """
+        (wall, busy, own), (wall_now, busy_now, own_now) = self._before, self._look()
+        others_s = busy_now - busy - (own_now - own)
+        return max(0.0, others_s / ((wall_now - wall) * self._cpus))
+
+    @staticmethod
+    def _look() -> tuple[float, float, float]:
+        times = psutil.cpu_times()
+        me = psutil.Process()
+        own = 0.0
+        for process in (me, *me.children(recursive=True)):
+            try:
+                spent = process.cpu_times()
+            except psutil.Error:
+                continue
+            own += spent.user + spent.system
+        return time.monotonic(), times.user + times.nice + times.system, own

@@ -1,4 +1,7 @@
-"""The report of a reproduction: a self-contained HTML file, and its figures and data."""
+"""The report of a reproduction: a self-contained HTML file, and its figures and data.
+
+`sealed` forbids the scripts of any page, also of pages from other machines.
+"""
 
 import base64
 import shlex
@@ -7,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -181,3 +184,20 @@ def made_by(
                     f"{machine['system']}"),
         ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
     ]  # fmt: skip
+
+
+SEAL: Final = (
+    "<!doctype html>"
+    '<meta charset="utf-8">'
+    '<meta http-equiv="Content-Security-Policy" content="'
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; "
+    "base-uri 'none'\">"
+)
+"""The Content-Security-Policy that forbids all scripts in the content after it, even if the content
+contains the beginning of a page (doctype, html, head).
+"""
+
+
+def sealed(page: str) -> str:
+    """Return the page with the Content-Security-Policy in front of its content."""
+    return page if page.startswith(SEAL) else SEAL + page.removeprefix("\ufeff")

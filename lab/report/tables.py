@@ -1,8 +1,10 @@
-"""The tables of a comparison: sales, sessions, requests, clients, and LIFO-Pri's Tables 4 and 5."""
+"""The tables of a comparison: sales, sessions, requests, clients, LIFO-Pri's Tables 4 and 5, and
+shadows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
+from typing import Any
 
 from lab.analysis import published
 from lab.analysis.cells import Cell
@@ -12,10 +14,11 @@ from lab.analysis.verdict import verdict
 from lab.analysis.warnings import honesty
 from lab.files.documents import write_json, write_text
 from lab.intervals import estimate
-from lab.report import paired_table, shadow_table, wasted_work
+from lab.report import paired_table, wasted_work
 from lab.report.drawing.table import Table
 from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
+from lab.titles import title_of
 
 ROWS = {
     "generated": "Generated",
@@ -207,7 +210,7 @@ def clients(cells: Sequence[Cell]) -> Table:
 
 def tables_of(spec: Spec, cells: Sequence[Cell]) -> list[Table]:
     """Return the tables of these runs, beginning with the most important table."""
-    found = (wasted_work.table(spec, cells), shadow_table.table(cells))
+    found = (wasted_work.table(spec, cells), shadows(cells))
     last = [table for table in found if table is not None]
     if spec.clients:
         return [clients(cells), *last]
@@ -267,3 +270,49 @@ def write_tables(folder: ComparisonResult, cells: Sequence[Cell]) -> list[Table]
     write_text(folder.path / "tables.md", text)
     write_json(folder.path / "tables.json", [asdict(table) for table in tables])
     return tables
+
+
+_SHADOW_VERDICTS = (
+    ("agrees, %", "same"),
+    ("would have refused, %", "would_refuse"),
+    ("would have let in, %", "would_serve"),
+    ("would have served earlier, %", "earlier"),
+    ("would have served later, %", "later"),
+    ("customer would have left, %", "would_lose"),
+)
+"""The title of each row of a shadow, with the key of the gateway's count."""
+
+
+def shadows(cells: Sequence[Cell]) -> Table | None:
+    """Return the decisions of each shadow in the runs of each acting policy, in % of the requests
+    that the shadow decided; None if the runs had no shadows."""
+    names = {one["name"]: None for cell in cells for run in _runs_with_shadows(cell) for one in run}
+    if not names:
+        return None
+    found = Table(
+        "Decisions of other policies",
+        ("", *(cell.heading for cell in cells)),
+        note="These policies saw the events of the acting policy's run, but their decisions had no "
+        "effect. Values are means per run, in % of the requests that these policies decided. A "
+        "policy does not decide the requests of a session that it has refused before. Under such a "
+        "policy, customers would behave differently: run a comparison to see its effect.",
+    )
+    for name in names:
+        for words, count in _SHADOW_VERDICTS:
+            shares = [_shadow_shares(cell, name, count) for cell in cells]
+            texts = (estimate(one).text(1) if one else "–" for one in shares)
+            found.rows.append((f"{title_of(name)}: {words}", *texts))
+    return found
+
+
+def _runs_with_shadows(cell: Cell) -> list[Sequence[Mapping[str, Any]]]:
+    return [summary.shadows for summary in cell.summaries if summary.shadows]
+
+
+def _shadow_shares(cell: Cell, name: str, count: str) -> list[float]:
+    return [
+        100 * one["verdicts"][count] / one["asked"]
+        for run in _runs_with_shadows(cell)
+        for one in run
+        if one["name"] == name and one.get("asked")
+    ]

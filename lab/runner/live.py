@@ -1,10 +1,12 @@
-"""Comparisons on the running appliance, from the capacity measurement to the last run."""
+"""Comparisons on the running appliance, from the preparation of the shop and the capacity
+measurement to the last run."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
+from hosting import confinement
 from lab.analysis.reconciliation import summarise
 from lab.baselines import process as proxies
 from lab.database.publishing import publishing
@@ -26,7 +28,6 @@ from lab.report.terminal import RunProgress, console, verdict
 from lab.results.comparison import ComparisonResult
 from lab.runner import estimates, side_by_side
 from lab.runner.comparison import Comparison, missing_groups
-from lab.runner.environment import surroundings
 from lab.runner.estimates import Estimate
 from lab.runner.expectation import Expectation
 from lab.runner.stopwatch import stopwatch
@@ -35,6 +36,7 @@ from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
 from lab.spec.shop_cpus import ShopCpus
 from runtime import settings
+from runtime.native import postgres_cpus
 
 
 class LiveComparison(Comparison):
@@ -222,3 +224,38 @@ def measure_capacity(
     if len(shops) == 1:
         capacities.keep(measured, lab)
     return measured
+
+
+@contextmanager
+def surroundings(appliance: Appliance, spec: Spec) -> Iterator[None]:
+    """Prepare catalogue and database for `spec` until the block ends; the caller holds the
+    machine's lock. After the block, the database has its CPUs again, but the catalogue keeps its
+    size, because changing it takes a minute. Raises ExperimentError if the preparation fails.
+    """
+    _stock(appliance, spec.catalogue_books or appliance.lab.catalogue_books)
+    beside_shop = spec.database_cpus == "shop"
+    try:
+        # Always restore them: a killed runner could not.
+        confinement.bind(appliance.lab, appliance.lab.other_cpus)
+        if not postgres_cpus.move(appliance.lab, spec.database_cpus) and beside_shop:
+            raise ExperimentError(
+                f"database_cpus: the PostgreSQL on {appliance.lab.postgres_host} cannot be moved "
+                "to the shop's CPUs: it must be this appliance's, run natively on this machine, "
+                "and belong to your user; otherwise set database_cpus to 'other'."
+            )
+        yield
+    finally:
+        if beside_shop:
+            postgres_cpus.move(appliance.lab, "other")
+        with suppress(ExperimentError):  # the appliance may have died
+            appliance.give_back()
+
+
+def _stock(appliance: Appliance, books: int) -> None:
+    there = appliance.shop.call("GET", "/status")["books"]
+    if there == books:
+        return
+    console.print(
+        f"Changing the catalogue from {there:,} to {books:,} books, which can take minutes"
+    )
+    appliance.set_catalogue(books)

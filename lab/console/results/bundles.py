@@ -21,7 +21,7 @@ from lab.bundle import extras
 from lab.console.results.file_names import is_name
 from lab.errors import ExperimentError, SpecError
 from lab.files import forms as result_forms
-from lab.report.sealed_page import sealed
+from lab.report.page import sealed
 from lab.results.comparison import ComparisonResult
 from lab.results.result import IMPORTED
 from lab.spec.own_policies import COPIES, named_in

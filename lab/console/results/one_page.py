@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 
 from lab.console.models import Note
 from lab.console.results.result_list import ResultEntry
-from lab.report.sealed_page import SEAL, sealed
+from lab.report.page import SEAL, sealed
 
 MOST_REPORT_BYTES = 64 * 2**20
 MOST_PICTURES_BYTES = 32 * 2**20

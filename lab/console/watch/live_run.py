@@ -13,8 +13,7 @@ from lab.console.models import Launch, State
 from lab.console.site.settings import LAB
 from lab.console.watch.live_shops import Seen
 from lab.engines.live import announcement as live_runs
-from lab.engines.live import proxy_status as shown
-from lab.engines.live import shop_file
+from lab.engines.live import baseline_proxy, shop_file
 from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
 from lab.results.comparison import ComparisonResult
@@ -152,4 +151,4 @@ def proxy_now() -> Mapping[str, Any] | None:
     """Return the state of the baseline proxy in the gateway's place; None if the run has no
     baseline proxy."""
     going = runs_under_way(LAB)
-    return None if going is None or going.run is None else shown.read(going.run)
+    return None if going is None or going.run is None else baseline_proxy.read_status(going.run)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 ProxyNow = Callable[[], Mapping[str, Any] | None]
-"""The state of the run's baseline proxy (`lab.engines.live.proxy_status`); None if the run has
+"""The state of the run's baseline proxy (`lab.engines.live.baseline_proxy`); None if the run has
 none."""
 
 Counts = Mapping[str, Mapping[str, int]]

@@ -5,11 +5,12 @@ which still measures the shop's load. `snapshot` has the form of the gateway's `
 (docs/admin-api.md); values that a proxy does not report are None.
 """
 
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from common.waiting import wait_until
 from gateway.policies import NO_ADMISSION, Abandonment
@@ -19,6 +20,8 @@ from lab.baselines.process import ProxyProcess, folder_for_sockets
 from lab.baselines.requests import OTHER, Ended, Place
 from lab.engines.live.appliance import Appliance, Json
 from lab.errors import ExperimentError
+from lab.files.documents import read_json, write_json
+from lab.files.run_folder import RunFolder
 from runtime import settings
 
 _LEFT = ("cancelled", "orphaned")
@@ -179,3 +182,43 @@ def proxy_in_front(
                 yield behind
             finally:
                 behind.close()
+
+
+STATUS_EVERY_S: Final = 0.4
+"""The interval between two writes of the file, in real seconds; the console reads it twice a
+second."""
+STATUS_KEYS: Final = ("policy", "abandonment", "waiting", "in_service", "waiting_by_page", "counts")
+"""The parts of a snapshot (docs/admin-api.md) that the file has for a baseline proxy."""
+
+
+class ProxyStatusFile:
+    """The writer of `proxy.json`, the state of a baseline proxy for the console.
+
+    The file exists from the first `look` until `close`, while customers send requests."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._file = folder.proxy_file
+        self._due_s = 0.0
+
+    def look(self, snapshot: Mapping[str, Any]) -> None:
+        """Write a snapshot of the proxy if the last one is at least `STATUS_EVERY_S` old."""
+        now_s = time.monotonic()
+        if now_s >= self._due_s:
+            self._due_s = now_s + STATUS_EVERY_S
+            with suppress(OSError):  # other files of the run report a full disk
+                write_json(self._file, {key: snapshot[key] for key in STATUS_KEYS})
+
+    def close(self) -> None:
+        """Remove the file when all customers have gone."""
+        self._file.unlink(missing_ok=True)
+
+
+def read_status(folder: RunFolder) -> dict[str, Any] | None:
+    """Return the newest state of a run's baseline proxy, or None if the run has no baseline
+    proxy.
+    """
+    try:
+        found: dict[str, Any] = read_json(folder.proxy_file)
+    except ExperimentError:
+        return None
+    return found

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any, Self
 
-from lab.baselines.samples import completed
+from lab.baselines.requests import complete
 from lab.engines import waste
 from lab.engines.live import announcement as live_runs
 from lab.engines.live.appliance import Appliance, patiently
-from lab.engines.live.baseline_proxy import BehindProxy, proxy_in_front
-from lab.engines.live.proxy_status import ProxyStatusFile
+from lab.engines.live.baseline_proxy import BehindProxy, ProxyStatusFile, proxy_in_front
 from lab.engines.live.sampling import Sampler
 from lab.engines.load_generators import (
     LoadGenerator,
@@ -137,7 +136,7 @@ class LiveRun:
         self._proxy_status.close()
         if isinstance(self.appliance, BehindProxy):
             ended = self.appliance.read_log()
-            completed(self.sampler.rows, ended, self.sampler.began_at, self.server.time_scale)
+            complete(self.sampler.rows, ended, self.sampler.began_at, self.server.time_scale)
         self.sampler.write(self.folder.samples_file)
 
     def load_generator(self, on_progress: Progress) -> LoadGenerator:

@@ -6,8 +6,8 @@ import pytest
 
 from lab.baselines import sheets
 from lab.baselines.haproxy import configuration, read_line, read_stats
+from lab.baselines.process import page_rules
 from lab.baselines.requests import Ended, Place, Queue
-from lab.baselines.rules import page_rules
 
 PLACE = Place(
     Path("/results/run"), Path("/tmp/s"), "127.0.0.1", 9181, "127.0.0.1", 8082, 10.0, "cancel", 5.6

@@ -9,8 +9,8 @@ import pytest
 from gateway.http.pages import Rule
 from lab.baselines import sheets
 from lab.baselines.nginx import configuration, rate_per_minute, read_line, read_stats
+from lab.baselines.process import page_rules
 from lab.baselines.requests import Place, Queue
-from lab.baselines.rules import page_rules
 
 PLACE = Place(
     Path("/results/run"), Path("/tmp/s"), "127.0.0.1", 9181, "127.0.0.1", 8082, 10.0, "cancel", 5.6

@@ -19,9 +19,15 @@ import psutil
 import pytest
 
 from lab.baselines import sheets
-from lab.baselines.process import DIALECTS, SYSTEM_PATH, ProxyProcess, folder_for_sockets, program
+from lab.baselines.process import (
+    DIALECTS,
+    SYSTEM_PATH,
+    ProxyProcess,
+    folder_for_sockets,
+    page_rules,
+    program,
+)
 from lab.baselines.requests import Place
-from lab.baselines.rules import page_rules
 from lab.errors import ExperimentError
 from runtime.settings import REPOSITORY
 from tests.fake_shop.server import HoldingServer, Reply

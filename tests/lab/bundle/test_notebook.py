@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from lab.analysis.cells import read_cells
-from lab.bundle.notebook import notebook
+from lab.bundle.extras import notebook
 from lab.results.comparison import ComparisonResult
 from lab.results.reference import FOLDER, folders
 

@@ -18,7 +18,7 @@ from lab.console.results import imports
 from lab.console.site import allowances
 from lab.console.site.allowances import AllowanceError
 from lab.errors import SpecError
-from lab.report.sealed_page import SEAL
+from lab.report.page import SEAL
 from lab.results.comparison import ComparisonResult
 from lab.results.result import IMPORTED, Imported, began_at_of
 from lab.students.scoreboard import FOLDER as SCOREBOARD

@@ -5,7 +5,7 @@ import pytest
 from gateway.policies import registry
 from lab.engines.live.appliance import Appliance, JsonApi
 from lab.errors import ExperimentError
-from lab.runner.environment import surroundings
+from lab.runner.live import surroundings
 from lab.spec.experiment import Spec
 from lab.spec.sections import PolicyChoice
 from runtime.native import postgres_cpus

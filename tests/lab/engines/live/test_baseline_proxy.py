@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from gateway.policies.interface import FATES, PAGES
-from lab.engines.live import proxy_status as shown
+from lab.engines.live import baseline_proxy
 from lab.engines.live.appliance import Appliance
 from lab.engines.live.run import LiveRun
 from lab.errors import ExperimentError
@@ -98,7 +98,7 @@ def test_the_proxy_answers_in_the_gateways_form(tmp_path):
         assert now["policy"]["parameters"]["maxconn"] == 1
         assert (now["in_service"], now["workers"], now["load"]["busy_workers"]) == (1, 30, 3)
         assert now["waiting_by_page"] == dict.fromkeys(PAGES)  # not known, not 0
-        found = until(lambda: shown.read(run.folder), 60)
+        found = until(lambda: baseline_proxy.read_status(run.folder), 60)
         assert found["policy"]["name"] == "haproxy"
         seen = run.sampler.rows
         assert until(lambda: any(row["waiting"] == 1 for row in list(seen)), 60)
@@ -120,7 +120,7 @@ def test_the_proxy_answers_in_the_gateways_form(tmp_path):
             ExperimentError, match="abandonment: cannot change during a run with haproxy"
         ):
             behind.set_abandonment("ignore")
-    assert shown.read(run.folder) is None
+    assert baseline_proxy.read_status(run.folder) is None
     samples = pq.read_table(run.folder.samples_file).to_pydict()
     assert samples["arrived_total"][-1] == samples["dispatched_total"][-1] + 1 == 2
     assert max(samples["waiting_Br-3"]) == 1
@@ -135,14 +135,14 @@ def test_an_interrupted_run_leaves_nothing_running(name, tmp_path):
     def interrupted():
         with slow_shop().serving() as shop, a_run(name, tmp_path, shop) as (run, _):
             seen.extend((psutil.Process(proxy_of(run).process.pid), run.folder))
-            until(lambda: shown.read(run.folder), 60)
+            until(lambda: baseline_proxy.read_status(run.folder), 60)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     process, folder = seen
     assert not process.is_running()
-    assert shown.read(folder) is None
+    assert baseline_proxy.read_status(folder) is None
     assert folder.samples_file.is_file()
 
 
@@ -164,3 +164,30 @@ def fates(behind):
     counts = behind.snapshot()["counts"].values()
     total = {fate: sum(one[fate] for one in counts) for fate in ("answered", "withdrawn")}
     return {fate: number for fate, number in total.items() if number}
+
+
+STATUS = {
+    "time_s": 1.0,
+    "policy": {"name": "haproxy"},
+    "abandonment": {"mode": "cancel"},
+    "waiting": 3,
+    "in_service": 30,
+    "waiting_by_page": {"Br-1": None},
+    "counts": {"Br-1": {"arrived": 5}},
+    "load": {},
+}
+
+
+def test_it_is_shown_as_long_as_the_run_goes_on(tmp_path):
+    folder = RunFolder(tmp_path)
+    assert baseline_proxy.read_status(folder) is None
+    shown = baseline_proxy.ProxyStatusFile(folder)
+    shown.look(STATUS)
+    proxy = baseline_proxy.read_status(folder)
+    assert proxy is not None
+    assert proxy["waiting"] == 3
+    assert "load" not in proxy  # which the gateway measures
+    shown.look(STATUS | {"waiting": 4})  # too soon
+    assert baseline_proxy.read_status(folder) == proxy
+    shown.close()
+    assert baseline_proxy.read_status(folder) is None

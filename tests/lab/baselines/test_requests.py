@@ -1,5 +1,4 @@
-from lab.baselines.requests import Ended
-from lab.baselines.samples import completed
+from lab.baselines.requests import Ended, complete
 
 BEGAN_AT = 1000.0
 ENDED = [
@@ -16,7 +15,7 @@ def rows(*times_s, waiting=None):
 
 def test_the_log_tells_who_waited_when():
     found = rows(0.5, 2.5, 5.0, 8.0)
-    completed(found, ENDED, BEGAN_AT, time_scale=10.0)
+    complete(found, ENDED, BEGAN_AT, time_scale=10.0)
     assert [row["waiting_Br-1"] for row in found] == [0, 2, 1, 0]
     assert [row["waiting_Tr-4"] for row in found] == [0, 0, 0, 0]
     assert [row["arrived_total"] for row in found] == [0, 3, 3, 3]
@@ -26,5 +25,5 @@ def test_the_log_tells_who_waited_when():
 
 def test_what_the_proxy_said_itself_stays():
     found = rows(2.5, waiting=5)
-    completed(found, ENDED, BEGAN_AT, time_scale=10.0)
+    complete(found, ENDED, BEGAN_AT, time_scale=10.0)
     assert found[0]["waiting"] == 5
