@@ -455,5 +455,12 @@ def test_the_document_lists_every_option_with_its_default() -> None:
         for line in DOCUMENT.read_text(encoding="utf-8").splitlines()
         if line.startswith("| `--")
     ]
-    listed = {row[0]: (row[1], row[2]) for row in rows}
-    assert listed == {option.flag: (option.variable, option.default) for option in OPTIONS}
+    assert {row[0]: row[1] for row in rows} == {option.flag: option.default for option in OPTIONS}
+
+
+def test_the_variable_of_an_option_follows_the_documents_example() -> None:
+    example = "`--max-retries`, for example, is `DOORBUSTER_LOAD_MAX_RETRIES`"
+    assert example in DOCUMENT.read_text(encoding="utf-8")
+    for option in OPTIONS:
+        name = option.flag.removeprefix("--").replace("-", "_").upper()
+        assert option.variable == f"DOORBUSTER_LOAD_{name}"
