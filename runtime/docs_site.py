@@ -13,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from common import locks
 from runtime.settings import REPOSITORY
 
 SITE = REPOSITORY / "build" / "docs"
@@ -36,22 +37,34 @@ def can_build() -> bool:
     return importlib.util.find_spec("sphinx") is not None
 
 
-def build() -> None:
-    """Build the site and replace the previous site. Raises BuildError."""
+def build(*, if_stale: bool = False) -> bool:
+    """Build the site, replace the previous site and return true. With `if_stale`, a current site
+    stays, and the result is false.
+
+    A second process waits until the first has finished. Raises BuildError.
+    """
     if not can_build():
         raise BuildError("Sphinx is not installed here; fix: make environment")
-    version = _version()
     try:
         SITE.parent.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=SITE.parent, prefix="docs-") as folder:
-            made = Path(folder) / "site"
-            _sphinx(made, Path(folder) / "cache")
-            (made / _STAMP).write_text(version)
-            if SITE.exists():
-                SITE.rename(Path(folder) / "last")
-            made.rename(SITE)
+        with locks.locked(SITE.parent / "docs.lock", waits=True):
+            if if_stale and is_current():
+                return False
+            _replace()
+            return True
     except OSError as fault:
         raise BuildError(f"{SITE} cannot be written: {fault.strerror or fault}") from None
+
+
+def _replace() -> None:
+    version = _version()
+    with tempfile.TemporaryDirectory(dir=SITE.parent, prefix="docs-") as folder:
+        made = Path(folder) / "site"
+        _sphinx(made, Path(folder) / "cache")
+        (made / _STAMP).write_text(version)
+        if SITE.exists():
+            SITE.rename(Path(folder) / "last")
+        made.rename(SITE)
 
 
 def _sphinx(made: Path, cache: Path) -> None:
@@ -97,16 +110,18 @@ def main() -> None:
         action="store_true",
         help="Build the site only if a source has changed.",
     )
-    if parser.parse_args().if_stale and is_current():
+    arguments = parser.parse_args()
+    if arguments.if_stale and is_current():
         return
     try:
-        build()
+        built = build(if_stale=arguments.if_stale)
     except BuildError as fault:
         sys.exit(f"The documentation cannot be built:\n{fault}")
     except KeyboardInterrupt:
         print("\nInterrupted; the previous site is unchanged.", file=sys.stderr)
         sys.exit(130)
-    print(f"The documentation begins at {SITE / 'index.html'}")
+    if built:
+        print(f"The documentation begins at {SITE / 'index.html'}")
 
 
 if __name__ == "__main__":

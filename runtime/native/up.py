@@ -56,7 +56,7 @@ def _build_documentation(progress: Progress) -> None:
         return
     try:
         with progress.step("Documentation"):
-            docs_site.build()
+            docs_site.build(if_stale=True)
     except docs_site.BuildError as error:
         progress.say(f"  {error}\n  Everything else works without it; fix: make docs")
     except KeyboardInterrupt:

@@ -7,11 +7,14 @@ variable, a process reports only its own counts.
 """
 
 import os
+import struct
 import time
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
+
+from common.waiting import retry
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
@@ -19,6 +22,7 @@ BUCKETS_S: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5
 """The upper bounds of the buckets for the time of a selection, in real seconds. A selection takes
 from half a millisecond (few banners) to several seconds (millions of banners).
 """
+CREATION_S: Final = 2.0  # the longest time that a process needs to create its file, in real seconds
 
 registry = CollectorRegistry()
 
@@ -102,9 +106,13 @@ def exchanged(*, is_done: bool, banners: int, unreported: int) -> None:
 
 
 def exposition() -> bytes:
-    """Return all metrics in Prometheus' text format."""
+    """Return all metrics in Prometheus' text format.
+
+    Raises struct.error if a file of the folder has no content for `CREATION_S`.
+    """
     if FOLDER_VARIABLE not in os.environ:
         return generate_latest(registry)
     together = CollectorRegistry()
     MultiProcessCollector(together)
-    return generate_latest(together)
+    # A process that starts has created its file a moment before it fills it.
+    return retry(lambda: generate_latest(together), struct.error, CREATION_S, every_s=0.01)

@@ -1,12 +1,15 @@
 """The ad server's metrics for Prometheus, of real processes."""
 
 import os
+import struct
 import subprocess
 import sys
+import threading
 
 import pytest
 
 from shop import settings
+from shop.ads.delivery import metrics
 from tests.shop.ads.conftest import figures, served
 from tests.waiting import until
 
@@ -55,6 +58,25 @@ def test_clicks_and_reports_are_counted(two):
 def test_customers_do_not_see_them(two):
     answer = two.call("GET", "/ads/metrics", headers={"X-Forwarded-For": "203.0.113.9"})
     assert answer.status == 401
+
+
+def test_a_file_that_is_being_created_is_waited_for(tmp_path, monkeypatch):
+    """A process that starts creates its file and fills it a moment later."""
+    monkeypatch.setenv(metrics.FOLDER_VARIABLE, str(tmp_path))
+    new = tmp_path / "counter_1.db"
+    new.touch()
+    filling = threading.Timer(0.1, lambda: new.write_bytes((8).to_bytes(8, sys.byteorder)))
+    filling.start()
+    assert metrics.exposition() == b""
+    filling.join()
+
+
+def test_a_file_that_stays_empty_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setenv(metrics.FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.setattr(metrics, "CREATION_S", 0.05)
+    (tmp_path / "counter_1.db").touch()
+    with pytest.raises(struct.error):
+        metrics.exposition()
 
 
 def test_nothing_is_left_when_it_has_ended(ads_environment, tmp_path):
