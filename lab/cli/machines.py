@@ -22,8 +22,7 @@ def capacity(**given: Any) -> None:
     from lab.engines import capacity as capacities
     from lab.machine.description import live_run_lock
     from lab.report.terminal import console
-    from lab.runner.environment import surroundings
-    from lab.runner.live import measure_capacity, running_appliance
+    from lab.runner.live import measure_capacity, running_appliance, surroundings
 
     spec = with_options(Spec(), given)
     lab = settings.load()
