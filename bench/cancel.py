@@ -262,7 +262,7 @@ def main(rounds: int) -> None:
     ):
         rows = measured(doors, rounds, status.update)
     console.print(shown(rows))
-    from bench.watching_cost import costs  # with the page's Django, but no customer leaves
+    from bench.cancel_page import costs  # with the page's Django, but no customer leaves
 
     cost = Table(title="What watching costs, µs")
     cost.add_column("", no_wrap=True)

@@ -232,7 +232,7 @@ _OTHER = Section(
             "runtime.commands:compose_command",
             "Run docker compose for the appliance's containers",
         ),
-        Entry("schema", "lab.cli.schema:schema", "Print the JSON schema of specs"),
+        Entry("schema", "lab.cli.experiments:schema", "Print the JSON schema of specs"),
         Group(
             "bench",
             "Measure a part of Doorbuster.",

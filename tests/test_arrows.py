@@ -31,7 +31,7 @@ PARTS = {part.split("/")[0] for part in ARROWS}
 
 # packages and modules of the lab; each imports only those before it
 FLOORS = (
-    ("errors", "durations", "intervals", "titles"),
+    ("errors", "intervals", "wording"),
     ("files",),
     ("machine",),
     ("executors",),

@@ -18,7 +18,7 @@ import requests
 from rich.table import Table
 
 from bench.console import gateway_cost, page_times, watched_runs
-from bench.console.viewers import watching
+from bench.console.watched_runs import watching
 from bench.harness import console_of, percentile
 from common import hosts
 from common.one_line import OneLineGroup

@@ -22,8 +22,8 @@ from bench import harness
 from bench.growth import catalogue, figures, in_memory, real_gateway, viewers
 from bench.growth.axes import Axis, Grown
 from common.one_line import OneLineCommand
-from lab.durations import duration
 from lab.machine.description import describe_machine
+from lab.wording import duration
 from runtime.settings import REPOSITORY, load
 
 AXES = {

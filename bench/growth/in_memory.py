@@ -14,7 +14,7 @@ from bench.ads import World
 from bench.growth.axes import Axis, Costs, Measure, repeated
 from common.page_types import CAPACITY_RPS
 from gateway.policies import registry
-from lab.titles import title_of
+from lab.wording import title_of
 from loadgen.workload.sessions import Customers, SessionModel
 from runtime.native import own_ad_server
 from shop.ads import inventory

@@ -29,7 +29,7 @@ from common import hosts, pinned, ports
 from common.cpus import cpu_s
 from common.http_json import JsonClient
 from gateway.http.session_cookie import SESSION_BYTES, SessionCookie, session_id
-from lab.titles import title_of
+from lab.wording import title_of
 
 SECONDS, QUICK_SECONDS = 2.0, 0.5
 """The real seconds of one measurement."""

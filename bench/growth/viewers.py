@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from bench.console.viewers import watching
+from bench.console.watched_runs import watching
 from bench.flood_sessions import PATHS
 from bench.growth.axes import Axis, Costs, Measure
 from bench.growth.real_gateway import SPARE_FILES, WORKERS, allow_files, gateway, until

@@ -24,7 +24,7 @@ from lab.intervals import Estimate, estimate
 from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
 from lab.spec.sections import Customers, Load, PolicyChoice, SharedCpusServer
-from lab.titles import title_of
+from lab.wording import title_of
 from loadgen.workload.sessions import FIRST_PAGE, MEAN_EXECUTION_S, PAGES
 
 FIG7_LIMIT_S = 5.0

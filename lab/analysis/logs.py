@@ -17,11 +17,11 @@ from lab.analysis import attempt_choice
 from lab.analysis import decision_trace as explaining
 from lab.analysis.cells import read_cells
 from lab.analysis.curves import curves_of
-from lab.analysis.event_words import event_words
 from lab.analysis.metrics import METRICS
 from lab.errors import ExperimentError
 from lab.files.run_folder import PlannedRun, RunFolder
 from lab.results.comparison import ComparisonResult
+from lab.wording import event_words
 from loadgen.records.attempt_log import require_attempts
 from loadgen.records.rows import RowsFileError, Size, check_rows, pieces, size_of
 

@@ -10,10 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lab.analysis.outcomes import Outcomes, outcomes_of
-from lab.engines.record import RunRecord
 from lab.files.documents import write_json
 from lab.files.run_folder import RunFolder
-from lab.files.run_summary import VERSION, Check, RunSummary
+from lab.files.run_summary import VERSION, Check, RunRecord, RunSummary
 from lab.spec.runs import Appliance, ShopRun
 from loadgen.records.attempts import AttemptOutcome
 from loadgen.workload.clients import KIND_PAGE

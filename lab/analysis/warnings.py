@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 from common import cpus
 from lab.analysis.cells import Cell
-from lab.analysis.event_words import factor_words
 from lab.analysis.outcomes import Outcomes
 from lab.analysis.published import table5
 from lab.engines.live import faults, outages
 from lab.files.run_summary import Fallback, RunSummary
-from lab.titles import title_in_force, title_of
+from lab.wording import factor_words, title_in_force, title_of
 from loadgen.workload.sessions import CONFIRM_PAGE
 
 WHY_IT_DIFFERS = (

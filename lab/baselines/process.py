@@ -21,7 +21,7 @@ from lab.baselines import haproxy, nginx
 from lab.baselines.requests import Ended, Place, Queue
 from lab.baselines.sheets import PROXIES, Proxy
 from lab.errors import ExperimentError
-from lab.titles import title_of
+from lab.wording import title_of
 from runtime import settings
 
 

@@ -1,6 +1,5 @@
 """The command `doorbuster estimates`: predicted and actual times of all included experiments."""
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -11,9 +10,8 @@ from typing import Any
 import click
 
 from common import log_tail
-from lab.cli.faults import LabCommand
+from lab.cli.faults import LabCommand, print_json
 from lab.cli.server import AS_JSON
-from lab.durations import duration
 from lab.errors import ExperimentError, SpecError
 from lab.files.documents import read_json
 from lab.machine import speeds
@@ -23,6 +21,7 @@ from lab.runner import estimates, stopwatch
 from lab.runner.estimates import Estimate
 from lab.spec.experiment import SPECS, Spec, load_checked
 from lab.studies.registry import PAPERS
+from lab.wording import duration
 from runtime import settings
 
 COMMANDS: tuple[tuple[str, ...], ...] = (
@@ -231,7 +230,7 @@ def estimates_command(names: tuple[str, ...], markdown: bool, as_json: bool) -> 
                 failed.append(one.name)
                 console.print(f"{one.name} was not run to its end: {fault}", markup=False)
         if as_json:
-            click.echo(json.dumps(rows(lab, every), indent=1, ensure_ascii=False))
+            print_json(rows(lab, every))
         elif markdown:
             click.echo(table(lab, every).markdown(), nl=False)
         else:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from lab.errors import SpecError
 from lab.executors import broker
 from runtime import settings
 
@@ -44,3 +45,12 @@ def broker_of(celery: str | None) -> str | None:
     if celery is None:
         return None
     return broker.checked(celery or settings.load().simulations_broker, "--celery")
+
+
+def refuse_for_live(processes: int | None, celery: str | None) -> None:
+    """Raise SpecError if one of the options is given, because a live run has no executor."""
+    if processes is not None or celery is not None:
+        option = "--processes" if celery is None else "--celery"
+        raise SpecError(
+            f"{option}: live runs take turns on this machine; allowed: with simulated runs"
+        )

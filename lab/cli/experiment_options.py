@@ -1,18 +1,66 @@
-"""The options that change a spec."""
+"""The options that change a spec, and the shell's completion of the names of specs and
+policies."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, get_args
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias, get_args
 
 import click
+from click.shell_completion import CompletionItem
 from pydantic import ValidationError
 
 from gateway.policies import ADMISSIONS, NO_ADMISSION, POLICIES, Abandonment, is_path
+from gateway.students import files
 from lab.baselines.sheets import PROXIES
-from lab.cli.completion import complete_policies, completing_lists
 from lab.errors import SpecError
-from lab.spec.experiment import Spec, changed, explain
+from lab.spec.experiment import SPECS, Spec, changed, explain
 from lab.spec.sections import PolicyChoice
+
+Complete: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def beginning(names: Iterable[str], begun: str) -> list[CompletionItem]:
+    """Return the names that begin with the typed letters."""
+    return [CompletionItem(name) for name in names if name.startswith(begun)]
+
+
+def complete_spec(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the included specs that begin with the typed letters, then files."""
+    names = (path.stem for path in sorted(SPECS.glob("*.toml")))
+    return [*beginning(names, incomplete), CompletionItem(incomplete, type="file")]
+
+
+def complete_policy(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the included policies and the files in own/ that begin with the typed letters."""
+    return beginning(_policies(), incomplete)
+
+
+def complete_policies(
+    _: click.Context, __: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return completions for the last policy in a list that is separated by commas."""
+    return _continued(_policies(), incomplete)
+
+
+def completing_lists(names: Iterable[str]) -> Complete:
+    """Return a function that completes the last name in a list of these names, separated by
+    commas.
+    """
+
+    def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return _continued(names, incomplete)
+
+    return complete
+
+
+def _continued(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    before, comma, _ = incomplete.rpartition(",")
+    return beginning((before + comma + name for name in names), incomplete)
+
+
+def _policies() -> list[str]:
+    return [*POLICIES, *files.listed(Path(files.FOLDER))]
 
 
 def _floats(_: click.Context, option: click.Parameter, text: str | None) -> list[float] | None:

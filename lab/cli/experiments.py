@@ -1,6 +1,6 @@
-"""The commands that run experiments: `compare`, `run` and `simulate`."""
+"""The commands that run experiments, `compare`, `run` and `simulate`, and `schema`, which prints
+the form of their specs."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
-from lab.cli.completion import complete_spec
-from lab.cli.executor_options import FRESH, broker_of, spread
-from lab.cli.experiment_options import overridable, with_options
-from lab.cli.faults import TimedCommand
+from lab.cli.executor_options import FRESH, broker_of, refuse_for_live, spread
+from lab.cli.experiment_options import complete_spec, overridable, with_options
+from lab.cli.faults import LabCommand, TimedCommand, print_json
 from lab.cli.server import AS_JSON, QUIET, client_of, of_server, summary_of_launch
 from lab.errors import ExperimentError, SpecError
 from lab.files.documents import read_json
@@ -75,11 +74,8 @@ def _name_of(given: str | None, full: bool = False) -> str:
 def run(spec_name: str, processes: int | None, celery: str | None, **given: Any) -> None:
     """Run the experiment of SPEC: a spec file, or the name of an included spec."""
     spec = with_options(load_checked(spec_name), given)
-    if spec.engine == "live" and (processes is not None or celery is not None):
-        option = "--processes" if celery is None else "--celery"
-        raise SpecError(
-            f"{option}: live runs take turns on this machine; allowed: with simulated runs"
-        )
+    if spec.engine == "live":
+        refuse_for_live(processes, celery)
     _carry_out_as_told(spec, processes=processes, celery=celery, **given)
 
 
@@ -158,7 +154,7 @@ def _carry_out_as_told(
                 Table.of(found["tables"][0]),
             )
         if as_json:
-            click.echo(json.dumps(found, indent=1, ensure_ascii=False))
+            print_json(found)
 
 
 def carry_out(
@@ -222,7 +218,7 @@ def _draw(folder: ComparisonResult, cells: "Sequence[Cell]") -> None:
     from lab.report.terminal import show
 
     if folder.spec().leaderboard:
-        from lab.leaderboard.print_board import say_board
+        from lab.leaderboard.report import say_board
 
         say_board(folder, cells)
         return
@@ -254,3 +250,13 @@ def _conclude(
         for sentence in verdict:
             console.print(Text(sentence, style="bold"))
         show(headline)
+
+
+@click.command(cls=LabCommand)
+def schema() -> None:
+    """Print the JSON schema of specs.
+
+    The schema has every key with its type. `doorbuster run` checks more, for example that a policy
+    has a given parameter.
+    """
+    print_json(Spec.model_json_schema())

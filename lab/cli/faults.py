@@ -1,9 +1,11 @@
-"""The base classes of the lab's commands, which report a failure in one line without a traceback.
+"""The base classes of the lab's commands, which report a failure in one line without a traceback,
+and the output of commands for programs.
 
 Exit statuses: 0: done; 1: a run failed; 2: the command or its input is invalid; 130: interrupted.
 """
 
 import errno
+import json
 import sys
 from typing import Any
 
@@ -54,3 +56,8 @@ class TimedCommand(LabCommand):
             return super().invoke(ctx)
         finally:
             stopwatch.forget()
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON for programs."""
+    click.echo(json.dumps(value, indent=1, ensure_ascii=False))

@@ -1,15 +1,14 @@
 """The command `doorbuster leaderboard`."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from lab.cli.executor_options import FRESH, broker_of, spread
+from lab.cli.executor_options import FRESH, broker_of, refuse_for_live, spread
 from lab.cli.experiment_options import overridable, with_options
 from lab.cli.experiments import carry_out
-from lab.cli.faults import TimedCommand
+from lab.cli.faults import TimedCommand, print_json
 from lab.errors import SpecError
 from lab.files.documents import read_json
 from lab.leaderboard import BOARD_FILE, PARTS, SIMULATED_PARTS, TUNING_PART
@@ -84,11 +83,8 @@ def leaderboard(
             f"--engine live: the part {part} needs the simulator; allowed: the parts board, "
             "hysteresis, fairness"
         )
-    if engine == "live" and (processes is not None or celery is not None):
-        option = "--processes" if celery is None else "--celery"
-        raise SpecError(
-            f"{option}: live runs take turns on this machine; allowed: with simulated runs"
-        )
+    if engine == "live":
+        refuse_for_live(processes, celery)
     if part in (*SIMULATED_PARTS, TUNING_PART) and given["rho"] is not None:
         raise SpecError(f"--rho: {part} has fixed loads; allowed: with board or fairness")
     if part == "bound" and (given["sessions"], given["duration_s"]) != (None, None):
@@ -112,7 +108,7 @@ def leaderboard(
             broker=broker,
         )
     if as_json:
-        click.echo(json.dumps(read_json(folder / BOARD_FILE), indent=1, ensure_ascii=False))
+        print_json(read_json(folder / BOARD_FILE))
 
 
 def _make(part: str, spec: Spec, *, recovery: bool, quick: bool, **options: Any) -> Path:

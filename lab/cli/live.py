@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from common import fault_limits
 from gateway.policies import ADMISSIONS, NO_ADMISSION, Abandonment
-from lab.cli.completion import beginning, complete_policy
+from lab.cli.experiment_options import beginning, complete_policy
 from lab.cli.faults import LabCommand
 from lab.engines.live import faults
 from lab.errors import SpecError

@@ -1,6 +1,5 @@
 """The commands `doorbuster policy …`, for included policies and for policies that you write."""
 
-import json
 import shutil
 import sys
 from dataclasses import asdict
@@ -11,7 +10,7 @@ import click
 from gateway.policies import PolicyError
 from gateway.students import files
 from lab.cli.executor_options import FRESH
-from lab.cli.faults import LabCommand
+from lab.cli.faults import LabCommand, print_json
 from lab.errors import ExperimentError, SpecError
 
 
@@ -26,7 +25,7 @@ def policies(markdown: bool, as_json: bool) -> None:
         raise SpecError("--json: given together with --markdown; allowed: one of them")
     if as_json:
         rows = policy_sheets.as_rows(policy_sheets.sheets())
-        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        print_json(rows)
         return
     write = policy_sheets.as_markdown if markdown else policy_sheets.as_text
     click.echo(write(policy_sheets.sheets()), nl=False)
@@ -96,7 +95,7 @@ def check(path: Path, as_json: bool) -> None:
     if as_json:
         answer = {"file": str(path), "valid": checked.is_valid}
         findings = [asdict(finding) for finding in checked.findings]
-        click.echo(json.dumps(answer | {"findings": findings}, indent=1, ensure_ascii=False))
+        print_json(answer | {"findings": findings})
         click.get_current_context().exit(0 if checked.is_valid else 1)
     if not checked.is_valid:
         raise ExperimentError(f"{path} is not ready yet. Fix the lines marked ✗ and check again.")
@@ -149,7 +148,7 @@ def score(
         )
     if as_json:
         rows = [{"place": place, **row} for place, row in board.ranked()]
-        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        print_json(rows)
 
 
 def _called() -> str:

@@ -20,7 +20,6 @@ from typing import Any
 
 from common import log_tail, processes
 from lab.analysis.curves import ALL_PAGES, curves_of
-from lab.durations import duration
 from lab.errors import ExperimentError
 from lab.files.documents import read_json, write_text
 from lab.leaderboard import BOARD_FILE
@@ -32,6 +31,7 @@ from lab.results.reference import Reference
 from lab.students import scoreboard
 from lab.studies.about import About
 from lab.studies.registry import PAPERS
+from lab.wording import duration
 from runtime import settings
 
 RACE_SPEC = "lab/cli/reference_race.toml"

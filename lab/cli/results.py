@@ -1,13 +1,12 @@
 """The commands `doorbuster results …`, for results of this machine and included results."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from lab.cli.faults import LabCommand
+from lab.cli.faults import LabCommand, print_json
 from lab.cli.server import AS_JSON, client_of, of_server, rows_of
 from lab.errors import ExperimentError, SpecError
 from lab.files.documents import read_json
@@ -77,7 +76,7 @@ def listed(
         with client_of(server, token_file, authority) as client:
             rows = [dict(row) for row in rows_of(client)]
     if as_json:
-        click.echo(json.dumps(rows, indent=1, ensure_ascii=False))
+        print_json(rows)
         return
     width = max((len(row["name"]) for row in rows), default=0)
     for row in rows:
@@ -105,7 +104,7 @@ def show(name: str, as_json: bool) -> None:
         facts[content.stem] = read_json(content)
         if is_comparison:
             facts["spec"] = ComparisonResult(path).spec().model_dump(mode="json")
-        click.echo(json.dumps(facts, indent=1, ensure_ascii=False))
+        print_json(facts)
     elif is_comparison:
         click.echo((path / "tables.md").read_text(encoding="utf-8"), nl=False)
     else:

@@ -2,7 +2,6 @@
 experiments and results on a console.
 """
 
-import json
 import os
 import sys
 import time
@@ -16,12 +15,11 @@ import click
 
 from common import early_signals, hosts
 from common.http_json import JsonClient, NoAnswerError, RefusedError
-from lab.cli.completion import complete_spec
-from lab.cli.experiment_options import overridable, with_options
-from lab.cli.faults import LabCommand
-from lab.durations import duration
+from lab.cli.experiment_options import complete_spec, overridable, with_options
+from lab.cli.faults import LabCommand, print_json
 from lab.errors import ExperimentError, SpecError
 from lab.spec.experiment import Spec, load_checked
+from lab.wording import duration
 
 TOKEN: Final = "DOORBUSTER_TOKEN"
 """The environment variable that holds the user's token."""
@@ -160,7 +158,7 @@ def launch(
     with output(as_json=as_json, quiet=quiet), client_of(server, token_file, authority) as client:
         made = _launched(client, server, spec, follow=not detach)
         if as_json:
-            click.echo(json.dumps(made, indent=1, ensure_ascii=False))
+            print_json(made)
         elif made["result"]:
             with essential():
                 console.print(f"Result: {_result_page(server, made['result'])}", soft_wrap=True)

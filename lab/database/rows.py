@@ -10,7 +10,6 @@ import numpy as np
 
 from lab.analysis.bound import CapacityBound
 from lab.analysis.cells import bound_of, counted_attempts
-from lab.analysis.event_words import event_words, load_words
 from lab.analysis.metrics import METRICS
 from lab.analysis.outcomes import outcomes_of, response_times_s
 from lab.files.run_folder import PlannedRun, RunFolder
@@ -18,7 +17,7 @@ from lab.files.run_summary import RunSummary
 from lab.results.comparison import ComparisonResult
 from lab.results.result import is_imported, made_at
 from lab.spec.experiment import Spec
-from lab.titles import title_of
+from lab.wording import event_words, load_words, title_of
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]

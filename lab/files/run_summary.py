@@ -1,6 +1,8 @@
-"""The outcome of a run: the content of run.json, which is written at the end of the run."""
+"""The outcome of a run: the record that an engine returns, and the content of run.json, which is
+written at the end of the run."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -160,3 +162,15 @@ class RunSummary(_Part):
         for check, known in zip(plain.get("checks", ()), self.checks, strict=True):
             check["holds"] = known.holds
         return plain
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """The counts of a run, and other facts that are not yet in the run's files."""
+
+    before: Mapping[str, Any]
+    """The counts of gateway and shop at the beginning of the run (`Appliance.counts`)."""
+    after: Mapping[str, Any]
+    """The counts of gateway and shop after the last request of the run."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """Further entries of run.json."""

@@ -1,22 +1,25 @@
 """The board: each policy's share of the bound at each load, with intervals and ranks."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 from lab.analysis.cells import Cell
 from lab.analysis.outcomes import Outcomes
+from lab.analysis.warnings import fell_back
 from lab.baselines.sheets import PROXIES
+from lab.files.run_summary import Fallback
 from lab.intervals import Estimate, over_parts, paired
 from lab.leaderboard.ablation import efficiency, is_step
 from lab.leaderboard.recovery import Recovery
 from lab.leaderboard.recovery import note as recovery_note
 from lab.report.drawing.table import Table
+from lab.results.metrics import Metrics
 from lab.spec.experiment import Spec
 from lab.spec.sections import PolicyChoice
-from lab.titles import title_of
+from lab.wording import title_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,3 +309,28 @@ def _text(known: Estimate | None) -> str:
 
 def _plain(known: Estimate) -> dict[str, float | None]:
     return {"mean": known.mean, "half_width": known.half_width}
+
+
+FALLBACK_MARK = "*"
+"""The mark for a student's policy that FIFO replaced during a simulation."""
+
+
+def fallback_mark(runs: Iterable[Metrics]) -> str:
+    """Return the mark to add to a title or number from these simulations; empty if FIFO did not
+    replace the policy.
+    """
+    return FALLBACK_MARK if any(run.get("fallen_back") for run in runs) else ""
+
+
+def fallback_words(places: Iterable[tuple[str, str, Sequence[Metrics]]]) -> str:
+    """Return the text below a table about the first simulation in which FIFO replaced each policy,
+    from (policy, scenario, simulations) of each cell; empty if there is none.
+    """
+    told = []
+    for policy, scenario, runs in places:
+        found = [run for run in runs if run.get("fallen_back")]
+        if found:
+            first = found[0]
+            place = f"{title_of(policy)}, {scenario}, {len(found)} of {len(runs)} runs"
+            told.append(fell_back(place, first["seed"], Fallback(**first["fallen_back"])))
+    return "".join(f" {FALLBACK_MARK} {one}" for one in told)

@@ -23,7 +23,7 @@ from lab.report.study_figures import BuiltTable, Drawing, Figure, Panel, Study
 from lab.results.comparison import ComparisonResult
 from lab.results.metrics import Results
 from lab.spec.cases import AnyCase
-from lab.titles import title_of
+from lab.wording import title_of
 
 FAIRNESS_RHO = 1.4
 """The load ρ at which the board examines fairness, as in the papers; a board without this load uses

@@ -18,7 +18,7 @@ from lab.results.metrics import Metrics, Results
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec, changed
 from lab.spec.runs import ShopRun
-from lab.titles import title_of
+from lab.wording import title_of
 
 SESSIONS = (500, 2_400, 24_000)
 """The numbers of sessions per run, from a first try in class to the paper's number."""

@@ -9,8 +9,7 @@ import numpy as np
 from lab.analysis import hysteresis
 from lab.analysis.hysteresis import CONDUCTS, Conduct
 from lab.intervals import estimate
-from lab.leaderboard import HYSTERESIS
-from lab.leaderboard import fallback as giving_up
+from lab.leaderboard import HYSTERESIS, board
 from lab.leaderboard.ablation import ranked
 from lab.leaderboard.recovery import NOT_NORMAL, Recovery, calms, case_of, recoveries, was_normal
 from lab.report.claims import Claim, Verdict
@@ -21,7 +20,7 @@ from lab.results.metrics import Metrics, Results
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
-from lab.titles import title_of
+from lab.wording import title_of
 
 DOOR = ("door-lifo", "door-fifo")
 COLLAPSES = "pass-through"
@@ -114,7 +113,9 @@ def _table(conduct: Conduct, cases: Cases, results: Results) -> Table:
             "before the rush, or no request was answered. Answered: the answered attempts as a "
             "share of all attempts that ended, including attempts that were turned away."
         )
-        + giving_up.words((policy, conduct.title, results.of(cases[policy])) for policy in cases),
+        + board.fallback_words(
+            (policy, conduct.title, results.of(cases[policy])) for policy in cases
+        ),
     )  # fmt: skip
     for policy in _ordered(cases, results):
         runs = results.of(cases[policy])
@@ -204,7 +205,7 @@ def course(policy: str, runs: Sequence[Metrics]) -> Course:
 
 
 def _title(policy: str, runs: Sequence[Metrics]) -> str:
-    return f"{title_of(policy)}{giving_up.mark(runs)}"
+    return f"{title_of(policy)}{board.fallback_mark(runs)}"
 
 
 def _middle(values: np.ndarray) -> float | None:

@@ -24,7 +24,7 @@ from lab.results.study import Simulation, StudyResult
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec, changed
 from lab.spec.runs import ShopRun
-from lab.titles import title_of
+from lab.wording import title_of
 
 FILE: Final = "recovery.json"
 """The name of the file in a board's folder that keeps its rows' recoveries for later reports."""

@@ -1,14 +1,21 @@
-"""The files of a board: a page with pictures and tables, and leaderboard.json for the console."""
+"""The files of a board: a page with pictures and tables, and leaderboard.json for the console; and
+the board's output in a terminal."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lab.analysis.cells import Cell
+from lab.analysis.warnings import honesty
 from lab.files.documents import write_json
-from lab.leaderboard import BOARD_FILE, ablation, board
+from lab.leaderboard import BOARD_FILE, ablation, board, recovery
 from lab.leaderboard.ablation import Step
-from lab.leaderboard.board_study import Board, study
+from lab.leaderboard.board_study import Board, board_of, study
+from lab.report.figures import draw_figures
 from lab.report.page import made_by, write_report
+from lab.report.tables import write_tables
+from lab.report.terminal import console, show
+from lab.results.comparison import ComparisonResult
 from lab.results.metrics import Results
 
 
@@ -69,3 +76,38 @@ def _step(step: Step) -> Mapping[str, Any]:
         "falls": step.falls,
         "falls_at": list(step.falls_at),
     }
+
+
+def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
+    """Write all files of a comparison and of its board, and print the board."""
+    write_tables(folder, cells)
+    draw_figures(folder, cells)
+    found = board_of(folder, cells)
+    why_not = _disturbance(cells)
+    page = None if why_not else write_board(found)
+    efficiency, counted, *more = found.tables()
+    for table in reversed([efficiency, *more]):
+        show(table)
+    if not found.recoveries:
+        console.print(f"The seconds to recover are not measured yet: {recovery.how(folder.spec())}")
+    if found.steps:
+        console.print(ablation.words(found.steps))
+    for line in honesty(cells):
+        console.print(line)
+    console.print(f"{counted.title}, and all tables of a comparison: {folder.path / 'tables.md'}")
+    if page is None:
+        (folder.path / BOARD_FILE).unlink(missing_ok=True)
+        console.print(f"The board is not kept, because {why_not} during a run.")
+    else:
+        console.print(f"Report: {page}")
+
+
+def _disturbance(cells: Sequence[Cell]) -> str:
+    """Return a text about a user's action during a run that excludes the run from boards; empty if
+    there was none."""
+    summaries = [summary for cell in cells for summary in cell.summaries]
+    if any(summary.faults for summary in summaries):
+        return "a user caused a fault"
+    if any(summary.traced_ratio for summary in summaries):
+        return "traces were exported"
+    return ""

@@ -1,15 +1,18 @@
-"""The report on robustness, with the results of every policy in every scenario."""
+"""The report on robustness, with the results of every policy in every scenario.
+
+In the scenarios, the customers, the load or the server differ from the board's. Durations are paper
+seconds.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from lab.intervals import Estimate, differences, estimate
-from lab.leaderboard import ROBUSTNESS, measures
-from lab.leaderboard import fallback as giving_up
+from lab.leaderboard import ROBUSTNESS, board, measures
 from lab.leaderboard.ablation import ranked
 from lab.leaderboard.measures import EFFICIENCY
-from lab.leaderboard.scenarios import Scenario, scenarios
 from lab.report.claims import Claim, Verdict
 from lab.report.drawing.pictures import Heat
 from lab.report.drawing.table import Table
@@ -18,7 +21,96 @@ from lab.results.metrics import Results, Value
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec, changed
 from lab.spec.runs import ShopRun
-from lab.titles import title_of
+from lab.wording import title_of
+
+RHO = 1.4
+"""The load ρ of all scenarios that do not change it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A deviation from the usual conditions."""
+
+    key: str
+    title: str
+    """The short title for the head of a column."""
+    what: str
+    """A sentence that describes the changed condition."""
+    changes: Mapping[str, Any]
+    """The changes to the spec, in the form that `lab.spec.experiment.changed` accepts."""
+
+    def spec(self, base: Spec) -> Spec:
+        """Return the board's spec in this scenario, at one load."""
+        steady = {"load__rho": [RHO]} if "load" not in self.changes else {}
+        return changed(base, leaderboard=False, **steady, **self.changes)
+
+
+def scheduled(cycle: Sequence[tuple[float, float]], cycles: int) -> dict[str, Any]:
+    """Return a section `[load]` that repeats these pairs of duration and ρ."""
+    steps = [{"duration_s": duration_s, "rho": rho} for duration_s, rho in cycle]
+    return {"schedule": steps * cycles}
+
+
+_BURSTS = ((60.0, 0.5), (60.0, 2.5))
+_FLASH = ((120.0, 0.9), (30.0, 4.5), (150.0, 0.9))
+
+
+def scenarios(*, quick: bool) -> tuple[Scenario, ...]:
+    """Return all scenarios, beginning with the usual scenario; `quick` shortens the scenarios with
+    a changing load."""
+    return (
+        Scenario("usual", "usual", f"The customers are the board's, at ρ = {RHO:g}.", {}),
+        Scenario(
+            "bursts",
+            "bursts",
+            "The load alternates every minute between ρ = 0.5 and ρ = 2.5.",
+            {"load": scheduled(_BURSTS, 4 if quick else 12)},
+        ),
+        Scenario(
+            "flash-crowd",
+            "flash crowd",
+            "The load is ρ = 0.9, and every five minutes it is five times as high for 30 s.",
+            {"load": scheduled(_FLASH, 2 if quick else 6)},
+        ),
+        Scenario(
+            "slow-server",
+            "pages twice as long",
+            "Every page takes twice as long as planned, so the load is twice the stated load.",
+            {"server": {"kind": "shared-cpus", "execution_factor": 2.0}},
+        ),
+        Scenario(
+            "patience-halved",
+            "half the patience",
+            "Customers leave after 4 s + Exp(6 s) instead of 8 s + Exp(12 s).",
+            {"customers__timeout_s": 4.0, "customers__think_timeout_mean_s": 6.0},
+        ),
+        Scenario(
+            "patience-doubled",
+            "twice the patience",
+            "Customers leave after 16 s + Exp(24 s).",
+            {"customers__timeout_s": 16.0, "customers__think_timeout_mean_s": 24.0},
+        ),
+        Scenario(
+            "buys-less",
+            "half as many buy",
+            "After reading the details, 5 % of the customers want the book instead of 10 %.",
+            {"customers__buy_probability": 0.05},
+        ),
+        Scenario(
+            "buys-more",
+            "half as many more buy",
+            "After reading the details, 15 % of the customers want the book instead of 10 %.",
+            {"customers__buy_probability": 0.15},
+        ),
+        Scenario(
+            "think-times",
+            "think times",
+            "Customers pause between pages for an exponentially distributed time with a mean of 7 "
+            "s, as in TPC-W.",
+            {"customers__think_time_mean_s": 7.0},
+        ),
+    )
+
 
 DOOR = ("door-lifo", "door-fifo")
 REQUIRED_OF_DOOR = 0.9
@@ -66,7 +158,7 @@ class _Grid:
     def title(self, results: Results, policy: str) -> str:
         """Return the title of a row, with a mark if FIFO replaced the policy in a scenario."""
         every = [run for case in self.cases[policy].values() for run in results.of(case)]
-        return f"{title_of(policy)}{giving_up.mark(every)}"
+        return f"{title_of(policy)}{board.fallback_mark(every)}"
 
     def ranked(self, results: Results) -> list[str]:
         """Return the policies from best to worst over all scenarios, followed by the policies
@@ -163,7 +255,7 @@ _COUNTED = (
 
 def _table(grid: _Grid, results: Results, value: Value, words: tuple[str, str]) -> Table:
     title, note = words
-    note += giving_up.words(
+    note += board.fallback_words(
         (policy, each.title, results.of(grid.cases[policy][each.key]))
         for policy in grid.cases
         for each in grid.scenarios
@@ -173,7 +265,7 @@ def _table(grid: _Grid, results: Results, value: Value, words: tuple[str, str]) 
         cells = []
         for each in grid.scenarios:
             known = grid.of(results, policy, each.key, value)
-            marked = giving_up.mark(results.of(grid.cases[policy][each.key]))
+            marked = board.fallback_mark(results.of(grid.cases[policy][each.key]))
             cells.append(f"{known.text(2)}{marked}" if known else "–")
         table.rows.append((grid.title(results, policy), *cells))
     return table

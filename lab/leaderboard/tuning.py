@@ -27,7 +27,7 @@ from lab.spec.cases import Case
 from lab.spec.experiment import Spec, changed
 from lab.spec.runs import ShopRun
 from lab.spec.sections import PolicyChoice
-from lab.titles import title_of
+from lab.wording import title_of
 
 SETTINGS: Final = 12
 """The number of settings per row, including the default."""

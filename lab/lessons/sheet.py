@@ -1,9 +1,11 @@
 """The parts of a lab sheet as data: steps, commands, predictions, bands and questions.
 
-The section *The form of a sheet* in docs/labs/README.md describes the format.
+The section *The form of a sheet* in docs/labs/README.md describes the format. `words_of` returns a
+command as arguments of the program `doorbuster`.
 """
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -268,3 +270,20 @@ def sheets() -> tuple[Sheet, ...]:
         Sheet(path, path.read_text(encoding="utf-8"))
         for path in sorted(FOLDER.glob("[0-9][0-9]-*.md"))
     )
+
+
+_TARGET = re.compile(r"(compare|simulate|leaderboard)|(reproduce)-(.+)")
+"""The make targets that run the `doorbuster` command of the same name, with ARGS as arguments."""
+
+
+def words_of(line: str) -> tuple[str, ...]:
+    """Return the arguments that a line passes to `doorbuster`; empty if it runs another program."""
+    program, *rest = shlex.split(line)
+    if program.endswith("/doorbuster"):
+        return tuple(rest)
+    target = _TARGET.fullmatch(rest[0]) if program == "make" and rest else None
+    if target is None:
+        return ()
+    given = [one.removeprefix("ARGS=") for one in rest[1:] if one.startswith("ARGS=")]
+    named = [word for word in target.groups() if word]
+    return (*named, *(word for text in given for word in shlex.split(text)))

@@ -14,7 +14,7 @@ from lab.report.drawing.pictures import Series
 from lab.report.drawing.plots import curve, staircase
 from lab.results.comparison import ComparisonResult
 from lab.results.result import made_at
-from lab.titles import title_of
+from lab.wording import title_of
 from loadgen.workload.sessions import FIRST_PAGE
 
 Styles = Mapping[str, Style]

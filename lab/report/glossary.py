@@ -8,7 +8,7 @@ from functools import cache
 
 from gateway.policies.sheet import Parameter, Sheet
 from lab.baselines import sheets as baseline_sheets
-from lab.titles import title_of
+from lab.wording import title_of
 from runtime.settings import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "glossary.md"

@@ -18,7 +18,7 @@ from lab.report import paired_table, wasted_work
 from lab.report.drawing.table import Table
 from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
-from lab.titles import title_of
+from lab.wording import title_of
 
 ROWS = {
     "generated": "Generated",

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from lab.analysis.metrics import METRICS
 from lab.intervals import estimate
 from lab.report.drawing.table import Table
-from lab.titles import title_of
+from lab.wording import title_of
 
 BYTE_ORDER_MARK: Final = "\ufeff"
 """The first character of every file, from which Excel recognises UTF-8; pandas skips it."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from common import cpus
 from common.page_types import CAPACITY_RPS
-from lab.durations import duration
 from lab.engines import capacity
 from lab.engines.capacity import Capacity
 from lab.engines.live.capacity import expected_real_s
@@ -20,6 +19,7 @@ from lab.runner.expectation import Expectation
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
 from lab.spec.sections import PolicyChoice
+from lab.wording import duration
 from runtime.settings import Settings
 
 RUN_CPU_S = 0.02

@@ -10,7 +10,6 @@ from hosting import confinement
 from lab.analysis.reconciliation import summarise
 from lab.baselines import process as proxies
 from lab.database.publishing import publishing
-from lab.durations import duration
 from lab.engines import capacity as capacities
 from lab.engines.capacity import Capacity
 from lab.engines.live import announcement as live_runs
@@ -35,6 +34,7 @@ from lab.spec import shop_cpus
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
 from lab.spec.shop_cpus import ShopCpus
+from lab.wording import duration
 from runtime import settings
 from runtime.native import postgres_cpus
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from common import fault_limits
 from common.waiting import wait_until
-from lab.analysis.event_words import factor_words
 from lab.engines.live import announcement, faults
 from lab.engines.live.appliance import Appliance
 from lab.engines.live.run import policy_call
@@ -17,6 +16,7 @@ from lab.errors import ExperimentError
 from lab.files.run_folder import PlannedRun, RunFolder
 from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
+from lab.wording import factor_words
 from runtime.settings import Settings
 
 FAULT_WITHOUT_RUN = "No run is in progress; the next run ends it when it begins."

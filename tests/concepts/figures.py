@@ -21,7 +21,7 @@ from lab.report.drawing.plots import curve, staircase
 from lab.report.drawing.svg import compact_svg
 from lab.report.figures import note_of
 from lab.results.comparison import ComparisonResult
-from lab.titles import title_of
+from lab.wording import title_of
 from loadgen.workload.sessions import PAGES, SessionModel
 from tests.concepts.pages import FIGURES, Page, pages, run
 

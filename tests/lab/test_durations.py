@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.durations import duration
+from lab.wording import duration
 
 
 @pytest.mark.parametrize(

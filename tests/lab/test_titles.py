@@ -4,7 +4,7 @@ import pytest
 
 from gateway.policies import ADMISSIONS, NO_ADMISSION, POLICIES, Abandonment
 from lab.baselines.sheets import PROXIES
-from lab.titles import TITLES, title_of
+from lab.wording import TITLES, title_of
 
 
 def test_every_policy_proxy_and_abandonment_has_a_title():

@@ -12,7 +12,6 @@ import pytest
 
 from lab.leaderboard.run_study import STUDIES
 from lab.lessons import readings
-from lab.lessons.commands import words_of
 from lab.lessons.sheet import (
     FOLDER,
     NONE,
@@ -23,6 +22,7 @@ from lab.lessons.sheet import (
     range_of,
     sheets,
     table,
+    words_of,
 )
 from lab.spec.experiment import load_spec
 from lab.students.template import write_policy

@@ -28,9 +28,9 @@ def page() -> str:
     import django
 
     django.setup()
-    from lab.console.api import openapi
+    from lab.console.api import views
 
-    return _ABOVE + tables(openapi.document())
+    return _ABOVE + tables(views.openapi_document())
 
 
 if __name__ == "__main__":

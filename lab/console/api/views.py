@@ -1,6 +1,9 @@
-"""The page on which a person creates and revokes tokens, and the OpenAPI document."""
+"""The page on which a person creates and revokes tokens, and the OpenAPI document of the console's
+API."""
 
 import logging
+from functools import cache
+from typing import Any, Final
 
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -8,12 +11,64 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from lab.console.api import openapi
+from common import http_api
+from common.http_api import Api, Call
+from lab.console.api import launch_calls, people_calls, result_calls, schemas
+from lab.console.api.api import api
 from lab.console.models import Token
 from lab.console.site import tokens
 from lab.console.site.calls import refusal
 from lab.console.site.permissions import everybody, students
 from lab.console.site.settings import LAB
+
+CALLS: Final = (launch_calls, result_calls, people_calls)
+"""The modules to import so that the API has their calls."""
+_API: Final = Api(
+    "Doorbuster lab console",
+    "Launches, results, notes, the scoreboard and accounts.",
+    token="a token from the page /tokens/; a console without accounts needs no token",
+    refusals={},
+)
+_DESCRIPTION: Final = Call(
+    "GET", "/api/openapi.json", "This description", "application/json", is_open=True
+)
+_REASONS: Final = {
+    "400": "a field is wrong",
+    "401": "the token is missing or invalid",
+    "403": "the person lacks a permission or has reached a limit",
+    "404": "the entry does not exist",
+    "409": "the queue is full, or the person is not allowed to launch this now",
+    "411": "the request does not state the size of its body",
+    "413": "the body is too large",
+    "415": "the type of the body is wrong",
+    "422": "the result cannot be packed",
+    "429": (
+        "a rate limit is reached, or other downloads are being packed; Retry-After gives the "
+        "waiting time in seconds"
+    ),
+    "503": "the console cannot read or write its disk",
+}
+
+
+@cache
+def openapi_document() -> dict[str, Any]:
+    """Return the complete OpenAPI document."""
+    managed = api.get_openapi_schema(path_prefix="api/")
+    whole = http_api.document(_API, (_DESCRIPTION,))
+    for path, methods in managed["paths"].items():
+        for operation in methods.values():
+            operation["security"] = [{}, {"token": []}]
+            operation["responses"] = {
+                str(status): answer | {"description": _REASONS.get(str(status), "done")}
+                for status, answer in operation["responses"].items()
+            }
+        whole["paths"][path] = methods
+    for kind, entries in managed["components"].items():
+        whole["components"].setdefault(kind, {}).update(entries)
+    for form in (schemas.LaunchesQuery, schemas.ResultsQuery):  # their fields are parameters
+        whole["components"]["schemas"].pop(form.__name__, None)
+    return whole
+
 
 logger = logging.getLogger("lab.people")
 
@@ -57,7 +112,7 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 def description(request: HttpRequest) -> HttpResponse:
     """Return the OpenAPI document."""
-    return JsonResponse(openapi.document())
+    return JsonResponse(openapi_document())
 
 
 @everybody

@@ -16,7 +16,7 @@ from lab.report.drawing.figure import (
 )
 from lab.report.drawing.palette import COLOURS, curve_styles
 from lab.report.drawing.plots import named_bars, paired_bars, stacked_bars
-from lab.titles import title_of
+from lab.wording import title_of
 
 FOLDER = Path(__file__).parent / "static" / "console" / "published"
 

@@ -23,7 +23,7 @@ from lab.spec import shop_cpus
 from lab.spec.experiment import MOST_SEED, Spec, changed, checked_without_files, spec_of
 from lab.spec.own_policies import named_by
 from lab.spec.sections import LEAST_RHO, MOST_RHO
-from lab.titles import title_of
+from lab.wording import title_of
 
 ABANDONMENTS = {
     "ignore": "ignore: orphan requests are served in full",

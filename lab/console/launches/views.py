@@ -11,8 +11,8 @@ from lab.console.launches import queue as launch_queue
 from lab.console.launches.listing import launch_details, queue_lists
 from lab.console.launches.submission import launch_of_spec, sent_spec, submit
 from lab.console.models import Launch
-from lab.console.results.differences import differences
 from lab.console.results.download_views import result_of
+from lab.console.results.origins import differences
 from lab.console.results.owners import policy_readers
 from lab.console.results.result_list import entry_of
 from lab.console.site import permissions

@@ -1,8 +1,13 @@
-"""The pages for teachers: the class's progress, and the work that was handed in."""
+"""The pages for teachers: the class's progress, and the work that was handed in.
+
+The person who handed in a work can read it, too.
+"""
 
 import io
 import zipfile
 from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
@@ -12,12 +17,21 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
 from lab.console.lessons.handing_in import file_name
-from lab.console.lessons.owners import hand_in_owners
 from lab.console.lessons.work import Progress, progress_of_all
 from lab.console.models import HandIn
-from lab.console.site.permissions import answers
+from lab.console.site.permissions import Permission, answers, name_of
 from lab.console.site.settings import LAB
 from lab.lessons.sheet import sheets
+
+
+def _for_who_handed_in(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
+    if HandIn.objects.filter(by=name_of(request), **arguments).exists():
+        return ""
+    return "Only a teacher and the person who handed in this work can read it."
+
+
+hand_in_owners = Permission(reads=_for_who_handed_in, sends=_for_who_handed_in)
+"""The permission for teachers and for the person who handed in the work."""
 
 
 @answers

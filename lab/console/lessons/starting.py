@@ -16,8 +16,7 @@ from lab.console.models import Launch
 from lab.console.site import own_policies
 from lab.console.site.allowances import Allowance
 from lab.errors import SpecError
-from lab.lessons.commands import words_of
-from lab.lessons.sheet import Sheet, Step
+from lab.lessons.sheet import Sheet, Step, words_of
 from lab.runner import estimates
 from lab.spec.experiment import Spec, checked, load_checked, read_spec
 

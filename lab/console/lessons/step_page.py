@@ -1,22 +1,68 @@
-"""The page of a step: its text, this person's fields and values, and the launch."""
+"""The page of a step: its text, the forms with this person's texts and values, and the launch."""
 
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.safestring import SafeString
 
 from lab.console.launches import queue
 from lab.console.lessons import findings
-from lab.console.lessons.forms import AnswerForm, ValuesForm
+from lab.console.lessons.findings import Finding
 from lab.console.lessons.markdown import html
 from lab.console.lessons.starting import Start, start_of
 from lab.console.lessons.work import notes_field, prediction_field, work_of
-from lab.console.models import Launch
+from lab.console.models import MOST_ANSWER_CHARACTERS, Launch
 from lab.console.results import result_list
 from lab.console.site import permissions
-from lab.console.site.addresses import shop_address
+from lab.console.site.monitoring_links import shop_address
 from lab.console.site.permissions import name_of
 from lab.console.site.settings import LAB
-from lab.lessons.sheet import Sheet, Step
+from lab.lessons.sheet import Sheet, Step, number
+
+
+class AnswerForm(forms.Form):
+    """A form with one text field for each label."""
+
+    def __init__(self, labels: Mapping[str, str], *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        for name, label in labels.items():
+            self.fields[name] = forms.CharField(
+                label=label,
+                required=False,
+                max_length=MOST_ANSWER_CHARACTERS,
+                widget=forms.Textarea(attrs={"rows": 4}),
+            )
+
+
+def _check_number(text: str) -> None:
+    try:
+        is_number = math.isfinite(number(text))
+    except ValueError:
+        is_number = False
+    if not is_number:
+        raise forms.ValidationError("Write a number, for example 5.5.")
+
+
+class ValuesForm(forms.Form):
+    """A form with one number field for each value that a command prints."""
+
+    def __init__(self, findings: Iterable[Finding], *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        for one in findings:
+            if one.field:
+                self.fields[one.field] = forms.CharField(
+                    label=one.band.figure,
+                    initial=one.written,
+                    required=False,
+                    max_length=30,
+                    validators=[_check_number],
+                    widget=forms.TextInput(attrs={"inputmode": "decimal"}),
+                )
+
 
 LISTED = 50
 """The number of results that a step offers: the newest results of this lab."""

@@ -8,9 +8,15 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from lab.console.launches.submission import submit
 from lab.console.lessons import findings, handing_in, work
-from lab.console.lessons.forms import AnswerForm, ValuesForm
 from lab.console.lessons.starting import start_of
-from lab.console.lessons.step_page import html_for, may_choose, prediction_form, step_page
+from lab.console.lessons.step_page import (
+    AnswerForm,
+    ValuesForm,
+    html_for,
+    may_choose,
+    prediction_form,
+    step_page,
+)
 from lab.console.lessons.work import (
     notes_field,
     prediction_field,

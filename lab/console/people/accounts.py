@@ -22,7 +22,7 @@ from django.db.models import Count
 
 from lab.console.launches import queue
 from lab.console.models import Launch, State, Token, forget_work
-from lab.console.people import names
+from lab.console.people import logins
 from lab.console.people.logins import PasswordHasher
 
 STANDARD_INPUT = "-"
@@ -57,7 +57,7 @@ def check_name(name: str) -> None:
         raise AccountError(
             f"name: {name!r:.80} is not valid; allowed: 1 to 150 letters, digits and @ . + - _"
         )
-    normal = names.normal(name)
+    normal = logins.normal_name(name)
     if name != normal:
         raise AccountError(
             f"name: {name!a:.80} has compatibility characters; allowed: {normal!a:.80}"
@@ -66,9 +66,9 @@ def check_name(name: str) -> None:
 
 def alike(name: str) -> User | None:
     """Return the account whose name is like this name; None if no account has such a name."""
-    wanted = names.key(name)
+    wanted = logins.name_key(name)
     known = User.objects.values_list("pk", "username")
-    pk = next((pk for pk, one in known if names.key(one) == wanted), None)
+    pk = next((pk for pk, one in known if logins.name_key(one) == wanted), None)
     return None if pk is None else User.objects.get(pk=pk)
 
 
@@ -115,7 +115,7 @@ def names_in(text: str, source: str) -> list[str]:
         raise AccountError(f"{source}: has {len(found)} names; allowed: at most {MOST_NAMES}")
     by_key: dict[str, list[str]] = {}
     for name in found:
-        by_key.setdefault(names.key(name), []).append(name)
+        by_key.setdefault(logins.name_key(name), []).append(name)
     twice = sorted(", ".join(same) for same in by_key.values() if len(same) > 1)
     if twice:
         raise AccountError(
@@ -360,5 +360,5 @@ def everyone() -> list[Person]:
             numbers.get((one.username, State.QUEUED), 0),
             numbers.get((one.username, State.RUNNING), 0),
         )
-        for one in sorted(User.objects.all(), key=lambda one: names.key(one.username))
+        for one in sorted(User.objects.all(), key=lambda one: logins.name_key(one.username))
     ]

@@ -1,9 +1,13 @@
 """The limits on logins: each attempt is counted before its password is hashed, and only a few
-passwords are hashed at the same time."""
+passwords are hashed at the same time.
+
+Names are compared without capitals and compatibility characters.
+"""
 
 import ipaddress
 import math
 import threading
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -13,9 +17,22 @@ from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.http import HttpRequest
 
-from lab.console.people import names
 from lab.console.site import allowances
 from lab.console.site.rates import Limit
+
+
+def normal_name(name: str) -> str:
+    """Return the name in the form in which Django's login form reads it: without compatibility
+    characters."""
+    return unicodedata.normalize("NFKC", name)
+
+
+def name_key(name: str) -> str:
+    """Return the key by which names are compared; the key ignores capitals, compatibility
+    characters, and spaces around the name.
+    """
+    return normal_name(normal_name(name).casefold()).strip()
+
 
 PER_NAME = Limit(allowances.LOGINS_PER_NAME, allowances.LOGINS_WITHIN_S)
 """The maximum number of wrong passwords for one name from one address."""
@@ -141,7 +158,7 @@ def counted(request: HttpRequest, name: str) -> Iterator[None]:
     normalised, as `UsernameField` does. Raises TooManyError.
     """
     address = address_of(request)
-    limits = ((PER_ADDRESS, address), (PER_NAME, f"{address} {names.key(name)}"))
+    limits = ((PER_ADDRESS, address), (PER_NAME, f"{address} {name_key(name)}"))
     reserved: list[tuple[Limit, str]] = []
 
     def give_back() -> None:

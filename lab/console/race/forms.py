@@ -6,7 +6,6 @@ from typing import Any
 from django import forms
 
 from gateway.policies import stem
-from lab.analysis.event_words import load_words
 from lab.cli.experiment_options import with_options
 from lab.console.launches.forms import name_labels_in_errors
 from lab.console.results.result_list import ResultEntry
@@ -16,7 +15,7 @@ from lab.errors import SpecError
 from lab.files.run_folder import PlannedRun, RunFolder
 from lab.spec import shop_cpus
 from lab.spec.experiment import MOST_SEED, Spec, changed, load_spec
-from lab.titles import title_of
+from lab.wording import load_words, title_of
 
 FEWEST, MOST = 2, 4
 

@@ -20,7 +20,7 @@ from lab.console.site.allowances import AllowanceError
 from lab.console.site.permissions import readers, students
 from lab.console.watch.live_run import under_way
 from lab.errors import ExperimentError
-from lab.titles import title_of
+from lab.wording import title_of
 
 LISTED = 50
 

@@ -24,7 +24,7 @@ from lab.files.run_folder import PlannedRun
 from lab.machine.description import code_digest
 from lab.results.comparison import ComparisonResult
 from lab.spec.sections import PolicyChoice
-from lab.titles import title_of
+from lab.wording import title_of
 
 PLACE = FOLDER / "stories"
 MOST_KEPT = 500

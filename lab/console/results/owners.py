@@ -1,13 +1,16 @@
-"""The permissions to delete a result and to read the students' policies in it."""
+"""The permissions to delete a result and to read the students' policies in it.
+
+A launch that simulates a submitted policy for the scoreboard makes a result with such a policy.
+"""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from django.http import HttpRequest
 
+from lab.console.models import Launch
 from lab.console.results.result_list import entry_of
 from lab.console.site.permissions import Permission, is_teacher, name_of
-from lab.console.site.submitted import author_of
 from lab.spec.own_policies import COPIES
 
 
@@ -54,3 +57,22 @@ def _without_policies_of_others(request: HttpRequest, arguments: Mapping[str, An
 policy_readers = Permission(reads=_without_policies_of_others, sends=_without_policies_of_others)
 """The permission for teachers, and for students if the result has no policy that another person
 submitted."""
+
+
+SCORE_COMMAND: Final = ["policy", "score", "--with-known"]
+
+
+def submissions_of(person: str) -> list[Launch]:
+    """Return this person's submissions, from the newest to the oldest."""
+    found = Launch.objects.filter(
+        by=person, arguments__0=SCORE_COMMAND[0], arguments__1=SCORE_COMMAND[1]
+    )
+    return list(found.order_by("-asked_at"))
+
+
+def author_of(result: str) -> str | None:
+    """Return the person whose submission made this result; None if no submission made it."""
+    found = Launch.objects.filter(
+        result=result, arguments__0=SCORE_COMMAND[0], arguments__1=SCORE_COMMAND[1]
+    ).first()
+    return None if found is None else found.by

@@ -30,7 +30,7 @@ from lab.results.comparison import ComparisonResult
 from lab.results.reference import Reference
 from lab.results.result import Imported, began_at_of
 from lab.spec.experiment import Spec
-from lab.titles import title_of
+from lab.wording import title_of
 
 T = TypeVar("T")
 

@@ -15,16 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from lab.analysis.verdict import is_unsure
 from lab.console.models import Note
-from lab.console.results import (
-    curve_cache,
-    differences,
-    imports,
-    logs,
-    notes,
-    origins,
-    result_list,
-    sales_bars,
-)
+from lab.console.results import curve_cache, imports, logs, notes, origins, result_list, sales_bars
 from lab.console.results.curve_views import sources
 from lab.console.results.download_views import result_of
 from lab.console.results.owners import may_delete, policy_readers, result_owners
@@ -102,7 +93,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
             "spec_text": "" if result.is_reproduction else result.text("spec.toml"),
             "machine": result.facts("machine"),
             "versions": result.facts("versions"),
-            "elsewhere": differences.differences(result),
+            "elsewhere": origins.differences(result),
             "notes": notes.of(name),
             "may_delete": may_delete(request, name),
         },

@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
 
 from common.http_api import CallError
 from gateway.policies import FILE_SUFFIX, PolicyError, stem
@@ -20,10 +22,11 @@ from gateway.students.policy_file import PolicyFile
 from lab.console.launches import queue, workers
 from lab.console.launches.submission import allowed_real_s, enqueued
 from lab.console.models import ENDED, Launch, State
+from lab.console.results.owners import SCORE_COMMAND, submissions_of
 from lab.console.scoreboard.views import Behind, behind, shown
 from lab.console.site import permissions
+from lab.console.site.permissions import readers
 from lab.console.site.rates import ActionLimit, BusyError, spend
-from lab.console.site.submitted import COMMAND, of_person
 from lab.students import scoreboard
 
 PATTERN: Final = "^[a-z][a-z0-9_]{0,39}$"
@@ -65,8 +68,8 @@ def submit(request: HttpRequest, name: str, text: str) -> Launch:
     path = workers.folder_of(launch) / file.name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    launch.arguments = [*COMMAND, *(["--by", launch.by] if launch.by else []), str(path)]
-    earlier = [one for one in of_person(launch.by) if one.title == launch.title]
+    launch.arguments = [*SCORE_COMMAND, *(["--by", launch.by] if launch.by else []), str(path)]
+    earlier = [one for one in submissions_of(launch.by) if one.title == launch.title]
     try:
         launch.expected_s = allowed_real_s(scoreboard.with_known(path), allowance)
         enqueued(request, launch)
@@ -114,7 +117,7 @@ def listed(request: HttpRequest) -> list[Submission]:
         row.get("result", ""): (place, row) for place, row in board.ranked() if row.get("sha256")
     }
     found = []
-    for launch in of_person(permissions.name_of(request))[:MOST_SHOWN]:
+    for launch in submissions_of(permissions.name_of(request))[:MOST_SHOWN]:
         is_done = launch.state == State.DONE
         place, row = rows.get(launch.result, (None, None)) if is_done else (None, None)
         name = stem(launch.arguments[-1])
@@ -134,3 +137,15 @@ def listed(request: HttpRequest) -> list[Submission]:
 def are_under_way(submissions: list[Submission]) -> bool:
     """Return whether any of these submissions is waiting or running."""
     return any(one.launch.state not in ENDED for one in submissions)
+
+
+@readers
+@require_GET
+def own(request: HttpRequest) -> HttpResponse:
+    """Return this person's submissions as a fragment.
+
+    The page requests it every two seconds while a submission waits or runs.
+    """
+    found = listed(request)
+    context = {"submissions": found, "are_under_way": are_under_way(found)}
+    return render(request, "console/submissions.html", context)

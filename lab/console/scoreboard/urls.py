@@ -2,9 +2,9 @@
 
 from django.urls import path
 
-from lab.console.scoreboard import submission_views, views
+from lab.console.scoreboard import submissions, views
 
 urlpatterns = [
     path("scoreboard/", views.scoreboard, name="scoreboard"),
-    path("scoreboard/submissions", submission_views.own, name="submissions"),
+    path("scoreboard/submissions", submissions.own, name="submissions"),
 ]

@@ -5,8 +5,7 @@ from django.http import HttpRequest
 from common import hosts
 from lab.console import pages
 from lab.console.models import Launch, State
-from lab.console.site.addresses import host_of, shop_address
-from lab.console.site.monitoring_links import Watchers, links, watchers_of
+from lab.console.site.monitoring_links import Watchers, host_of, links, shop_address, watchers_of
 from lab.console.site.permissions import is_teacher, name_of
 from lab.console.site.settings import LAB
 from lab.console.watch.live_run import under_way

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from lab.console.site.settings import LAB
-from lab.durations import duration
 from lab.errors import SpecError
+from lab.wording import duration
 from runtime.settings import SettingsError
 
 VARIABLE = "DOORBUSTER_LAB_STUDENT_LIMITS"

@@ -1,12 +1,17 @@
-"""Links to Prometheus and Grafana, which pages show while these programs answer."""
+"""Links to the other parts of the appliance: to the shop, and to Prometheus and Grafana while these
+programs answer."""
 
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from django.http import HttpRequest
 
 from common import hosts
 from common.answering import get_refusal
+from lab.console.site.settings import LAB
 from runtime.settings import Settings
 
 LOOK_EVERY_S = 10.0
@@ -84,3 +89,13 @@ def links(there: Sequence[Watcher], own_host: str, inner_host: str) -> list[tupl
         return []
     host = inner_host if inner_is_far else own_host
     return [(f"http://{hosts.authority(host, one.port)}/", one.title) for one in there]
+
+
+def host_of(request: HttpRequest) -> str:
+    """Return the host name or address that the browser uses for this machine, without a port."""
+    return urlsplit(f"//{request.get_host()}").hostname or ""
+
+
+def shop_address(request: HttpRequest) -> str:
+    """Return the address of the shop's first page."""
+    return f"http://{hosts.authority(host_of(request), LAB.gateway_port)}/"

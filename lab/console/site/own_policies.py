@@ -7,7 +7,7 @@ from pathlib import Path
 from gateway.policies import POLICIES, PolicyError, registry, stem
 from gateway.policies.sheet import Sheet
 from gateway.students import files, naming
-from lab.titles import title_of
+from lab.wording import title_of
 
 FOLDER = Path(files.FOLDER)
 

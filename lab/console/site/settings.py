@@ -108,7 +108,6 @@ TEMPLATES = [
                 "lab.console.server.frame.frame",
             ],
             "builtins": ["django.templatetags.static", "lab.console.site.templatetags.words"],
-            "libraries": {"live": "lab.console.site.templatetags.live"},
         },
     }
 ]

@@ -13,7 +13,7 @@ from gateway.students import files, naming
 from lab.console.launches.forms import ABANDONMENTS
 from lab.console.site import own_policies
 from lab.files.run_folder import HIGHEST_LOAD_FACTOR
-from lab.titles import title_of
+from lab.wording import title_of
 
 _NOT_OFFERED = "choose an entry of the list; %(value)s is not in the list"
 _NEEDED = "choose an entry of the list"

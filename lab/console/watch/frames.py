@@ -9,8 +9,7 @@ from typing import Any
 
 from gateway.policies import NO_CONNECTION_ADMISSION
 from gateway.policies.interface import FATES, PAGES
-from lab.analysis.event_words import FAULT_BEGINS, FAULT_ENDS, leaving_words
-from lab.titles import title_in_force
+from lab.wording import FAULT_BEGINS, FAULT_ENDS, leaving_words, title_in_force
 
 Frame = dict[str, Any]
 Mark = dict[str, Any]

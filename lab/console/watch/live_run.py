@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lab import durations
-from lab.analysis.event_words import factor_words, load_words
+from lab import wording
 from lab.console.models import Launch, State
 from lab.console.site.settings import LAB
 from lab.console.watch.live_shops import Seen
@@ -18,7 +17,7 @@ from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
 from lab.results.comparison import ComparisonResult
 from lab.runner.under_way import RunsUnderWay, experiment_of, load_factor_of, runs_under_way
-from lab.titles import title_of
+from lab.wording import factor_words, load_words, title_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +114,7 @@ def _measuring(told: Mapping[str, Any], launch: Launch | None) -> UnderWay:
     if launch is not None and launch.title != told["measures"]:
         launch = None  # it waits for this one
     left_s = told["until"] - time.time()
-    left = f"about {durations.duration(left_s)} left" if left_s >= 1 else "a moment left"
+    left = f"about {wording.duration(left_s)} left" if left_s >= 1 else "a moment left"
     words = (
         f"Measuring the shop's capacity: {left}. Purchases count from the start of the first run."
     )

@@ -9,7 +9,7 @@ from lab.engines.live.appliance import Appliance
 from lab.engines.live.shop_file import LiveShop, counted
 from lab.errors import ExperimentError
 from lab.report.drawing.palette import colour_of
-from lab.titles import title_in_force
+from lab.wording import title_in_force
 from runtime.settings import Settings
 
 

@@ -2,16 +2,17 @@
 samples."""
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
 from lab.console.models import Launch
-from lab.console.site.permissions import is_logged_in, readers
+from lab.console.site.permissions import Permission, is_logged_in, owns, readers
 from lab.console.site.settings import LAB
-from lab.console.watch import shadows
+from lab.console.watch import live_run
 from lab.console.watch.control_bar import applied, forms_in_force
 from lab.console.watch.forms import (
     PROPOSED_SHADOW,
@@ -20,14 +21,32 @@ from lab.console.watch.forms import (
     LoadForm,
     PolicyForm,
 )
-from lab.console.watch.owners import run_owners
 from lab.console.watch.shared import watch as broadcast
 from lab.engines.live import faults
 from lab.errors import ExperimentError
 from lab.runner import under_way
 
+
+def _for_whose_run_is_under_way(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
+    going = live_run.under_way()
+    # A launch that waits for the machine has no run, and changes nothing.
+    owns_run = going is not None and going.run is not None and owns(request, going.launch)
+    if owns_run and not LAB.lab_classroom:
+        return ""
+    return (
+        "Only a teacher and the person who launched the live run in progress can change the shop."
+    )
+
+
+run_owners = Permission(sends=_for_whose_run_is_under_way)
+"""The permission of the watch page: all people can watch the shop; teachers and the person who
+launched the live run can change it."""
+
 ASK_EVERY_S = 2.0
 """The interval, in real seconds, at which a stream checks its viewer's login."""
+_SHADOW_WITHOUT_RUN = (
+    "No run is in progress: the shadow sees only visitors' requests, and ends when a run begins."
+)
 
 
 def part_or_page(request: HttpRequest, part: str, context: dict[str, object]) -> HttpResponse:
@@ -101,8 +120,8 @@ def shadow(request: HttpRequest) -> HttpResponse:
         try:
             context["shadow_said"] = under_way.change(
                 LAB,
-                lambda appliance: shadows.add(appliance, call),
-                without_run=shadows.WITHOUT_RUN,
+                lambda appliance: appliance.add_shadow(call),
+                without_run=_SHADOW_WITHOUT_RUN,
             )
         except ExperimentError as fault:
             form.add_error(None, str(fault))
@@ -119,7 +138,7 @@ def shadow_away(request: HttpRequest) -> HttpResponse:
     try:
         context["shadow_said"] = under_way.change(
             LAB,
-            lambda appliance: shadows.remove(appliance, name),
+            lambda appliance: appliance.remove_shadow(name),
             done="Removed",
             without_run="",
         )

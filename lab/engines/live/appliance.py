@@ -4,6 +4,7 @@ controller."""
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from common import hosts
 from common.http_json import JsonClient, NoAnswerError, RefusedError
@@ -225,6 +226,16 @@ class Appliance:
         """
         policies = [{"name": name} for name in names]
         self.gateway.call("PUT", "/shadows", {"policies": policies})
+
+    def add_shadow(self, policy: Mapping[str, Any]) -> None:
+        """Add a shadow; `policy` has the form of `PUT /policy`. Raises ExperimentError."""
+        self.gateway.call("POST", "/shadows", policy)
+
+    def remove_shadow(self, name: str) -> None:
+        """Remove the shadow with this name. Raises ExperimentError, for example if the shadow has
+        already ended.
+        """
+        self.gateway.call("DELETE", f"/shadows/{quote(name, safe='')}")
 
     def shadows(self) -> list[Json]:
         """Return the counts of each shadow's decisions so far, without the single requests.

@@ -18,9 +18,9 @@ from lab.engines.load_generators import (
     distributed_options,
     load_plan,
 )
-from lab.engines.record import RunRecord
 from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
+from lab.files.run_summary import RunRecord
 from lab.spec import runs
 from lab.spec.runs import ShopRun
 from lab.spec.sections import PolicyChoice

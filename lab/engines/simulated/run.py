@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from lab.baselines import models
 from lab.engines import waste
-from lab.engines.record import RunRecord
 from lab.engines.samples import SCHEMA, of_admission, write_samples
 from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
+from lab.files.run_summary import RunRecord
 from lab.spec.runs import Appliance, ShopRun
 from loadgen.records.attempt_log import AttemptLog
 from loadgen.workload.clients import Clients

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from zlib import crc32
 
-from lab.titles import TITLES
+from lab.wording import TITLES
 
 COLOURS = ("#D55E00", "#2A86C4", "#009E73", "#C2649B", "#B97F00", "#7A68D8", "#8A6D3B", "#0097A7",
            "#D43D51", "#7C8B1E")  # fmt: skip

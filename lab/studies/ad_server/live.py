@@ -9,7 +9,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from lab.durations import duration
 from lab.errors import ExperimentError
 from lab.files.documents import read_json, write_json
 from lab.machine.description import OtherLoad, live_run_lock
@@ -24,6 +23,7 @@ from lab.studies.ad_server.host import AdClients, AdServer, clients_process, run
 from lab.studies.ad_server.measures import metrics
 from lab.studies.ad_server.study import STUDY, measured_words, requests_words
 from lab.studies.live import LiveStudy
+from lab.wording import duration
 from loadgen.customers.ad_clients import AdOrder
 from loadgen.records.attempt_log import AttemptsFileError, read_attempts, read_metadata
 

@@ -7,7 +7,7 @@ from lab.report.ratios import Ratio, below, below_one, ratio_within
 from lab.studies.connection_sentry import measures
 from lab.studies.connection_sentry.cases import HEAVIEST, PAPER_PROFILE, Cases, Cell
 from lab.studies.connection_sentry.figures import SCHEMES, against_ignored, gain
-from lab.titles import TITLES
+from lab.wording import TITLES
 
 NO_GAIN = 1.10
 """The largest throughput gain that counts as almost no gain, with 3 clients in each set."""

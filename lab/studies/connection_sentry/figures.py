@@ -31,7 +31,7 @@ from lab.studies.connection_sentry.cases import (
     Cell,
 )
 from lab.studies.study import PaperFigures
-from lab.titles import TITLES
+from lab.wording import TITLES
 
 TASKS = ("queue in the gateway", "making the page", "its CPU", "its database", "its other waits")
 RATIO = "S / X"

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lab.durations import duration
 from lab.engines.hosted import connection_costs
 from lab.engines.hosted.connection_costs import ConnectionCosts
 from lab.engines.hosted.run import Hosted, make_hosted_run
@@ -30,6 +29,7 @@ from lab.studies.edragon.cases import LIVE, SATURATION_SESSIONS_PS, Cases
 from lab.studies.edragon.measures import BIN_S, application_metrics
 from lab.studies.edragon.study import STUDY
 from lab.studies.live import LiveStudy
+from lab.wording import duration
 from runtime.settings import Settings
 
 _BESIDE = "beside.json"

@@ -18,7 +18,7 @@ from lab.studies.lifo_pri.cases import (
     TIMEOUTS_S,
     Cases,
 )
-from lab.titles import TITLES
+from lab.wording import TITLES
 
 TABLE_1_TOLERANCE_POINTS = 2.0
 MODE_TOLERANCE_S = 2.0

@@ -35,7 +35,7 @@ from lab.studies.lifo_pri.cases import (
     Cases,
 )
 from lab.studies.study import PaperFigures
-from lab.titles import TITLES
+from lab.wording import TITLES
 
 SHORT_INTERVAL = "LIFO-at-overload, 1 s interval"
 NOT_ANSWERED = "not answered within t, % of attempts"

@@ -11,7 +11,7 @@ from lab.spec.cases import Case
 from lab.spec.runs import ShopRun
 from lab.studies.sbac import measures
 from lab.studies.sbac.cases import DAYS, MEANS, SEGMENTS_S, STRATEGIES, Cases, LiveCases
-from lab.titles import title_of
+from lab.wording import title_of
 
 LENGTH_TOLERANCE = 0.12
 BIN_TOLERANCE_POINTS = 1.0

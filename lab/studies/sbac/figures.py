@@ -29,7 +29,7 @@ from lab.studies.sbac.cases import (
     LiveCases,
 )
 from lab.studies.study import PaperFigures
-from lab.titles import title_of
+from lab.wording import title_of
 from loadgen.workload.sessions import LengthKind
 
 LOAD = "offered load, %"

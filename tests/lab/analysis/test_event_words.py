@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.analysis import event_words
+from lab import wording
 
 
 @pytest.mark.parametrize(
@@ -17,10 +17,10 @@ from lab.analysis import event_words
     ],
 )
 def test_an_event(event: dict[str, object], words: str) -> None:
-    assert event_words.event_words(event) == words
+    assert wording.event_words(event) == words
 
 
 def test_the_load() -> None:
-    assert event_words.load_words(1.4) == "ρ = 1.4"
-    assert event_words.load_words(None) == "closed loop"
-    assert event_words.factor_words(0.4, rho=2.0) == "load × 0.4 (ρ = 0.8)"
+    assert wording.load_words(1.4) == "ρ = 1.4"
+    assert wording.load_words(None) == "closed loop"
+    assert wording.factor_words(0.4, rho=2.0) == "load × 0.4 (ρ = 0.8)"

@@ -8,7 +8,7 @@ from lab.database.rows import run_row
 from lab.files import forms as result_forms
 from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec, changed
-from lab.titles import title_of
+from lab.wording import title_of
 from tests.labs.small_results import small_result
 
 RUSH = changed(

@@ -3,7 +3,7 @@ import pytest
 from gateway.policies import ADMISSIONS, POLICIES, PolicyError
 from gateway.policies.interface import Page
 from lab.baselines.sheets import PROXIES, check_leaving, knows_its_rate, read
-from lab.titles import TITLES
+from lab.wording import TITLES
 
 
 def test_proxies_have_names_of_their_own_and_titles():

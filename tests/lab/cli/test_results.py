@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from common import ports
 from doorbuster.commands import main
-from lab.cli.completion import complete_policies, complete_spec
+from lab.cli.experiment_options import complete_policies, complete_spec
 from lab.spec.experiment import SPECS, load_spec
 from lab.students.template import write_policy
 

@@ -9,8 +9,7 @@ from collections import OrderedDict
 import pytest
 
 from gateway.students import files
-from lab.leaderboard import fallback as giving_up
-from lab.leaderboard import hysteresis_study, robustness_study, scenarios
+from lab.leaderboard import board, hysteresis_study, robustness_study
 from lab.leaderboard.measures import COURSE, EFFICIENCY, case_of
 from lab.leaderboard.run_study import carry_out_study
 from lab.results.metrics import Results
@@ -39,7 +38,7 @@ def spec_of(path, **more):
 @pytest.mark.parametrize("measure", [EFFICIENCY, COURSE])
 def test_its_text_goes_with_the_task_and_what_became_of_it_comes_back(path, measure, monkeypatch):
     """It works on a machine that does not have the file."""
-    usual, *_ = scenarios.scenarios(quick=True)
+    usual, *_ = robustness_study.scenarios(quick=True)
     case = case_of(usual.spec(spec_of(path)), "late", measure)
     task = json.loads(json.dumps({"case": case.as_json(), "seed": 1}))
     path.unlink()
@@ -54,7 +53,7 @@ def test_its_text_goes_with_the_task_and_what_became_of_it_comes_back(path, meas
 def test_a_report_marks_it_says_why_and_keeps_its_text(path, tmp_path, monkeypatch, capsys):
     results = tmp_path / "results"
     monkeypatch.setenv("DOORBUSTER_RESULTS_DIR", str(results))
-    usual, *_ = scenarios.scenarios(quick=True)
+    usual, *_ = robustness_study.scenarios(quick=True)
     monkeypatch.setattr(robustness_study, "scenarios", lambda quick: (usual,))
     carry_out_study("robustness", spec_of(path), quick=True, fresh=False, processes=1, broker=None)
     (folder,) = results.iterdir()
@@ -84,4 +83,4 @@ def test_hysteresis_marks_it_too(path):
     assert hysteresis_study.course("late", results.of(case)).title == "late*"
     well = study.figures[0].tables[0].table(Results({case.id: [run(1)]}))
     assert well.rows[0][0] == "late"
-    assert giving_up.MARK not in well.note
+    assert board.FALLBACK_MARK not in well.note

@@ -1,10 +1,21 @@
 """The claims of the report on robustness about DOOR, judged by pairs of the same seed."""
 
-from lab.leaderboard import robustness_study
-from lab.leaderboard.measures import EFFICIENCY, case_of
-from lab.leaderboard.scenarios import scenarios
+import math
+import re
+
+import pytest
+
+from lab.analysis import hysteresis
+from lab.errors import SpecError
+from lab.leaderboard import hysteresis_study, robustness_study
+from lab.leaderboard.measures import COURSE, EFFICIENCY, case_of
+from lab.leaderboard.robustness_study import RHO, scenarios
 from lab.results.metrics import Results
-from lab.spec.experiment import changed, load_spec
+from lab.runner.study import Options, SimulatedStudy, reproduce
+from lab.spec.cases import Case
+from lab.spec.experiment import changed, load_spec, read_spec
+from lab.studies.measures import simulate_case
+from lab.wording import title_of
 
 BOARD = changed(
     load_spec("leaderboard"), policy=[{"name": "door-lifo"}, {"name": "sq"}, {"name": "dagor"}]
@@ -90,3 +101,109 @@ def test_doors_alone_are_held_against_nobody():
     board = changed(load_spec("leaderboard"), policy=[{"name": "door-fifo"}])
     claims = robustness_study.study(board, quick=True).claims
     assert [one.text.split(" comes")[0] for one in claims] == ["DOOR-FIFO"]
+
+
+WHOLE_BOARD = load_spec("leaderboard")
+SMALL = changed(
+    WHOLE_BOARD,
+    policy=[{"name": "door-lifo"}, {"name": "pass-through"}, {"name": "static-stages"}],
+    load__sessions=60,
+)
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_every_scenario_is_a_spec_of_about_as_many_sessions(quick):
+    usual, *others = scenarios(quick=quick)
+    assert usual.spec(WHOLE_BOARD).load == changed(WHOLE_BOARD, load__rho=[RHO]).load
+    for scenario in others:
+        spec = scenario.spec(WHOLE_BOARD)
+        assert spec != usual.spec(WHOLE_BOARD)
+        assert not spec.leaderboard
+        assert spec.policy == WHOLE_BOARD.policy
+        if not quick:
+            assert 4_000 <= spec.load.expected_sessions(2.336) <= 6_000
+
+
+def test_a_case_is_its_values_and_says_how_long_it_takes():
+    spec = scenarios(quick=True)[1].spec(SMALL)
+    case = case_of(spec, "door-lifo", EFFICIENCY)
+    assert Case.of_json(case.as_json()).id == case.id
+    assert case.id != case_of(spec, "pass-through", EFFICIENCY).id
+    assert case.shortened(0.1).expected_requests() == pytest.approx(case.expected_requests() / 10)
+    steady = case_of(scenarios(quick=True)[0].spec(SMALL), "door-lifo", COURSE)
+    assert steady.shortened(0.5).expected_requests() == pytest.approx(
+        steady.expected_requests() / 2
+    )
+
+
+def test_pages_that_take_twice_as_long_are_twice_the_load():
+    """The server is busy twice as long with the same customers, and the bound knows."""
+    by_key = {each.key: each for each in scenarios(quick=True)}
+    found = {}
+    for key in ("usual", "slow-server"):
+        case = case_of(by_key[key].spec(SMALL), "door-lifo", EFFICIENCY)
+        found[key] = simulate_case({"case": case.as_json(), "seed": 1})
+    assert found["usual"]["sessions"] == found["slow-server"]["sessions"] == 60
+    assert found["usual"]["estimated"] != found["slow-server"]["estimated"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[customers]\nbuy_probability = 0.2", "customers.buy_probability: live sessions"),
+        ("[customers]\nbuy_probability = 2", "customers.buy_probability: "),
+        (
+            "[customers]\nbuy_probability = 0.2\nlengths = { mean = 5 }",
+            "buy_probability: sessions of given lengths do not follow the chain",
+        ),
+        ("engine = 'simulated'\n[server]\nexecution_factor = 0", "server.execution_factor: "),
+    ],
+)
+def test_what_a_scenario_needs_is_checked_as_all_else(text, said):
+    with pytest.raises(SpecError, match=re.escape(said)):
+        read_spec(f"version = 1\n{text}\n", "mine")
+
+
+@pytest.fixture(scope="module")
+def results_dir(tmp_path_factory):
+    return tmp_path_factory.mktemp("results")
+
+
+def made(study, results_dir, repetitions=2):
+    run = SimulatedStudy(study, Options(simulate_case, repetitions=repetitions, quick=True))
+    run.lab = run.lab.changed(results_dir=results_dir)
+    result = reproduce(run, fresh=False)
+    return result.report_file, run.results(result)
+
+
+def test_a_tiny_report_on_robustness(results_dir, monkeypatch):
+    few = scenarios(quick=True)
+    monkeypatch.setattr(
+        robustness_study, "scenarios", lambda quick: (few[0], few[3], few[6])
+    )  # usual, slow-server, buys-less: without schedules
+    page, _ = made(robustness_study.study(SMALL, quick=True), results_dir)
+    assert page.parent.name.endswith("-leaderboard-robustness-quick")
+    text = page.read_text()
+    assert "pages twice as long" in text
+    assert "half as many buy" in text
+    assert title_of("static-stages") not in text
+    assert (page.parent / "figures/robustness.svg").is_file()
+
+
+def test_a_tiny_rush_and_what_stays_of_it(results_dir, monkeypatch):
+    """Ten minutes of a small shop: behind DOOR it is over soon, behind pass-through it is not."""
+    monkeypatch.setattr(hysteresis, "QUICK_AFTER_S", 150.0)
+    monkeypatch.setattr(hysteresis_study, "CONDUCTS", hysteresis.CONDUCTS[1:])
+    study = hysteresis_study.study(SMALL, quick=True)
+    page, results = made(study, results_dir, repetitions=1)
+    cases = {case.run.policy.name: case for case in study.cases()}
+    assert set(cases) == {"door-lifo", "pass-through"}
+    (door,) = hysteresis_study.recoveries(results.of(cases["door-lifo"]))
+    (collapsed,) = hysteresis_study.recoveries(results.of(cases["pass-through"]))
+    assert door is not None
+    assert collapsed is None
+    (run,) = results.of(cases["pass-through"])
+    at_the_end = hysteresis.as_numbers(run["response_p95_s"])[560]
+    assert at_the_end == math.inf
+    assert "<h2" in page.read_text()
+    assert (page.parent / "figures/stubborn.svg").is_file()

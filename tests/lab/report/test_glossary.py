@@ -9,7 +9,7 @@ from gateway.policies.interface import PAGES
 from lab.analysis.metrics import METRICS
 from lab.baselines.sheets import PROXIES
 from lab.report import glossary
-from lab.titles import TITLES
+from lab.wording import TITLES
 from runtime.settings import REPOSITORY
 
 CONSOLE = REPOSITORY / "lab/console"

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from lab.console.people import accounts, names
+from lab.console.people import accounts, logins
 from lab.console.site.settings import OIDC
 
 logger = logging.getLogger("lab.people")
@@ -87,7 +87,7 @@ def _is_teacher(sociallogin: SocialLogin) -> bool:
 def _free(wanted: str) -> str:
     """Return the wanted name, or a changed name if an existing account has a name that is like
     it."""
-    stem = re.sub(r"[^\w.@+-]+", "-", names.normal(wanted)).strip("-")[:140] or "person"
+    stem = re.sub(r"[^\w.@+-]+", "-", logins.normal_name(wanted)).strip("-")[:140] or "person"
     name, number = stem, 1
     while accounts.alike(name) is not None:
         number += 1

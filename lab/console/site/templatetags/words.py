@@ -1,18 +1,65 @@
-"""Template filters that format durations, shares, policies and tables for readers."""
+"""Template filters that format durations, shares, policies, tables and specs for readers, and tags
+for the live run."""
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from django import template
 from markupsafe import Markup
 
-from lab import durations
-from lab.console.site import spec_words
+from gateway.policies.interface import PAGES
+from lab import wording
+from lab.errors import ExperimentError
 from lab.report.drawing.palette import colour_of
 from lab.report.drawing.table import Table
-from lab.spec.experiment import Spec
-from lab.titles import title_of
+from lab.spec.experiment import Spec, read_spec
+from lab.wording import title_of
+
+_MOST_NAMED = 4
+"""The maximum number of policies that the text names; longer lists end with `and 17 more`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpecWords:
+    """The parts of a spec by which a reader distinguishes launches."""
+
+    policies: str
+    """The policies' titles, for example `SQ, 8Q-AF and 17 more`."""
+    all_policies: str
+    loads: str
+    """The values of ρ, for example `1.4, 2`; a dash for a closed loop."""
+    customers: str
+    """The number of sessions in each run, or the period in which sessions arrive."""
+    repetitions: int
+
+
+def spec_words(spec: Spec) -> SpecWords:
+    """Return the short description of a spec."""
+    titles = list(dict.fromkeys(title_of(choice.key) for choice in spec.policy))
+    named = titles if len(titles) <= _MOST_NAMED else titles[: _MOST_NAMED - 1]
+    more = len(titles) - len(named)
+    load = spec.load
+    loads = "schedule" if load.schedule else ", ".join(f"{rho:g}" for rho in load.rho or ())
+    return SpecWords(
+        policies=", ".join(named) + (f" and {more} more" if more else ""),
+        all_policies=", ".join(titles),
+        loads=loads or "–",
+        customers=f"{load.sessions:,}" if load.sessions else f"{load.arrivals_s or 0:g} s",
+        repetitions=spec.repetitions,
+    )
+
+
+@lru_cache(maxsize=256)
+def _text_words(text: str) -> SpecWords | None:
+    """Return the short description of a spec in TOML; None if this version cannot read the spec."""
+    try:
+        return spec_words(read_spec(text, "spec"))
+    except ExperimentError:
+        return None
+
 
 register = template.Library()
 
@@ -20,7 +67,7 @@ register = template.Library()
 @register.filter
 def duration(seconds: float | None) -> str:
     """Return `40 s`, `3 min`, `1 h 20 min`; a dash for an unknown duration."""
-    return "–" if seconds is None or not math.isfinite(seconds) else durations.duration(seconds)
+    return "–" if seconds is None or not math.isfinite(seconds) else wording.duration(seconds)
 
 
 @register.filter
@@ -84,8 +131,20 @@ def parameter(value: object) -> str:
 
 
 @register.filter
-def launched(spec: Spec | str | None) -> spec_words.SpecWords | None:
-    """Return the short description of a spec (`spec_words`); None if there is no spec."""
+def launched(spec: Spec | str | None) -> SpecWords | None:
+    """Return the short description of a spec (`SpecWords`); None if there is no spec."""
     if not spec:
         return None
-    return spec_words.of_text(spec) if isinstance(spec, str) else spec_words.of(spec)
+    return _text_words(spec) if isinstance(spec, str) else spec_words(spec)
+
+
+@register.inclusion_tag("console/glance.html")
+def glance() -> dict[str, object]:
+    """Show a small picture of the live run if a live run is in progress."""
+    return {"pages": list(PAGES)}
+
+
+@register.simple_tag
+def page_names() -> dict[str, str]:
+    """Return the name of each page type; the name of "Br-1" is "Br-1 home"."""
+    return {page.value: f"{page} {page.name.lower()}" for page in PAGES}

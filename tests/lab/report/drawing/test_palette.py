@@ -15,7 +15,7 @@ from lab.report.drawing.palette import (
     numbered,
     styles_of,
 )
-from lab.titles import TITLES, title_of
+from lab.wording import TITLES, title_of
 from tests.lab.console.watch.test_frames import snapshot
 from tests.lab.console.watch.test_live_shops import live_shop_here
 
