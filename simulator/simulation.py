@@ -6,9 +6,11 @@ decides the customers' next actions, and the server's model divides the server's
 
 import gc
 import math
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from heapq import heappop
+from functools import partial
+from heapq import heappop, heappush
 from itertools import chain
 
 from gateway.policies.driver import Driver
@@ -21,10 +23,10 @@ from gateway.policies.interface import (
     Request,
 )
 from loadgen.records.attempts import AttemptKeeper, AttemptOutcome
+from loadgen.workload.clients import Clients
 from loadgen.workload.sessions import Customers
 from simulator.conduct import Conduct
 from simulator.file_bypass import FileBypass
-from simulator.patience import ends_of_patience
 from simulator.processor_sharing import ProcessorSharing
 from simulator.record import Record
 from simulator.result import SessionFate, Simulated
@@ -48,6 +50,11 @@ than the policy's timers.
 
 TIMERS_ON_END = 1000
 """A policy is broken after this many timers in a row at the same time."""
+
+_PatienceEnd = tuple[float, int, Session]
+"""The end of a patience, (time, id, session), which counts only if the session still waits for
+attempt `id`.
+"""
 
 _new_request = tuple.__new__  # the function behind Request(...), which takes half the time
 _PLACE = {str(page): place for place, page in enumerate(SERVED_PAGES)}
@@ -88,7 +95,7 @@ class _Simulation:
         self._files = FileBypass(self._server, self._record)
         self._cancelled: set[int] = set()
         self._conduct = Conduct(scenario, self._record)
-        self._patience_ends, self._note_patience, self._forget_patience = ends_of_patience(
+        self._patience_ends, self._note_patience, self._forget_patience = _ends_of_patience(
             scenario.customers
         )
         customers = scenario.customers
@@ -343,3 +350,18 @@ def no_garbage_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def _ends_of_patience(
+    customers: Customers | Clients,
+) -> tuple[Sequence[_PatienceEnd], Callable[[_PatienceEnd], None], Callable[[], _PatienceEnd]]:
+    """Return the pending ends, and the functions that add an end and remove the earliest.
+
+    Equal patiences end in the order of the attempts, so a queue is sufficient; otherwise, a heap
+    holds the ends.
+    """
+    if isinstance(customers, Customers) and customers.model.think_timeout_mean_s == 0:
+        in_order = deque[_PatienceEnd]()
+        return in_order, in_order.append, in_order.popleft
+    heap: list[_PatienceEnd] = []
+    return heap, partial(heappush, heap), partial(heappop, heap)
