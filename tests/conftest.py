@@ -6,6 +6,7 @@ reads its settings.
 """
 
 import dataclasses
+import gc
 import importlib.util
 import os
 import secrets
@@ -94,6 +95,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Give long files to processes first, so that no long file begins while the others end."""
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: not item.nodeid.startswith(LONG_FIRST))
+
+
+def pytest_collection_finish() -> None:
+    """Take the thousands of collected tests out of every later garbage collection, which would
+    walk over all of them: about 8 % of the CPU time of a test.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
