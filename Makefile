@@ -152,7 +152,7 @@ test-vm: lab-tools ## an inventory on virtual machines of QEMU, rebooted once (r
 
 ##@ Development
 
-.PHONY: test test-browser test-long test-docker test-chaos test-labs lab-pictures check docs dashboards format environment help
+.PHONY: test test-browser test-long test-docker test-chaos test-labs lab-pictures check docs pages dashboards format environment help
 # The number of processes of make test, each with separate services: twice the cores of a small
 # machine, because tests often wait. WORKERS=1: one process.
 WORKERS ?= 4
@@ -192,6 +192,8 @@ check: environment ## check format, lint, types, Django, templates, JavaScript, 
 	@$(bin)/python -m runtime.docs_site --if-stale
 docs: environment ## build the documentation site in build/docs; every warning is an error
 	@$(bin)/python -m runtime.docs_site
+pages: environment ## write the pages of docs/ that are made from the code, and .env.example
+	@$(bin)/python -m tests.generated_pages
 dashboards: environment ## generate Grafana's dashboards
 	@$(bin)/python -m dashboards.grafana
 format: environment ## format the code

@@ -1,15 +1,12 @@
-"""The generator of docs/metrics.md: `python -m dashboards.metrics_page`."""
+"""The text of docs/metrics.md, which `make pages` writes."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
-from dashboards.metrics import LIBRARY, ROOT, Described, every
+from dashboards.metrics import LIBRARY, Described, every
 from runtime.monitoring import SOURCE
-
-PAGE: Final = ROOT / "docs" / "metrics.md"
 
 UNITS: Final = {
     "paper_seconds": "paper seconds",
@@ -36,7 +33,7 @@ WITHOUT_UNIT: Final = ("_info", "_open", "_draining", "_priority")
 _HEAD: Final = """# Metrics
 
 This page lists every metric of every part, as Prometheus scrapes it.
-`python -m dashboards.metrics_page` writes it from the collectors.
+`make pages` writes it from the collectors.
 
 Names are `doorbuster_<part>_<what>_<unit>` in base units; counters end in `_total`; a metric
 without a unit is 1 or 0, or a plain number. Paper seconds are seconds × time scale
@@ -118,12 +115,3 @@ def _table(metrics: list[Described]) -> Iterator[str]:
         yield (
             f"| `{metric.name}` | {metric.type} | {unit_of(metric)} | {labels} | {metric.meaning} |"
         )
-
-
-def write(path: Path = PAGE) -> None:
-    """Bring the page up to date."""
-    path.write_text(page(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    write()

@@ -9,12 +9,11 @@ import yaml
 from common.settings import bounds, written
 from runtime.compose import settings as compose_settings
 from runtime.settings import Settings
-from tests import settings_pages
+from tests import generated_pages
 from tests.ansible.playing import ROLES
 
 FIELDS = Settings.model_fields
 VARIABLES = {Settings.variable(field): field for field in FIELDS}
-COMMAND = "python -m tests.settings_pages"
 COMMON = ROLES / "common"
 
 OWN_DEFAULTS = {
@@ -37,20 +36,11 @@ def read(path: str) -> dict[str, Any]:
     return dict(yaml.safe_load((COMMON / path).read_text(encoding="utf-8")))
 
 
-def test_the_page_has_the_declared_settings() -> None:
-    text = settings_pages.PAGE.read_text(encoding="utf-8")
-    assert settings_pages.page(text) == text, COMMAND
-
-
-def test_the_example_has_the_declared_settings() -> None:
-    assert settings_pages.EXAMPLE.read_text(encoding="utf-8") == settings_pages.example(), COMMAND
-
-
 def test_the_example_is_read_without_a_fault_when_every_line_is_in_force(tmp_path) -> None:
     """Settings of certificates and of a broker are examples, too; all have a form that is valid."""
     from runtime.settings import load_leniently
 
-    lines = settings_pages.example().splitlines()
+    lines = generated_pages.example().splitlines()
     (tmp_path / ".env").write_text(
         "\n".join(line.removeprefix("#") for line in lines if line.startswith("#DOORBUSTER_"))
     )
@@ -60,16 +50,16 @@ def test_the_example_is_read_without_a_fault_when_every_line_is_in_force(tmp_pat
     assert settings.lab_student_limits == "runs_per_launch=5000 waiting_launches=10"
 
 
-@pytest.mark.parametrize("part", settings_pages.PARTS)
+@pytest.mark.parametrize("part", generated_pages.PARTS)
 def test_no_two_settings_of_a_part_have_one_variable(part: str) -> None:
-    model = settings_pages.PARTS[part]
+    model = generated_pages.PARTS[part]
     names = [model.variable(field) for field in model.model_fields]
     assert len(set(names)) == len(names)
 
 
 def test_a_name_with_a_unit_means_a_number() -> None:
     """A duration or a size has its unit in the name, and a duration has no other one."""
-    for model in settings_pages.PARTS.values():
+    for model in generated_pages.PARTS.values():
         for field, info in model.model_fields.items():
             says_seconds = re.search(r"\bseconds for which\b|\bseconds between\b", info.description)
             assert bool(says_seconds) <= field.endswith("_s"), field

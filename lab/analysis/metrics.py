@@ -316,10 +316,10 @@ def of_table(table: TableName) -> list[Metric]:
     return [metric for metric in METRICS if table in metric.tables]
 
 
-PAGE = """\
+_HEAD = """\
 # Metrics of a run
 
-`python -m lab.analysis.metrics` writes this page from the metrics in `lab/analysis/metrics.py`.
+`make pages` writes this page from the metrics in `lab/analysis/metrics.py`.
 The same metrics are in tables, CSV files, curves and the columns of `results.runs` in PostgreSQL.
 CSV files and the database store 100 % as 1.
 
@@ -334,8 +334,4 @@ def page() -> str:
         f"| `{metric.name}` | {metric.title} | {metric.unit or 'ratio'} | {metric.definition} |\n"
         for metric in METRICS
     ]
-    return PAGE + "".join(lines)
-
-
-if __name__ == "__main__":
-    print(page(), end="")
+    return _HEAD + "".join(lines)

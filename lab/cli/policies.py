@@ -15,20 +15,16 @@ from lab.errors import ExperimentError, SpecError
 
 
 @click.command("list", cls=LabCommand)
-@click.option("--markdown", is_flag=True, help="Print Markdown in the form of docs/policies.md.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
-def policies(markdown: bool, as_json: bool) -> None:
+def policies(as_json: bool) -> None:
     """List every policy with its idea, its rule and its parameters."""
     from lab.cli import policy_sheets
 
-    if markdown and as_json:
-        raise SpecError("--json: given together with --markdown; allowed: one of them")
     if as_json:
         rows = policy_sheets.as_rows(policy_sheets.sheets())
         print_json(rows)
         return
-    write = policy_sheets.as_markdown if markdown else policy_sheets.as_text
-    click.echo(write(policy_sheets.sheets()), nl=False)
+    click.echo(policy_sheets.as_text(policy_sheets.sheets()), nl=False)
 
 
 _FILE = click.argument("path", metavar="FILE", type=click.Path(path_type=Path))

@@ -11,7 +11,7 @@ from lab.baselines.sheets import PROXIES
 INTRODUCTION = """\
 # Policies
 
-`doorbuster policy list --markdown` writes this page from the code. All times are in paper
+`make pages` writes this page from the code. All times are in paper
 seconds. An experiment names a queueing policy and an admission policy in front of it; you can
 combine any queueing policy with any admission policy. A [baseline proxy](baseline-proxies.md) can
 take the gateway's place. To add a policy, see [CONTRIBUTING.md](../CONTRIBUTING.md#add-a-policy).

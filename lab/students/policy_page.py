@@ -1,13 +1,11 @@
 """The page docs/policy-api.md: every event and verdict of a policy, each with a worked example.
 
-`python -m lab.students.policy_page` writes the page. A test compares it with the code and runs
-every example.
+`make pages` writes the page. A test compares it with the code and runs every example.
 """
 
 import inspect
 import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from gateway.policies import interface
@@ -15,11 +13,9 @@ from gateway.policies.interface import Policy
 from gateway.students import purity
 from gateway.students.limits import IN_THE_GATEWAY, WITHOUT_CUSTOMERS
 
-PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "policy-api.md"
-
 _HEAD: Final = """# A policy's events and verdicts
 
-`python -m lab.students.policy_page` writes this page from `gateway/policies/interface.py`, and a
+`make pages` writes this page from `gateway/policies/interface.py`, and a
 test runs every example. The guide from an empty file to the scoreboard is [a policy of your
 own](own-policy.md).
 
@@ -367,7 +363,3 @@ def _outcomes() -> Iterator[str]:
         name, equals, rest = line.strip().partition(" = ")
         if equals and name.isupper() and "#" in rest:
             yield f"* `{name}`: {rest.partition('#')[2].strip()}"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

@@ -23,13 +23,6 @@ def own(every):
     ]
 
 
-def test_the_page_is_what_the_collectors_say(every, monkeypatch):
-    monkeypatch.setattr(metrics_page, "every", lambda: every)
-    assert metrics_page.page() == metrics_page.PAGE.read_text(encoding="utf-8"), (
-        "fix: python -m dashboards.metrics_page"
-    )
-
-
 def test_names_follow_the_conventions(every):
     for part, metric in own(every):
         prefix = f"doorbuster_{part.replace('-', '_')}_"

@@ -11,8 +11,8 @@ from runtime.settings import REPOSITORY
 from tests.walks import guide
 
 PARTS = (
-    *("common", "docs", "gateway", "hosting", "lab", "loadgen", "runtime", "shop", "simulator"),
-    "tests",
+    *("common", "dashboards", "docs", "gateway", "hosting", "lab", "loadgen", "runtime", "shop"),
+    *("simulator", "tests"),
 )
 
 # Prints the console's pages at the addresses that are given.
@@ -46,7 +46,7 @@ class ProjectCopy:
                 folder / part,
                 ignore=shutil.ignore_patterns("node_modules"),
             )
-        for file in ("pyproject.toml", "README.md", "CONTRIBUTING.md"):
+        for file in (".env.example", "pyproject.toml", "README.md", "CONTRIBUTING.md"):
             shutil.copy(REPOSITORY / file, folder)
         self._before = self._files()
 
@@ -107,6 +107,10 @@ class ProjectCopy:
     def doorbuster(self, *arguments: str) -> str:
         """Return what a command prints there."""
         return self.python("-m", "doorbuster", *arguments)
+
+    def make_pages(self) -> None:
+        """Write the pages that are made from the code, as `make pages` does."""
+        self.python("-m", "tests.generated_pages")
 
     def pages(self, *addresses: str) -> str:
         """Return pages of the console there."""

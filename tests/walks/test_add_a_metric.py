@@ -18,7 +18,7 @@ def test_a_metric_takes_two_files(copy: ProjectCopy) -> None:
     (text,) = guide.additions(METRICS)
     end = ')\n"""All metrics, in the order of the tables\' and the database\'s columns."""\n'
     copy.replace(METRICS, end, text + end)
-    copy.write(PAGE, copy.python("-m", "lab.analysis.metrics"))
+    copy.make_pages()
     assert copy.touched() == {METRICS, PAGE}
     row = "| `attempts_per_session` | Attempts per session | attempts | Attempts that were made,"
     assert row in (copy.folder / PAGE).read_text(encoding="utf-8")

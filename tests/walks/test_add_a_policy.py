@@ -46,7 +46,7 @@ def register(copy: ProjectCopy, module: str, line: str, after: str) -> None:
     """Do the guide's second and third step, and write the page of data sheets."""
     copy.take(f"gateway/policies/{module}.py")
     copy.replace(REGISTRY, after, after + line)
-    copy.write("docs/policies.md", copy.doorbuster("policy", "list", "--markdown"))
+    copy.make_pages()
     assert copy.touched() == {f"gateway/policies/{module}.py", REGISTRY, "docs/policies.md"}
 
 

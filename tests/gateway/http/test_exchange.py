@@ -1,8 +1,7 @@
-"""The states of a request: the table, what it forbids, and the page that shows it."""
+"""The states of a request: the table, what it forbids."""
 
 import pytest
 
-from gateway.http import exchange_page
 from gateway.http.exchange import TRANSITIONS, Event, IllegalMoveError, State
 from tests.gateway.fake_world import World
 
@@ -24,12 +23,6 @@ def test_every_state_is_in_the_table_and_leads_to_the_end():
 def test_every_event_may_happen_somewhere():
     """No event is declared that no state knows."""
     assert {event for events in TRANSITIONS.values() for event in events} == set(Event)
-
-
-def test_the_page_shows_the_table():
-    """`python -m gateway.http.exchange_page` writes the diagram."""
-    text = exchange_page.PAGE.read_text(encoding="utf-8")
-    assert text == exchange_page.page(text)
 
 
 def test_an_event_that_may_not_happen_is_a_fault_that_names_the_request():

@@ -1,6 +1,5 @@
 """Metrics of a run: declared once, shown everywhere."""
 
-from pathlib import Path
 
 import pytest
 
@@ -9,18 +8,11 @@ from lab.analysis.metrics import BY_NAME, METRICS
 from lab.database import schema
 from tests.lab.leaderboard.made_up import cell
 
-DOCS = Path(__file__).parents[3] / "docs/run-metrics.md"
-
 
 def test_every_metric_has_a_name_of_its_own():
     """Names are columns of a table."""
     assert len(BY_NAME) == len(METRICS)
     assert all(metric.definition.endswith(".") for metric in METRICS)
-
-
-def test_the_documentation_has_all_of_them():
-    """`python -m lab.analysis.metrics > docs/run-metrics.md` writes the page."""
-    assert DOCS.read_text(encoding="utf-8") == metrics.page()
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)

@@ -8,12 +8,6 @@ from gateway.policies import interface
 from lab.students import policy_page
 
 
-def test_the_page_is_what_the_code_says():
-    assert policy_page.PAGE.read_text(encoding="utf-8") == policy_page.page(), (
-        "write it anew: python -m lab.students.policy_page"
-    )
-
-
 def test_every_event_and_verdict_is_on_it():
     events = [
         name

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from common.shared_settings import BOOKS
-from shop.control import controller, reference
+from shop.control import controller
 from shop.page_costs import page_work
 from tests.openapi import Described
 
@@ -89,9 +89,3 @@ def test_a_caller_without_the_token_is_answered_as_described(call, described, se
 )
 def test_the_bodies_that_fit_are_described(described, path, body, fits):
     assert (described.faults_of_body("PUT", path, body) == []) is fits
-
-
-def test_the_page_is_current():
-    """`python -m shop.control.reference` writes it."""
-    page = reference.PAGE.read_text(encoding="utf-8")
-    assert page == reference.page()
