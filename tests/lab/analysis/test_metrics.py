@@ -1,6 +1,5 @@
 """Metrics of a run: declared once, shown everywhere."""
 
-
 import pytest
 
 from lab.analysis import metrics
