@@ -30,9 +30,7 @@ MODULES: Final = (
     "types",
     "typing",
 )
-"""The allowed modules of the standard library. `gateway.policies` is allowed, too, except for its
-module `trace`.
-"""
+"""The allowed modules of the standard library. `gateway.policies` is allowed, too."""
 
 _INSTEAD: Final = {
     "time": "every event has a time: use time_s",
@@ -149,7 +147,7 @@ def _modules(tree: ast.Module) -> Iterator[str]:
 def _imported(line: int, name: str) -> Iterator[Impurity]:
     if name in MODULES:
         return
-    if (name == "gateway" or name.startswith("gateway.policies")) and "trace" not in name:
+    if name == "gateway" or name.startswith("gateway.policies"):
         return
     top = name.split(".")[0]
     why = _INSTEAD.get(top, f"allowed: gateway.policies and {', '.join(MODULES[1:])}")

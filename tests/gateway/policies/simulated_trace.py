@@ -12,6 +12,7 @@ from gateway.policies.interface import Policy
 from loadgen.workload.sessions import Customers, SessionModel
 from simulator.scenario import Scenario, SharedCpus
 from simulator.simulation import simulate
+from tests.gateway.policies import trace_file
 from tests.gateway.policies.combinations import fresh
 
 FOLDER = Path(__file__).parent / "traces"
@@ -42,4 +43,4 @@ def recorded(
 
 if __name__ == "__main__":
     for name in COMMITTED:
-        trace.write(FOLDER / f"{name}.jsonl", recorded(fresh(name), COMMITTED_SESSIONS))
+        trace_file.write(FOLDER / f"{name}.jsonl", recorded(fresh(name), COMMITTED_SESSIONS))

@@ -16,6 +16,7 @@ from gateway.policies.interface import PAGES
 from gateway.queues.dispatcher import Dispatcher
 from lab.students.drive import WORKERS, Drive, rush
 from simulator.scenario import SharedCpus
+from tests.gateway.policies import trace_file
 from tests.gateway.policies.combinations import COMBINATIONS, fresh
 from tests.gateway.policies.simulated_trace import recorded
 
@@ -162,7 +163,7 @@ def test_a_trace_read_back_gives_the_same_verdicts(name):
     simulated = recorded(fresh(name), SESSIONS)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "trace.jsonl"
-        trace.write(path, simulated)
-        events = trace.read(path)
+        trace_file.write(path, simulated)
+        events = trace_file.read(path)
     assert events == simulated
     assert trace.replay(events, fresh(name)) == [event.verdicts for event in simulated]

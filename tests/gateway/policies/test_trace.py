@@ -5,6 +5,7 @@ import pytest
 from gateway.policies import trace
 from gateway.policies.interface import Cancel, Dispatch, Drop, LoadSample, Outcome, Page, Request
 from gateway.policies.registry import create
+from tests.gateway.policies import trace_file
 from tests.gateway.policies.combinations import fresh
 from tests.gateway.policies.simulated_trace import COMMITTED, FOLDER
 
@@ -47,8 +48,8 @@ def test_a_recorded_policy_behaves_as_itself_and_everything_is_kept():
 
 def test_a_trace_survives_its_file_to_the_last_digit(tmp_path):
     events = short_history().events
-    trace.write(tmp_path / "trace.jsonl", events)
-    assert trace.read(tmp_path / "trace.jsonl") == events
+    trace_file.write(tmp_path / "trace.jsonl", events)
+    assert trace_file.read(tmp_path / "trace.jsonl") == events
     assert len((tmp_path / "trace.jsonl").read_text().splitlines()) == len(events)
 
 
@@ -67,48 +68,7 @@ def test_verdicts_of_different_kinds_differ():
 
 @pytest.mark.parametrize("name", COMMITTED)
 def test_the_committed_traces_give_the_same_verdicts(name):
-    events = trace.read(FOLDER / f"{name}.jsonl")
+    events = trace_file.read(FOLDER / f"{name}.jsonl")
     verdicts = [event.verdicts for event in events]
     assert {kind for said in verdicts for kind, *_ in said} >= {"dispatch", "reject"}
     assert trace.replay(events, fresh(name)) == verdicts
-
-
-GOOD = '{"event": "abandonment", "time_s": 1.0, "told": [1], "verdicts": []}'
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("{", "must be JSON"),
-        ("7", "must be an event"),
-        ('{"event": "abandonment", "time_s": 1.0}', "told is missing"),
-        ('{"event": "arrive", "time_s": 1.0, "told": [], "verdicts": []}', "allowed: arrival"),
-        ('{"event": "abandonment", "time_s": 1.0, "told": [], "verdicts": []}', "list of length 1"),
-        ('{"event": "abandonment", "time_s": "1", "told": [1], "verdicts": []}', "time_s: '1'"),
-        (f'{{"event": "abandonment", "time_s": 1{"0" * 400}, "told": [1]}}', "too large"),
-        ('{"event": "abandonment", "time_s": NaN, "told": [1], "verdicts": []}', "time_s: nan"),
-        ('{"event": "abandonment", "time_s": 1, "told": ["1"], "verdicts": []}', "whole number"),
-        ('{"event": "abandonment", "time_s": 0.5, "told": [1], "verdicts": []}', "previous line"),
-        ('{"event": "completion", "time_s": 1, "told": [1, "lost"], "verdicts": []}', "'lost'"),
-        ('{"event": "arrival", "time_s": 1, "told": [[1, "Br-1"]], "verdicts": []}', "unpack"),
-        ('{"event": "timer_due", "time_s": 1, "told": [], "verdicts": [["go", 1]]}', "dispatch"),
-        ('{"event": "timer_due", "time_s": 1, "told": [], "verdicts": [["drop", 1]]}', "drop"),
-        ('{"event": [], "time_s": 1, "told": [], "verdicts": []}', "allowed: arrival"),
-    ],
-)
-def test_a_broken_line_is_named(tmp_path, line, words):
-    path = tmp_path / "trace.jsonl"
-    path.write_text(f"{GOOD}\n{line}\n")
-    with pytest.raises(trace.TraceError) as refusal:
-        trace.read(path)
-    assert str(refusal.value).startswith(f"{path}:2: ")
-    assert words in str(refusal.value)
-    assert "\n" not in str(refusal.value)
-
-
-def test_an_unreadable_file_is_named(tmp_path):
-    with pytest.raises(trace.TraceError, match=r"trace\.jsonl: No such file"):
-        trace.read(tmp_path / "trace.jsonl")
-    (tmp_path / "trace.jsonl").write_bytes(b"\xff\xfe")
-    with pytest.raises(trace.TraceError, match=r"trace\.jsonl: must be UTF-8"):
-        trace.read(tmp_path / "trace.jsonl")

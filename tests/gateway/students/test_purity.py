@@ -14,7 +14,6 @@ from gateway.students.purity import impurities
         ("import json", "import json: allowed: gateway.policies and abc, bisect"),
         ("import gateway.queues.dispatcher", "import gateway.queues.dispatcher: allowed"),
         ("from gateway import dispatcher", "import gateway.dispatcher: allowed"),
-        ("from gateway.policies import trace", "import gateway.policies.trace: allowed"),
         ("from . import neighbour", "from .: a policy is a single file"),
         ("from random import choice", "random.choice: use random.Random(seed)"),
         ("import random\nx = random.random()", "line 2: random.random: use random"),
