@@ -126,8 +126,8 @@ class ProcessTree:
 
     def _bind(self, cpus_for: Callable[[Process], frozenset[int]]) -> int:
         """Bind threads until every thread runs on the right CPUs; return the number of changes. A
-        new thread inherits the CPUs of the thread that started it, which may not have been bound
-        yet.
+        new thread inherits the CPUs of the thread that started it. If that thread has not been
+        bound yet, another pass is needed.
         """
         changed = 0
         for _ in range(MOST_PASSES):

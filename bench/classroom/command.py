@@ -8,9 +8,9 @@ on free ports, and stops it at the end. A student is a thread of this process th
 browser does, with TLS, cookies, the CSRF token and pauses between pages. The teacher's live runs
 have the same seeds and the same capacity, with and without the class.
 
-The command prints the times of pages, the longest wait of each student in the queue, the memory of
-all parts, and errors. It also prints the metrics of the live runs with the class and without. The
-exit status is 1 if an aim is missed.
+The command prints the times of pages, the distribution of the students' longest waits in the queue
+(least, median, p95, most), the memory of all parts, and errors. It also prints the metrics of the
+live runs with the class and without. The exit status is 1 if an aim is missed.
 """
 
 import contextlib

@@ -6,7 +6,7 @@ progress, and when sessions are aborted. An overloaded server would then seem to
 sessions.
 
 So here, a session counts in the denominator only once it has ended by itself, and C_r is read at
-that moment. For geometric lengths, this estimate is unbiased, even if sessions are cut short. In
+that moment. This estimate is unbiased for geometric lengths, even if sessions are cut short. In
 the long run, without aborted sessions, it equals C_r/C_s.
 """
 

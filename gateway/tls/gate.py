@@ -1,6 +1,6 @@
 """The gate for TLS connections: the admission policy for connections, its clock and its counts.
 
-Handshake threads call the same ConnectionAdmission; its timers run in the event loop.
+All handshake threads call one `ConnectionAdmission`, the policy. Its timers run in the event loop.
 """
 
 import asyncio

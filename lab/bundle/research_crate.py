@@ -129,7 +129,7 @@ def metadata(about: Described) -> bytes:
             "name": "Apache License 2.0",
             "description": (
                 "The licence of Doorbuster and of the results that it includes. To publish your "
-                "result under another licence, change this field."
+                "result under another licence, change `license` in the entry `./`."
             ),
         },
         {

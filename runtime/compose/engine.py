@@ -17,7 +17,10 @@ OR_NATIVE = ", or RUNTIME=native"
 _AS_ROOT = f"fix: sudo usermod -aG docker $USER and log in again{OR_NATIVE}"
 _START_IT = f"fix: sudo systemctl start docker{OR_NATIVE}"
 _GET_BUILDX = "fix: install docker-buildx-plugin (Docker's packages) or docker-buildx"
-_GET_COMPOSE = "fix: install docker-compose-plugin (Docker's packages) or docker-compose-v2"
+_GET_COMPOSE = (
+    "fix: install docker-compose-plugin (Docker's packages), docker-compose-v2 (Ubuntu's) or "
+    "docker-compose (Debian 13's)"
+)
 LEAST_COMPOSE = (2, 19)
 """The first version of Compose with the progress option before the command."""
 BUILDS_BY_BUILDX = 5

@@ -51,7 +51,10 @@ def reset(
         return
     if os.environ.get("FORCE") != "1":
         if not sys.stdin.isatty():
-            raise StateError("make reset empties the database; fix: make reset FORCE=1")
+            raise StateError(
+                f"make reset empties {state.folder} (database, logs, secrets), and cannot ask for "
+                "confirmation without a terminal; fix: to confirm, make reset FORCE=1"
+            )
         progress.say(
             f"This empties {state.folder} (database, logs, secrets). The results are kept."
         )

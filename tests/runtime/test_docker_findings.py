@@ -83,7 +83,8 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
                 Verdict.BEWARE,
                 "Docker",
                 "Docker Compose 2.6.0 is too old, 2.19 is needed",
-                "install docker-compose-plugin (Docker's packages) or docker-compose-v2",
+                "install docker-compose-plugin (Docker's packages), docker-compose-v2 (Ubuntu's) "
+                "or docker-compose (Debian 13's)",
             ),
             "natively: no Docker engine can be used",
         ),
