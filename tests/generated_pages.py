@@ -195,4 +195,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("Interrupted; the pages that were not printed are unchanged.", file=sys.stderr)
+        sys.exit(130)
