@@ -1,1 +1,1 @@
-"""Benchmarks, each of which compares costs and rates of programs in one run on this machine."""
+"""Benchmarks of times, rates and costs on this machine."""

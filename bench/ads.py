@@ -8,8 +8,8 @@
 - a real server's response times by level.
 
 The bench has a separate PostgreSQL with a seeded inventory. Levels are measured alternately, in
-random order, so that other work of the machine affects all equally. A gain compares medians and is
-shown with its quartiles, and each table with the share of the CPUs that other processes used.
+random order, so that other work of the machine affects all equally. A gain compares medians. The
+tables also show the quartiles of the times, and the share of the CPUs that other processes used.
 
 The ideal gain assumes that a request consists only of searches, and that threads search whole
 concepts in rounds.
@@ -48,7 +48,7 @@ SIZE = "468x60"
 CPUS = len(os.sched_getaffinity(0))
 SWITCH_INTERVAL_S = 0.0005  # as in the server (shop/ads/gunicorn_config.py)
 
-# The database gets a table for this query, with an index that is sufficient for the answer.
+# The bench makes a table for QUERY, whose index contains all columns that the query reads.
 TABLE = """
     CREATE UNLOGGED TABLE bench_candidate AS
     SELECT concept_id, size, ads_banner.id AS banner_id, impressions, delivered,
@@ -160,7 +160,7 @@ def lets_others_run(operation: Callable[[], object], times: int = 20) -> float:
 
 
 def operations(rows: int) -> dict[str, Callable[[], object]]:
-    """Return the operations of a search, each on so many rows that it takes milliseconds."""
+    """Return the operations of a search, each on enough rows to take milliseconds."""
     rng = np.random.default_rng(1)
     number, other = rng.integers(0, 400, rows, np.int32), np.empty(rows, np.bool_)
     real, out = rng.random(rows), np.empty(rows)
@@ -249,7 +249,7 @@ class World:
         return candidates.find(self.inventory, self.delivered, wanted, concept)
 
     def in_database(self, concept: int) -> Any:
-        """Return the same rows and weights from the database, with a session for each thread."""
+        """Return the candidates that the database finds. Each thread has its session."""
         session = getattr(self._threads_session, "session", None)
         if session is None:
             session = self._threads_session.session = self.session()
@@ -306,8 +306,9 @@ def searches(world: World, threads: Sequence[int], rounds: int) -> dict[str, dic
 
 
 def selections_rps(world: World, threads: int, requesters: int, duration_s: float) -> float:
-    """Return the number of pages with three slots per second that `threads` threads select, each
-    with a fan-out.
+    """Return the selections per second of `requesters` threads, for pages with three slots.
+
+    Each selection uses `threads` threads of one fan-out.
     """
     fan_out = FanOut({0: threads}, requesters)
     ledger = Ledger(world.inventory, world.delivered, block=10**9)
@@ -338,8 +339,9 @@ def selections_rps(world: World, threads: int, requesters: int, duration_s: floa
 def responses(
     port: int, words: Sequence[str], levels: Sequence[int], clients: int, requests: int
 ) -> dict[int, Times]:
-    """Return the response times by priority level; each client of a closed loop sends requests of
-    all levels in random order.
+    """Return the response times by priority level.
+
+    Each client of a closed loop sends `requests` requests of each level, in random order.
     """
     path = f"/ads/select?slots=3&size={SIZE}&concepts={','.join(words)}&priority="
     measured: dict[int, list[float]] = {level: [] for level in levels}
@@ -405,19 +407,19 @@ def gain_words(by_threads: Mapping[int, Times]) -> str:
     "--concepts", default=10, show_default=True, help="The number of concepts of each request."
 )
 @click.option(
-    "--rounds", default=100, show_default=True, help="The number of requests of each kind."
+    "--rounds", default=100, show_default=True, help="The number of measured requests of each kind."
 )
 @click.option(
     "--clients",
     default="1,10",
     show_default=True,
-    help="The number of requests of each level to the real server.",
+    help="The numbers of clients that use the real server at the same time, one measurement each.",
 )
 @click.option(
     "--threads",
     default="1,2,4,8",
     show_default=True,
-    help="The number of threads of each level; the low level, with 1 thread, comes first.",
+    help="The numbers of threads of the levels; the low level, with 1 thread, comes first.",
 )
 def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -> None:
     """Measure the searches and print the tables."""

@@ -1,9 +1,9 @@
 """The time that a query still runs after its customer has closed the connection.
 
 `make bench-cancel` uses a real Gunicorn (30 threads, on the shop's CPU), a separate PostgreSQL, and
-a gateway with 30 workers. Customers alternately leave the shop and the gateway. The page's query
-holds a lock; at its end, the database wakes a session that waits for the lock. The bench also
-measures the sentry's cost for a request whose customer stays.
+a gateway with 30 workers. Customers connect alternately to the shop and to the gateway, and leave.
+The page's query holds a lock. When the query ends, the database wakes a session that waits for the
+lock. The bench also measures the sentry's cost for a request whose customer stays.
 """
 
 import os
@@ -82,12 +82,12 @@ class Observers:
     def round(self, first_key: int, queued: int = 0) -> list[float]:
         """Let one client per session leave, all at the same time.
 
-        Return the time for which each query still ran, in ms. At the same time, `queued` clients
-        leave that only wait in a queue.
+        Return the time for which each query still ran, in ms. Another `queued` clients, whose
+        requests wait in a queue, leave at the same time.
         """
         keys = range(first_key, first_key + len(self._sessions))
         clients = [self._bench.request(f"/wait/{key}/") for key in keys]
-        until(lambda: self._locks(keys, granted=True) == len(keys), "the queries running")
+        until(lambda: self._locks(keys, granted=True) == len(keys), "the queries did not begin")
         gone_s: dict[int, float] = {}
 
         def wait(number: int) -> None:
@@ -98,7 +98,10 @@ class Observers:
         threads = [threading.Thread(target=wait, args=(number,)) for number in range(len(keys))]
         for thread in threads:
             thread.start()
-        until(lambda: self._locks(keys, granted=False) == len(keys), "the observers waiting")
+        until(
+            lambda: self._locks(keys, granted=False) == len(keys),
+            "the observers did not begin to wait",
+        )
         left_s = []
         for client in waiting:
             client.close()
@@ -191,7 +194,7 @@ def served(folder: Path, worker_class: str = "gthread") -> Iterator[tuple[Bench,
 
 
 def measured(doors: tuple[Bench, Bench], rounds: int, say: Callable[[str], None]) -> Rows:
-    """Measure every scene at both addresses; `say` gets the name of each."""
+    """Measure every scene at both addresses. `say` receives the name of each scene."""
     rows: Rows = {}
     with ExitStack() as stack:
 
@@ -250,8 +253,8 @@ def verdicts(rows: Rows) -> dict[tuple[str, str], tuple[float, bool]]:
 @click.command(cls=OneLineCommand)
 @click.option("--rounds", default=200, type=click.IntRange(10, 10_000), show_default=True)
 def main(rounds: int) -> None:
-    """Print the distributions and the cost of watching; exit with status 1 if a p99 misses its
-    aim.
+    """Print the time that queries still run, and the cost of the sentry. The exit status is 1 if a
+    p99 misses its aim.
     """
     console = harness.console_of(100)
     load = os.getloadavg()[0]
@@ -264,7 +267,7 @@ def main(rounds: int) -> None:
     console.print(shown(rows))
     from bench.cancel_page import costs  # with the page's Django, but no customer leaves
 
-    cost = Table(title="What watching costs, µs")
+    cost = Table(title="The cost of the sentry, µs")
     cost.add_column("", no_wrap=True)
     cost.add_column("least", justify="right")
     for name, us in costs().items():

@@ -1,9 +1,9 @@
-"""Sessions in progress during a flood of newcomers: the gateway under DOOR, HAProxy and nginx.
+"""Sessions in progress during a flood of new customers: the gateway with DOOR, HAProxy and nginx.
 
 In `make bench-flood`, customers walk through a shop at ρ = 0.9, while wrk sends requests without
-cookies over 400 connections in a closed loop. Each proxy is measured with and without the flood, on
-the same arrivals. A proxy has a CPU to itself; wrk (at a lower priority), the customers and the
-shop share the others. Repetitions are interleaved in random order.
+cookies over 400 connections in a closed loop. Each proxy is measured with and without the flood;
+the same customers arrive both times. A proxy has a CPU to itself; wrk (at a lower priority), the
+customers and the shop share the others. Each round measures all proxies in random order.
 """
 
 import http.client
@@ -39,8 +39,9 @@ from lab.errors import ExperimentError
 LOAD = 0.9
 CONNECTIONS = 400
 PAPER_CAPACITY_RPS = 7.0
-"""The shop's capacity in pages per paper second; with a shop of 70 pages/s, a second has 10 paper
-seconds. The limits of all proxies are in paper seconds, as on the live leaderboard.
+"""The shop's capacity in pages per paper second. With a shop of 70 pages per real second, a real
+second has 10 paper seconds. The limits of all proxies are in paper seconds, as on the live
+leaderboard.
 """
 CALM_S, QUICK_CALM_S = 100.0, 30.0
 """The time before the flood in paper seconds; a session takes about 60 paper seconds."""
@@ -63,8 +64,8 @@ SUBJECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
 
 @dataclass(frozen=True)
 class Score:
-    """A measurement; `memory_mib` has the values at its start, after a third of it, and
-    at its end.
+    """A measurement. `memory_mib` has the values at the start, after a third of the time, and at
+    the end.
     """
 
     under_way: int
@@ -150,8 +151,8 @@ def work_s(port: int) -> dict[str, float]:
 
 @contextmanager
 def flooding(port: int, seconds: int, on: tuple[int, ...]) -> Iterator[Callable[[], Wrk]]:
-    """Let wrk flood the port for some seconds; the yielded function waits for its end and returns
-    its counts.
+    """Let wrk flood the port for `seconds` real seconds. The yielded function waits for wrk's end
+    and returns its counts.
     """
     command = harness.wrk_command(
         port, connections=CONNECTIONS, seconds=seconds, timeout_s=10,
@@ -169,7 +170,7 @@ def flooding(port: int, seconds: int, on: tuple[int, ...]) -> Iterator[Callable[
             text, _ = wrk.communicate(timeout=seconds + WAIT_S)
         except subprocess.TimeoutExpired:
             raise click.ClickException(
-                f"wrk did not end within {WAIT_S:g} s after its time"
+                f"wrk did not end within {WAIT_S:g} s after its planned duration"
             ) from None
         return Wrk.read(text)
 
@@ -185,7 +186,7 @@ def measure(
     name: str, seed: int, calm_s: float, seconds: int, capacity_rps: int, *, floods: bool,
     folder: Path,
 ) -> Score:  # fmt: skip
-    """Measure a proxy for some seconds, with or without the flood, after a calm time."""
+    """Measure a proxy for `seconds` real seconds, with or without the flood, after a calm time."""
     _, others = harness.split_cpus()
     time_scale = capacity_rps / PAPER_CAPACITY_RPS
     with (
@@ -241,10 +242,10 @@ def measure(
 
 def table(calm: Mapping[str, list[Score]], flooded: Mapping[str, list[Score]]) -> Table:
     """Return one row for each proxy, with medians over the rounds."""
-    shown = Table(title=f"A flood of newcomers, c = {CONNECTIONS}, over a shop at ρ = {LOAD:g}")
+    shown = Table(title=f"A flood of new customers, c = {CONNECTIONS}, over a shop at ρ = {LOAD:g}")
     heads = (
-        "", "sessions under way", "newcomers", "capacity used", "flood's part", "turned away/s",
-        "served/s", "÷ capacity", "p99 ms", "memory MiB",
+        "", "sessions in progress", "new sessions", "capacity used", "flood's part",
+        "turned away/s", "served/s", "÷ capacity", "p99 ms", "memory MiB",
     )  # fmt: skip
     for head in heads:
         shown.add_column(head, justify="right" if head else "left")
@@ -280,7 +281,7 @@ def verdicts(rounds: list[Score]) -> list[tuple[str, bool]]:
     growth = median(one.memory_mib[2] / one.memory_mib[1] for one in rounds)
     return [
         (
-            f"sessions under way that complete: {completed:.2f}, aim {AIM_SHARE:g}",
+            f"share of sessions in progress that complete: {completed:.2f}, aim {AIM_SHARE:g}",
             completed >= AIM_SHARE,
         ),
         (
@@ -356,20 +357,21 @@ def main(rounds: int, seconds: int, capacity: int, seed: int, quick: bool) -> No
         "pages/s. An arrow leads from the value without the flood to the value with it."
     )
     console.print(
-        "Sessions under way: share completed of the sessions that had received a page before "
-        "the flood. Newcomers: share completed of the sessions that began during the flood."
+        "Sessions in progress: completed share of the sessions that had received a page before "
+        "the flood. New sessions: completed share of the sessions that began during the flood."
     )
     console.print(
         "Turned away/s and served/s count the flood's requests; ÷ capacity is their sum as a "
-        "multiple of the shop's capacity. p99 is calculated over the pages that sessions received."
+        "multiple of the shop's capacity. p99 is the response time of the pages that sessions "
+        "received."
     )
     console.print("Memory of the proxy: before the flood, after a third of it, at its end.")
     console.print(
         f"Conditions: proxy on CPU {cpus.written(own)}; flood, customers and shop on CPU "
-        f"{cpus.written(others)}. The shop waits instead of using a CPU, so the flood's "
-        f"client does not reduce its capacity, but customers wait longer for a CPU in every "
-        f"row. The flood is a closed loop: a proxy that turns requests away sooner receives "
-        f"more of them. HAProxy and nginx write a log line for each request; the gateway does not."
+        f"{cpus.written(others)}. The shop waits instead of using a CPU, so the flood's client "
+        f"does not reduce its capacity. In every row, the client makes customers wait longer for a "
+        f"CPU. The flood is a closed loop: a proxy that turns requests away sooner receives more "
+        f"of them. HAProxy and nginx write a log line for each request; the gateway does not."
     )
     errors = sum(one.flood.errors for scores in flooded.values() for one in scores)
     if errors:

@@ -42,7 +42,7 @@ class Session:
         return len(self.served) == len(PATHS)
 
     def is_under_way(self, time_s: float) -> bool:
-        """Whether the customer had a page at this time, and had not ended."""
+        """Whether the customer had received a page by this time, and had not left."""
         if not self.served or self.ended_s <= time_s:
             return False
         requested_s, took_s = self.served[0]
@@ -71,7 +71,7 @@ class Customers:
         self._source.start()
 
     def stop(self) -> None:
-        """Let no further customers arrive, and wait for the end of the present ones."""
+        """Let no more customers arrive, and wait until all have left."""
         self._over.set()
         self._source.join()
         for thread in self._threads:

@@ -1,8 +1,8 @@
 """The shop of `bench.flood`, whose 30 workers share a virtual processor.
 
-A page occupies the processor for 1 / capacity, in slices, and requests in service take turns. Each
-slice only waits, so the flood's client cannot make the shop slower. `GET /counts` returns the
-seconds of work done, for the sessions and for the flood.
+A page occupies the processor for 1 / capacity seconds, in slices, and requests in service take
+turns. The shop only waits during a slice, so the flood's client cannot make the shop slower. `GET
+/counts` returns the seconds of work done, for the sessions and for the flood.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""Requests/s and p99 of this gateway, compared with nginx, HAProxy and the backend alone.
+"""Requests/s and p99 response time of the gateway, nginx, HAProxy and the backend alone.
 
-In `make bench-gateway`, wrk requests answers of 1 kB over 32 kept connections. The measured server
-has a CPU to itself; wrk and the backend (nginx, which serves a file) share the others. Repetitions
-are interleaved in random order, and ratios are taken within a round.
+In `make bench-gateway`, wrk requests answers of 1 kB over 32 connections that stay open. The
+measured server has a CPU to itself; wrk and the backend (nginx, which serves a file) share the
+others. Each round measures all servers in random order, and ratios are taken within a round.
 """
 
 import math
@@ -30,7 +30,7 @@ from common.one_line import OneLineCommand
 CONNECTIONS = 32
 YARDSTICK = "HAProxy"
 PATIENCE_S = 20
-"""The time in which a busy machine must serve a request."""
+"""The real seconds in which a busy machine must serve a request."""
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,9 @@ def rate_and_p99(text: str) -> tuple[float, float]:
 
 
 def table(scores: dict[str, list[Score]]) -> Table:
-    """Return one row for each server, with medians and the ratio to the reference within each
-    round.
+    """Return a table with one row for each server.
+
+    The rows have medians over the rounds, and the ratio to YARDSTICK within each round.
     """
     shown = Table(title=f"{BODY_BYTES} B GETs, c = {CONNECTIONS}, one CPU for the measured server")
     columns = ("", "requests/s", "p99 ms", f"÷ {YARDSTICK}", "least–most", "its CPU", "per CPU s")
@@ -156,13 +157,15 @@ def table(scores: dict[str, list[Score]]) -> Table:
 @click.option("--rounds", default=3, type=click.IntRange(1, 100), show_default=True)
 @click.option("--seconds", default=2, type=click.IntRange(1, 60), show_default=True)
 @click.option(
-    "--seed", default=1, show_default=True, help="The seed for the order within the rounds."
+    "--seed", default=1, show_default=True, help="The seed of the order of servers in the rounds."
 )
 @click.option(
-    "--distinct", is_flag=True, help="Send another cookie with each request; no head comes twice."
+    "--distinct",
+    is_flag=True,
+    help="Send a different cookie with each request, so that no two requests are equal.",
 )
 def main(rounds: int, seconds: int, seed: int, distinct: bool) -> None:
-    """Measure all servers, interleaved, and print one table."""
+    """Measure all servers in interleaved rounds, and print one table."""
     harness.need("nginx", "haproxy", "wrk", "taskset")
     console = harness.console_of(100)
     load = os.getloadavg()[0]

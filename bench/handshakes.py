@@ -1,8 +1,9 @@
 """The gateway's CPU time per TLS connection: full handshake, resumed session, or refusal.
 
 For each key, `make bench-handshakes` starts a separate gateway, to which customers connect one
-after another. TLS versions and kinds of connections are interleaved, and ratios are taken within a
-round. The CPU time of the gateway's process includes accepting, threads and closing.
+after another. Each round measures all TLS versions and kinds of connections, and ratios are taken
+within a round. The CPU time includes all work of the gateway's process for a connection, from
+accepting to closing.
 """
 
 import socket
@@ -116,7 +117,7 @@ class Customer:
             if "ACCESS_DENIED" not in str(error.reason):
                 raise
         else:
-            raise click.ClickException("a new connection was accepted")
+            raise click.ClickException("the gateway accepted a connection that it had to refuse")
 
 
 def cost_s(subject: Subject, customer: Customer, kind: str) -> float:
@@ -139,14 +140,17 @@ def cost_s(subject: Subject, customer: Customer, kind: str) -> float:
 
 @click.command(cls=OneLineCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--keys", default="ec-p256,rsa-2048,rsa-4096,rsa-7680", show_default=True, help="Kinds of keys."
+    "--keys",
+    default="ec-p256,rsa-2048,rsa-4096,rsa-7680",
+    show_default=True,
+    help="The kinds of keys, with commas.",
 )
 @click.option(
     "--rounds", default=5, type=click.IntRange(1, 100), help="The number of interleaved rounds."
 )
 def main(keys: str, rounds: int) -> None:
-    """Measure, and print a row per key and TLS version; exit with status 1 if a refusal costs too
-    much.
+    """Print the CPU time per connection for each key and TLS version. The exit status is 1 if a
+    refusal costs too much.
     """
     console = Console()
     table = Table(title="CPU of the gateway per TLS connection, ms (medians)")
@@ -181,7 +185,5 @@ def main(keys: str, rounds: int) -> None:
             is_dear = is_dear or (key not in TOO_CHEAP and ratios[1] > MOST_RATIO)
     console.print(table)
     if is_dear:
-        console.print(
-            f"Warning: refusing a connection costs more than {MOST_RATIO:g} of a full handshake."
-        )
+        console.print(f"Warning: a refusal costs more than {MOST_RATIO:.0%} of a full handshake.")
         sys.exit(1)

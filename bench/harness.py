@@ -1,4 +1,4 @@
-"""The parts that several benchmarks need: programs, wrk, CPUs, rounds, percentiles, and output."""
+"""The functions that several benchmarks share, for example to start programs and to run wrk."""
 
 import math
 import os
@@ -35,7 +35,7 @@ BUSY_LOAD = 0.5
 
 
 def need(*programs: str) -> None:
-    """Raise a ClickException that names the missing ones of these programs."""
+    """Raise a ClickException that names the programs that are not installed, if there are any."""
     missing = [name for name in programs if shutil.which(name, path=PATH) is None]
     if missing:
         packages = " ".join(PACKAGES[name] for name in missing)
@@ -53,9 +53,12 @@ def split_cpus() -> tuple[tuple[int, ...], tuple[int, ...]]:
 def until(
     condition: Callable[[], bool], what: str, within_s: float = PATIENCE_S, every_s: float = 0.1
 ) -> None:
-    """Wait for the condition. Raises ClickException after `within_s` real seconds."""
+    """Wait for the condition. Raises ClickException after `within_s` real seconds.
+
+    `what` is the sentence that is true if the condition does not hold in time.
+    """
     if not wait_until(condition, within_s, every_s=every_s):
-        raise click.ClickException(f"not within {within_s:g} s: {what}")
+        raise click.ClickException(f"{what} within {within_s:g} s")
 
 
 @contextmanager
@@ -68,11 +71,11 @@ def running(
     stop: signal.Signals = signal.SIGTERM,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[psutil.Process]:
-    """Run `command` on the CPUs `on`, by default all; yield its process once `ready` is true, and
-    end it with `stop` afterwards.
+    """Run `command` on the CPUs `on`, by default all, and yield its process once `ready` is true.
 
-    The settings of this process (`DOORBUSTER_...`) do not apply to the program, which gets only
-    those in `environment`. If this process dies, the kernel ends the program.
+    At the end of the block, the signal `stop` ends the program. The program inherits the
+    environment variables of this process, except `DOORBUSTER_...`, and gets those in `environment`.
+    If this process dies, the kernel ends the program.
     """
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("DOORBUSTER_")}
     with tempfile.TemporaryFile() as errors:
@@ -124,7 +127,7 @@ def listeners(wanted: set[int]) -> set[int]:
 
 @dataclass(frozen=True)
 class Wrk:
-    """The numbers that wrk prints; the p99 only with its option `--latency`."""
+    """The numbers that wrk prints. The p99 requires wrk's option `--latency`."""
 
     answered: int = 0
     turned_away: int = 0
@@ -174,9 +177,9 @@ def wrk_command(
 def interleaved(
     cases: Sequence[Case], rounds: int, rng: random.Random, *, warm_up: int = 0
 ) -> Iterator[tuple[int, Case]]:
-    """Yield the number of the round and a case: all cases in each round, in random order.
+    """Yield every case once per round, in random order, with the number of the round.
 
-    Rounds have the numbers 1 to `rounds`; before them are `warm_up` rounds with numbers below 1.
+    Rounds have the numbers 1 to `rounds`. `warm_up` rounds with numbers below 1 come before them.
     """
     for number in range(1 - warm_up, rounds + 1):
         for case in rng.sample(cases, len(cases)):
@@ -184,7 +187,7 @@ def interleaved(
 
 
 def percentile(sorted_values: list[float], ratio: float) -> float:
-    """Return the smallest value that is at least as large as the share `ratio` of all values."""
+    """Return the value that follows the first `ratio` (0 to 1) of the values, or the last value."""
     return sorted_values[min(len(sorted_values) - 1, int(ratio * len(sorted_values)))]
 
 
@@ -197,6 +200,6 @@ def console_of(width: int) -> Console:
 
 
 def report_busy(console: Console, load: float) -> None:
-    """Report if the load average before the measurement was high."""
+    """Report the load average before the measurement if it was high."""
     if load > BUSY_LOAD:
-        console.print(f"The machine was busy (load average {load:.1f}) before this began.")
+        console.print(f"The machine was busy before the measurement (load average {load:.1f}).")

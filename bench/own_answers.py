@@ -1,7 +1,7 @@
 """The time for which a hostile policy's answer can stop the gateway: `python -m bench.own_answers`.
 
-The gateway reads answers in its event loop. Their size is limited by the number of requests to
-which they can refer; this bench measures the worst answers within the limit.
+The gateway reads a policy's answers in its event loop. An answer may be longer if it can refer to
+more requests. This bench measures the answers within this limit that take longest to read.
 """
 
 import time

@@ -1,14 +1,14 @@
-"""The cost of a decision in microseconds of CPU per event, for every policy and queue length.
+"""The CPU time of a decision in µs per event, for every policy and several queue lengths.
 
     make bench-policies
     make bench-policies ARGS="--policies sq,door-lifo --rounds 5"
 
-A round keeps the queue at the same length: a request arrives, the request in service ends, and its
-worker is offered to the policy. The gateway's driver passes these events to the policy and carries
-out the answers; its time is included. Lengths are measured in turn within each round. The ratio of
-the cost at the longest to the cost at the shortest queue shows how the cost of a decision grows.
-Some policies turn arrivals away before their queue has that length. For these policies, the longest
-possible queue is measured, and the table shows its length.
+The queue keeps its length during a round: a request arrives, the request in service ends, and the
+policy chooses the next request for the worker. The gateway's driver passes these events to the
+policy and carries out the decisions; its time is included. Each round measures all lengths. The
+cost at the longest queue, divided by the cost at the shortest queue, shows how the cost of a
+decision grows. Some policies turn arrivals away before the queue has the wanted length. For these
+policies, the longest possible queue is measured, and the table shows its length.
 
 The last column is the cost of the policy as a shadow: the additional time for an arrival or a
 completion in the gateway's dispatcher. SQ is the acting policy, at twice the shop's capacity. The
@@ -56,11 +56,11 @@ ROOM: Final[Mapping[str, float]] = {
     "throttle_from": 1_000_000,
     "overloaded_at": 2_000_000,
 }
-"""The parameters that allow the queues of this bench."""
+"""The parameters of policies that allow queues as long as in this bench."""
 
 
 class OneWorker:
-    """A host with one worker, which is free or serves a request; it drops refused requests."""
+    """A host of the driver, with one worker that is free or serves a request."""
 
     def __init__(self) -> None:
         self.free = 0
@@ -84,7 +84,7 @@ class OneWorker:
 
 
 class Queue:
-    """A policy with a given number of waiting requests, or its maximum."""
+    """A policy with `length` waiting requests, or with fewer if the policy allows fewer."""
 
     def __init__(self, name: str, length: int) -> None:
         self._worker = OneWorker()
@@ -120,8 +120,8 @@ class Queue:
 
 
 class Busy:
-    """A dispatcher with or without the policy as a shadow, and a shop that ends
-    requests in turn.
+    """A dispatcher with or without the policy as a shadow, and a shop that completes requests in
+    the order in which they began.
     """
 
     def __init__(self, name: str | None) -> None:
@@ -185,9 +185,7 @@ def room(name: str) -> dict[str, object]:
 )
 @click.option("--rounds", type=click.IntRange(1, 1000), default=7, show_default=True)
 def main(policies: str, rounds: int) -> None:
-    """Print the microseconds of CPU per decision for every policy, as the median of
-    ROUNDS rounds.
-    """
+    """Print the CPU time per event in µs for every policy, as the median of ROUNDS rounds."""
     lengths = (f"{length:,} wait" for length in LENGTHS)
     table = Table("policy", *lengths, "longest ÷ shortest", "as a shadow")
     alone = Busy(None)

@@ -1,4 +1,4 @@
-"""The databases and the backend of the benchmarks, on free ports of this machine."""
+"""The databases and the backend that the benchmarks start, on free ports of this machine."""
 
 import secrets
 import signal
@@ -18,7 +18,7 @@ BODY_BYTES = 1024
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Create a folder for the block, which a database under another account can enter."""
+    """Create a folder for the block. A database under another account can enter this folder."""
     with tempfile.TemporaryDirectory(prefix="doorbuster-bench-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -87,9 +87,7 @@ def redis(folder: Path, port: int, *options: str) -> Iterator[None]:
 
 
 class Backend:
-    """An nginx that answers every page at once, with a folder for its files and for those of other
-    servers.
-    """
+    """An nginx that answers every page at once. Its folder also has the files of other servers."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,9 +1,9 @@
 """The cost of a page with sessions in Redis's memory, in its append-only file, or in PostgreSQL.
 
 `make bench-sessions` starts four shops, a separate PostgreSQL and two Redis servers, with the
-appliance's configuration. One customer at a time walks through the eight pages, alternately in each
-shop. Pages have no page work (profile `real`). The CPU time of PostgreSQL and Redis is that of
-their processes.
+appliance's configuration. One customer at a time walks through the eight pages of a shop. Each
+round has a walk in every shop, in random order. Pages have no page work (profile `real`). The table
+also has the CPU time of the processes of PostgreSQL and Redis.
 """
 
 import os
@@ -184,7 +184,7 @@ def main(rounds: int) -> None:
         console.width = max(console.width, 130)
         console.print(table(shops))
     click.echo(
-        "ms: CPU of the page's thread + its wait for PostgreSQL and Redis, medians; the last "
-        f"line is a mean per walk. {rounds} walks each, {len(os.sched_getaffinity(0))} CPUs, "
+        "In ms: CPU of the page's thread + its wait for PostgreSQL and Redis (medians). The last "
+        f"line is the mean per walk. {rounds} walks each, {len(os.sched_getaffinity(0))} CPUs, "
         f"load average {busy:.1f} before, {datetime.now(UTC):%Y-%m-%d}."
     )

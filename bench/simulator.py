@@ -1,13 +1,13 @@
-"""The speed of the simulator: an M/M/1 queue compared with SimPy and Ciw, and two complete models.
+"""The simulator's speed: an M/M/1 queue, compared with SimPy and Ciw, and two models of papers.
 
-`make bench-simulator` measures CPU time in one process on one core. Rounds are interleaved in
-random order, and ratios are taken within a round. All M/M/1 simulations have ρ = 0.8 and start
+`make bench-simulator` measures CPU time in one process on one core. Each round runs all simulations
+in random order, and ratios are taken within a round. All M/M/1 simulations have ρ = 0.8 and start
 empty.
 
-SimPy has two rows. *Textbook* is the shortest M/M/1 in SimPy, a Resource and two draws of `random`;
-it records only response times. *Same model* has the customers of `loadgen`, draws by address, and
-the policy object in front of the server. Its customers never think, leave or retry, and it has no
-counts and no samples.
+Two rows of the table are for SimPy. *Textbook* is the shortest M/M/1 in SimPy: a Resource and two
+draws of `random`. It records only response times. *Same model* uses the customers and the random
+numbers of `loadgen`, and the policy object in front of the server. Its customers never think, leave
+or retry. It counts no outcomes and takes no samples.
 """
 
 import math
@@ -38,7 +38,7 @@ RHO = 0.8
 YARDSTICK = "M/M/1, SimPy, textbook"
 ENDLESS = 1_000_000
 SIZE = 1.0
-"""The size of the simulations; at 1, each takes about half a second."""
+"""The factor for the length of the simulations. With 1, each takes about half a second."""
 SINGLE_REQUESTS = SessionModel(
     chain=Chain({}), timeout_s=math.inf, think_timeout_mean_s=0.0, max_retries=0
 )
@@ -54,7 +54,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Score:
-    """One measurement, with counts per second of CPU time."""
+    """The simulated requests and events per second of CPU time, in one measurement."""
 
     requests_rps: float
     events_rps: float
@@ -62,7 +62,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Subject:
-    """A simulation to measure; `run` gets a seed."""
+    """A simulation to measure. The argument of `run` is the seed."""
 
     name: str
     run: Callable[[int], Work]
@@ -231,8 +231,9 @@ def measure(subject: Subject, seed: int) -> Score:
 
 
 def table(scores: dict[str, list[Score]]) -> Table:
-    """Return one row for each simulation, with medians and the ratio to the reference within each
-    round.
+    """Return a table with one row for each simulation.
+
+    The rows have medians over the rounds. For M/M/1, they also have the ratio to YARDSTICK.
     """
     shown = Table(title=f"simulated per second of CPU time; M/M/1 at ρ = {RHO}")
     for column in ("", "requests/s", "events/s", "÷ SimPy, textbook", "least–most"):

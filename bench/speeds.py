@@ -1,7 +1,8 @@
-"""The costs of cases that come with the product, measured on this machine: `make bench-speeds`.
+"""The costs of the cases that come with the product: `make bench-speeds`.
 
-The command writes `lab/machine/speeds.json` on an idle machine, after `doorbuster estimates --run
-all`. Kinds of work that were not measured keep their previous cost.
+The command writes `lab/machine/speeds.json` from the costs that `doorbuster estimates --run all`
+measured on this idle machine. Kinds of work that were not measured keep their previous cost; for
+simulations, it is scaled to this machine's speed.
 """
 
 import json
@@ -26,9 +27,7 @@ from runtime import settings
 
 
 def work() -> dict[str, dict[str, float]]:
-    """Return, for every simulated command without a spec, the number of requests by kind of
-    case.
-    """
+    """Return the number of requests by kind of case, for every simulated command without a spec."""
     found = {}
     for arguments in COMMANDS:
         command, name, *_ = arguments

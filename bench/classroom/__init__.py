@@ -1,1 +1,1 @@
-"""Thirty students on one console at the same time, and the attacks of hostile students."""
+"""The benchmark in which thirty students use one console and hostile students attack it."""

@@ -1,7 +1,6 @@
 """The attacks of hostile students, which repeat the findings of a security review.
 
-Each attack once used up a console's memory or time, or blocked its pages. It expects a refusal or a
-limit (SECURITY.md).
+Each attack once succeeded. Now the console must refuse it or limit its effect (SECURITY.md).
 """
 
 import io
@@ -75,8 +74,8 @@ class Attacker:
     def attend(self, over: threading.Event) -> None:
         """Log in, wait until the class has logged in, and attack.
 
-        All people of this bench have one address, so their wrong passwords count together, and
-        would keep the others from logging in for five minutes (SECURITY.md).
+        All people of this bench have one address. The attackers' wrong passwords can prevent every
+        login from this address for five minutes (SECURITY.md).
         """
         self._person.log_in()
         over.wait(CLASS_HAS_LOGGED_IN_S)

@@ -32,15 +32,15 @@ class Answer:
 
 @dataclass
 class Records:
-    """The answers that students got, from several threads."""
+    """The answers that people received. Several threads add answers."""
 
     answers: list[Answer] = field(default_factory=list)
     checks: list[tuple[float, int]] = field(default_factory=list)
     """The duration in seconds and the exit status of each check of a policy."""
 
     def errors(self) -> list[Answer]:
-        """Return the answers that no student should get: late or missing ones, errors of the
-        server, refusals.
+        """Return the answers that no student should get: missing answers, errors of the server, and
+        refusals.
         """
         return [one for one in self.answers if one.status == 0 or one.status >= 400]
 
@@ -59,8 +59,8 @@ class Person:
         self.session.verify = str(certificate_files.of(lab.state_dir).authority)
 
     def stranger(self) -> "Person":
-        """Return another browser for the same address and with the same records, which is not
-        logged in.
+        """Return another browser that is not logged in. It has the same console and the same
+        records.
         """
         return Person(self.lab, self.name, "", self._records)
 

@@ -8,9 +8,14 @@ on free ports, and stops it at the end. A student is a thread of this process th
 browser does, with TLS, cookies, the CSRF token and pauses between pages. The teacher's live runs
 have the same seeds and the same capacity, with and without the class.
 
-The command prints the times of pages, the distribution of the students' longest waits in the queue
-(least, median, p95, most), the memory of all parts, and errors. It also prints the metrics of the
-live runs with the class and without. The exit status is 1 if an aim is missed.
+The command prints:
+
+- the times of pages, and the errors,
+- the students' longest waits in the queue,
+- the memory of all parts,
+- the metrics of the live runs with and without the class.
+
+The exit status is 1 if an aim is missed.
 """
 
 import contextlib
@@ -72,7 +77,7 @@ out = console_of(110)
 
 
 class Student(Person):
-    """The actions of one student during ten minutes, in a random order."""
+    """A student, who uses the console's pages in a random order during a lesson."""
 
     def __init__(self, *of_person: Any, seed: int) -> None:
         super().__init__(*of_person)
@@ -234,8 +239,8 @@ def enrol(names: Sequence[str]) -> dict[str, str]:
 class MemoryMeter:
     """The maximum memory use of every part of an appliance, sampled every few seconds.
 
-    It is the proportional set size, so that shared memory counts once. A command of a launch counts
-    with its parent, `lab-worker`.
+    The meter adds up proportional set sizes, so that shared memory counts once. The process of a
+    launch counts with its parent, `lab-worker`.
     """
 
     def __init__(self, lab: Settings) -> None:
@@ -302,8 +307,8 @@ class Waits:
     """The counts and waits of the class's launches."""
 
     longest_s: dict[str, float]
-    """Return the longest wait of a launch of each student in real seconds, including launches that
-    still wait.
+    """The longest wait of a launch of each student, in real seconds. Launches that still wait
+    count, too.
     """
     ended: dict[str, int]
     """The number of launches in each state."""
@@ -370,7 +375,7 @@ class LiveRuns:
     default=SEEDS,
     type=click.IntRange(2, 60),
     show_default=True,
-    help="How many live runs are without a class, at most the number of seeds.",
+    help="The number of live runs without a class, at most the number of seeds.",
 )
 @click.option(
     "--lesson",
@@ -500,7 +505,7 @@ def _verdict(lesson: Lesson, compared: Sequence[watched_runs.Compared]) -> bool:
         "no launch of a student failed": not failed,
         f"no check of a policy failed (of {len(records.checks)})": not checks,
         "memory of all parts is at most 2.5 GiB": meter.most_total_bytes <= MEMORY_AIM_BYTES,
-        "live runs differ by less than the interval of a result": all(
+        "no metric of the live runs surely differs by more than the interval of a result": all(
             one.verdict != "beyond" for one in compared
         ),
         "no attack made the console fail or was accepted": not broken,

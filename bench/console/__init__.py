@@ -1,1 +1,1 @@
-"""The console while the shop is overloaded: its page times, and the cost of its viewers."""
+"""Benchmarks of the console during overload: the times of its pages, and the cost of viewers."""

@@ -3,7 +3,7 @@
     make up && make bench-console           # page times and viewers: about three minutes
     make bench-console ARGS=watched         # the effect of viewers on runs: about 15 minutes
 
-Both need the running appliance, with nothing else under way.
+Both commands need the running appliance, which must have nothing else to do.
 """
 
 import os
@@ -62,8 +62,8 @@ def looks() -> None:
 @click.option("--rounds", default=40, type=click.IntRange(5, 10_000), show_default=True)
 @click.option("--viewers", default=CLASS, type=click.IntRange(0, 1000), show_default=True)
 def pages(rounds: int, viewers: int) -> None:
-    """Print the times of all pages at twice the capacity; exit with status 1 if the p95 misses its
-    aim.
+    """Print the times of all pages at twice the capacity. The exit status is 1 if the p95 misses
+    its aim.
     """
     lab, appliance = _running()
     browser = page_times.Browser(*_console(lab))
@@ -95,8 +95,8 @@ def pages(rounds: int, viewers: int) -> None:
 @click.option("--rho", default=1.4, type=click.FloatRange(0.1, 5), show_default=True)
 @click.option("--sessions", default=500, type=click.IntRange(50, 100_000), show_default=True)
 def watched(pairs: int, viewers: int, rho: float, sessions: int) -> None:
-    """Compare runs with and without viewers; exit with status 1 unless every metric differs by less
-    than the interval of a result.
+    """Compare runs with and without viewers. The exit status is 1 unless every metric differs by
+    less than the interval of a result.
     """
     lab, appliance = _running()
     before = _machine()
@@ -137,7 +137,8 @@ def _running() -> tuple[Settings, Appliance]:
         if lab.lab_accounts:
             raise RuntimeError(
                 "DOORBUSTER_LAB_ACCOUNTS=1: this command calls the console without logging in; "
-                "set it to 0, then make up. make bench-class measures a console with accounts"
+                "fix: set DOORBUSTER_LAB_ACCOUNTS=0, then make up; or measure a console with "
+                "accounts: make bench-class"
             )
         return lab, running_appliance(lab)
 

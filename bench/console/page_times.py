@@ -69,8 +69,9 @@ class Browser:
 
 @contextmanager
 def drowning_shop(browser: Browser, appliance: Appliance) -> Iterator[str]:
-    """Let the console launch a run at load RHO, and yield the launch's id; cancel it at the end of
-    the block. Raises RuntimeError if the run does not begin.
+    """Let the console launch a run at load RHO, and yield the launch's id.
+
+    The launch is cancelled at the end of the block. Raises RuntimeError if the run does not begin.
     """
     browser.get("/")
     address = browser.post("/upload/", {"spec": ("bench.toml", SPEC)})

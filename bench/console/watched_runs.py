@@ -1,9 +1,7 @@
-"""The effect of viewers on a run: the same customers with and without a watching class.
+"""The effect of viewers on a run, in pairs of runs with and without a watching class.
 
-One thread simulates the class.
-
-Both runs of a pair have the same seed and the same capacity, which is measured once. Their order
-alternates.
+Both runs of a pair have the same seed, and therefore the same customers. Their order alternates.
+All runs use one capacity, which is measured once. One thread simulates the class.
 """
 
 import selectors
@@ -66,8 +64,9 @@ class Compared:
     def verdict(self) -> str:
         """Whether watching changes the metric by less than a result's interval.
 
-        `within`: the interval of the difference is inside that interval; `beyond`: outside;
-        `undecided`: neither.
+        - `within`: the whole interval of the difference is at most the result's interval.
+        - `beyond`: the whole interval of the difference is larger.
+        - `undecided`: neither.
         """
         most = abs(self.difference.mean) + (self.difference.half_width or 0.0)
         least = abs(self.difference.mean) - (self.difference.half_width or 0.0)
@@ -154,10 +153,11 @@ _LOOK_UP_EVERY_S = 0.2
 
 @contextmanager
 def watching(host: str, port: int, viewers: int) -> Iterator[None]:
-    """Let `viewers` viewers read the watch page; the block begins once each has received its first
+    """Let `viewers` viewers read the watch page. The block begins once each has received its first
     byte.
 
-    Raises RuntimeError if a stream ended before the block, because the run then had fewer viewers.
+    Raises RuntimeError if a stream ended before the end of the block, because the run then had
+    fewer viewers.
     """
     over = threading.Event()
     cut_off: list[str] = []

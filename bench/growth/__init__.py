@@ -1,1 +1,1 @@
-"""The growth of costs with load, queues, sessions, the catalogue, banners and viewers."""
+"""The benchmark of how costs grow with a size, for example the length of the queue."""

@@ -17,9 +17,9 @@ Measure = Callable[[int], Costs]
 class Axis:
     """A size that grows up to a hundred times, and the cost that is measured at each size.
 
-    Within the block of `opened`, its value measures the costs at one size. `takes_s` has the
-    expected real seconds of the block itself, and of the measurement at the usual size and at a
-    hundred times the usual size.
+    The context manager `opened` yields the function that measures the costs at one size. `takes_s`
+    has three expected durations in real seconds: of the preparation, of the measurement at the
+    usual size, and of the measurement at a hundred times the usual size.
     """
 
     key: str

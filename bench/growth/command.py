@@ -1,4 +1,4 @@
-"""The growth of costs up to a hundred times the usual size, as a table and as figures.
+"""The command that measures how costs grow with a size, and writes tables and figures.
 
     make bench-growth                                # all axes, about eight minutes
     make bench-growth ARGS=--quick                   # two sizes each, without figures: a minute
@@ -33,7 +33,7 @@ AXES = {
 }
 FIGURES = REPOSITORY / "docs" / "images" / "growth"
 QUICK_SHARE = 0.35
-"""The real time of a quick measurement at one size, compared with a whole measurement."""
+"""The expected duration of a quick measurement, as a share of the duration of a usual one."""
 
 
 class Progress:
@@ -118,7 +118,7 @@ def _number(value: float) -> str:
     type=click.Path(file_okay=False, path_type=Path),
     help="The folder for figures and values; by default docs/images/growth.",
 )
-@click.option("--redraw", is_flag=True, help="Draw the figures again from their values.")
+@click.option("--redraw", is_flag=True, help="Only draw the figures again, from stored values.")
 def main(chosen: str, is_quick: bool, folder: Path | None, redraw: bool) -> None:
     """Measure how costs grow up to a hundred times the usual size; print tables, draw figures."""
     unknown = [key for key in chosen.split(",") if key not in AXES]
@@ -132,7 +132,9 @@ def main(chosen: str, is_quick: bool, folder: Path | None, redraw: bool) -> None
     values = into / figures.VALUES
     if redraw:
         if not values.exists():
-            raise click.ClickException(f"there are no values to draw: {values} is missing")
+            raise click.ClickException(
+                f"there are no values to draw: {values} is missing; fix: leave out --redraw"
+            )
         _draw(figures.read_values(axes, values), into, console)
         return
     if any(axis in real_gateway.AXES for axis in axes):

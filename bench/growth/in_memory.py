@@ -27,7 +27,7 @@ from simulator.simulation import simulate
 SHOWN = ("sq", "8q-af", "8q-lifo-pri", "door-lifo")
 """The policies of the figures; `make bench-policies` measures all of them."""
 LEAST_CPU_S, QUICK_CPU_S = 0.4, 0.05
-"""The CPU time of one measurement, which is repeated until it has taken at least this time."""
+"""The minimum CPU time of one measurement, which repeats the work until this time has passed."""
 ROUNDS, QUICK_ROUNDS = 5, 1
 SEEDED_BANNERS = 6_000
 MANY, FEW = "10 concepts", "1 concept"
@@ -78,8 +78,8 @@ def rush(name: str, rho: float, sessions: int, seed: int) -> Scenario:
 
 
 def crowd(name: str, size: int, seed: int) -> Scenario:
-    """Return a simulation in which `size` patient customers arrive at once, so that nearly all of
-    them wait until they have all their pages.
+    """Return a simulation in which `size` patient customers arrive nearly at once, so that nearly
+    all of them wait at the same time.
     """
     model = SessionModel(timeout_s=math.inf, think_timeout_mean_s=0.0, max_retries=0)
     return Scenario(

@@ -87,12 +87,15 @@ class Subject:
         return sum(counts["arrived"] for counts in self.snapshot()["counts"].values())
 
     def cpu_us(self, seconds: float) -> float:
-        """Return the µs of CPU per request in the next seconds, and in at least LEAST_REQUESTS
-        requests.
+        """Return the CPU time per request in µs, from now on for `seconds` real seconds and at
+        least LEAST_REQUESTS requests.
         """
         before_s, arrived = cpu_s(self.process), self.arrived()
         time.sleep(seconds)
-        until(lambda: self.arrived() >= arrived + LEAST_REQUESTS, "requests during a measurement")
+        until(
+            lambda: self.arrived() >= arrived + LEAST_REQUESTS,
+            f"the gateway did not receive {LEAST_REQUESTS:,} requests",
+        )
         used_s = cpu_s(self.process) - before_s
         return 1e6 * used_s / (self.arrived() - arrived)
 
@@ -186,7 +189,8 @@ def with_customers(
                         customers(subject, number, script),
                     ):
                         until(
-                            lambda: _all_there(subject, size, waits), "all customers have arrived"
+                            lambda: _all_there(subject, size, waits),
+                            "not all customers arrived",
                         )
                         time.sleep(0.5)
                         seconds = QUICK_SECONDS if is_quick else SECONDS
@@ -222,7 +226,10 @@ def sessions(is_quick: bool) -> Iterator[Measure]:
                     gateway(backend.port, **options) as subject,
                     customers(subject, WORKERS, script),
                 ):
-                    until(lambda: subject.arrived() > size + 1000, "a request of each session")
+                    until(
+                        lambda: subject.arrived() > size + 1000,
+                        "not every session sent a request",
+                    )
                     found[title] = subject.cpu_us(QUICK_SECONDS if is_quick else SECONDS)
             return found
 

@@ -23,7 +23,7 @@ SECONDS, QUICK_SECONDS = 6.0, 2.0
 """The real seconds of one measurement."""
 SETTLE_S = 2.0
 WAITING = 80
-"""The number of requests that wait in the gateway, whose list every sample contains."""
+"""The number of requests that wait in the gateway. Every sample contains the list of them."""
 
 
 @contextmanager
@@ -76,7 +76,10 @@ def viewers(is_quick: bool) -> Iterator[Measure]:
             gateway(shop.getsockname()[1], policy="8q-lifo-pri", response_s=3600)
         )
         stack.enter_context(queue_of(subject.port, WAITING))
-        until(lambda: subject.snapshot()["waiting"] == WAITING, "a queue at the gateway")
+        until(
+            lambda: subject.snapshot()["waiting"] == WAITING,
+            f"the gateway's queue did not reach {WAITING} requests",
+        )
         port, process = stack.enter_context(console(folder, subject.admin_port))
 
         def measure(size: int) -> Costs:

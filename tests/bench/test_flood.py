@@ -1,4 +1,4 @@
-"""The benchmark of a flood: sessions under way, the table, the aims, a quick run."""
+"""The benchmark of a flood: sessions in progress, the table, the aims, a quick run."""
 
 from dataclasses import replace
 
