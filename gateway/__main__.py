@@ -1,5 +1,5 @@
-"""`python -m gateway`: the gateway as a process, with its command line, signals and exit
-statuses.
+"""The program `python -m gateway`, which reads the settings, and runs the gateway until a signal
+ends it.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ def _options(command: click.Command) -> click.Command:
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 def main(**options: Any) -> None:
-    """Doorbuster's gateway: a reverse proxy in which a published policy picks the next request."""
+    """Run Doorbuster's gateway, a reverse proxy whose policy picks the next request."""
     logging.basicConfig(
         level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(message)s"
     )
@@ -43,7 +43,10 @@ def main(**options: Any) -> None:
     except (SettingsError, RulesError, PolicyError) as error:
         raise click.ClickException(str(error)) from None
     if not clean:
-        log.warning("the drain deadline passed; the remaining requests were cut off")
+        log.warning(
+            "not all requests ended within %g s (drain_s); the others were cut off",
+            settings.drain_s,
+        )
 
 
 _options(main)

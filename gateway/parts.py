@@ -56,7 +56,7 @@ class Parts:
     ) -> None:
         """Create the parts.
 
-        `needs_sessions` is whether the policy uses sessions. `on_end` receives the policy, the
+        `needs_sessions` is true if the policy uses sessions. `on_end` receives the policy, the
         page, the fate and the duration, in paper seconds, of each request that ends.
         """
         self.settings = settings
@@ -226,7 +226,7 @@ def _customer_limits(settings: Settings) -> CustomerLimits:
 
 
 def _signed_cookie(settings: Settings) -> SessionCookie:
-    """Return the signed cookie; without a configured key, a random key is used."""
+    """Return the signed cookie, with a random key if no key is configured."""
     secret = settings.cookie_key.encode() or secrets.token_bytes(32)
     return SessionCookie(secret, settings.signed_cookie.encode())
 

@@ -17,8 +17,8 @@ from gateway.tls.handshake import Handshake
 
 
 class Gateway:
-    """A gateway; call `start` first, and `drain` once at the end. Raises PolicyError, RulesError,
-    or SettingsError if a certificate cannot be used.
+    """A gateway; call `start` first, and `drain` once at the end. An unusable setting raises
+    PolicyError, RulesError or SettingsError.
     """
 
     def __init__(self, settings: Settings, loop: asyncio.AbstractEventLoop) -> None:

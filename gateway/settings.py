@@ -144,7 +144,7 @@ class Settings(SettingsModel):
         (),
         description="ports of the shop's processes, separated by commas, instead of "
         "`shop_port`: each request goes to the process with the fewest requests in service; "
-        "with a CPU manager, one process gets requests for each assigned processor",
+        "with a CPU manager, only as many processes as assigned processors get requests",
     )
     shop_controller_port: ShopControllerPort
     workers: Annotated[
@@ -153,7 +153,7 @@ class Settings(SettingsModel):
         like(
             ShopWorkers,
             30,
-            "maximum number of requests for the eight pages that are in service at the shop",
+            "maximum number of requests in service at the shop for the eight pages",
         ),
     ]
     policy: str = Field(
@@ -189,19 +189,19 @@ class Settings(SettingsModel):
     )
     session_cookie: CookieName = Field(
         "sessionid",
-        description=(
-            "name of the shop's cookie that identifies a session without admission control"
-        ),
+        description="name of the shop's cookie, which identifies a session while the gateway "
+        "uses no signed cookies",
     )
     signed_cookie: CookieName = Field(
         SIGNED_COOKIE.decode(),
-        description="name of the gateway's cookie that identifies a session under admission "
-        "control; gateways with the same host name need cookies with different names",
+        description="name of the gateway's signed cookie, which identifies a session while a "
+        "policy uses sessions or a shadow runs; gateways with the same host name need different "
+        "names",
     )
     session_timeout_s: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
         1800.0,
-        description="time without requests, in paper seconds, after which a session ends under "
-        "admission control (T in SBAC, section 7)",
+        description="time without requests, in paper seconds, after which a session with a "
+        "signed cookie ends (T in SBAC, section 7)",
     )
     cookie_key: CookieKey
     abandonment: Abandonment = Field(
@@ -212,9 +212,9 @@ class Settings(SettingsModel):
     )
     half_close: HalfClose = Field(
         "probe",
-        description="meaning of the end of a customer's stream after a request: `probe` "
+        description="treatment of a customer's stream that ends after a request: `probe` "
         "tests with an interim response whether the customer still waits; `wait` assumes that "
-        "the customer waits, `leave` that the customer has left",
+        "the customer waits; `leave` assumes that the customer has left",
     )
     other_limit: Count = Field(
         4,
@@ -324,8 +324,8 @@ class Settings(SettingsModel):
     )
     drain_s: Seconds = Field(
         20.0,
-        description="time after SIGTERM within which waiting requests and requests in service "
-        "may finish",
+        description="time after SIGTERM or SIGINT within which requests may finish; the gateway "
+        "then cuts off the others",
     )
     cpu_manager: Path | None = Field(
         None,
@@ -357,11 +357,12 @@ class Settings(SettingsModel):
                     )
             if is_here and getattr(self, name) in self.shop_ports:
                 raise ValueError(
-                    f"{name} is {getattr(self, name)}, which is also a port in shop_ports; they "
-                    "must differ"
+                    f"{name} is {getattr(self, name)}, which is also in shop_ports; the ports of "
+                    "the gateway and the shop must differ"
                 )
-        if len(set(self.shop_ports)) < len(self.shop_ports):
-            raise ValueError("shop_ports contains a port twice; all ports must differ")
+        twice = [port for port in self.shop_ports if self.shop_ports.count(port) > 1]
+        if twice:
+            raise ValueError(f"shop_ports contains {twice[0]} twice; all its ports must differ")
         for one, other in combinations(("port", "tls_port", "admin_port"), 2):
             if getattr(self, one) == getattr(self, other) != 0:
                 raise ValueError(
@@ -397,8 +398,8 @@ def variable(field: str) -> str:
 
 
 def read(environment: Mapping[str, str], options: Mapping[str, object]) -> Settings:
-    """Read the settings from the environment and from the options that are not None, which come
-    first.
+    """Read the settings from the environment and from the options. An option that is not None
+    overrides the environment.
 
     Raises SettingsError, which names the variable or the option.
     """

@@ -191,7 +191,7 @@ class AdminApi:
             method = "GET" if head.method == b"HEAD" else head.method.decode("latin-1")
             if method not in methods:
                 allowed = ", ".join(methods)
-                refusal = CallError("wrong method", "method", allowed, 405)
+                refusal = CallError(f"this path has no method {method}", "method", allowed, 405)
                 return _refused(refusal, ((b"Allow", allowed.encode()),))
             has_body = method in ("PUT", "POST")
             if has_body and not self._is_json(head):

@@ -7,7 +7,7 @@ from common import http_api
 from common.http_api import Api, Call
 from gateway.admin import models
 
-_OVERTAKEN: Final = "a later call to switch the policy finished first"
+_OVERTAKEN: Final = "a later call has already taken effect"
 _FULL: Final = "too many students' files are already being read"
 
 HEALTH: Final = Call(

@@ -80,9 +80,7 @@ class Controls:
                 self._guard()
 
     def _guard(self) -> None:
-        """Sign session cookies if the policy or a shadow uses sessions; otherwise stop signing
-        them.
-        """
+        """Use signed cookies only if the policy uses sessions or a shadow runs."""
         self._parts.sessions.guard(
             self._in_force.choice.needs_sessions or bool(self._parts.shadow_policies.entries)
         )

@@ -174,8 +174,7 @@ class GatewayFigures:
                 self._parts.connections.turned_away,
             ),
             "abandonments_in_service_total": (
-                "Customers who left while the shop served their request, or just before service "
-                "began",
+                "Customers who left before or while the shop served their request",
                 self._parts.context.left_in_service,
             ),
             "overdue_cancels_total": (
@@ -184,7 +183,7 @@ class GatewayFigures:
             ),
             "load_samples_total": ("Samples of the shop's load", self._parts.probe.samples),
             "load_failures_total": (
-                "Samples of the shop's load to which the shop did not reply",
+                "Samples of the shop's load that failed",
                 self._parts.probe.failures,
             ),
             "time_scale_ratio": ("Paper seconds per real second", self._parts.clock.scale),

@@ -1,11 +1,12 @@
 """The gateway's metrics for Prometheus: their names, meanings, labels and response-time buckets.
 
-Names have the form `doorbuster_gateway_<what>_<unit>`. The other modules count in plain integers;
-this module reads the integers only at a scrape, so counting costs almost nothing.
+Names begin with `doorbuster_gateway_`, except those of the process metrics. The other modules count
+in plain integers. This module reads the integers only at a scrape, so counting costs almost
+nothing.
 
-The number of series is limited: the first few queue names of a policy become values of a label, and
-all later names share the value `other`. After a switch, the counts of the
-earlier policy are exported once more and then removed.
+To limit the number of series, only the first few queue names of a policy become values of a label.
+All later names share the value `other`. After a switch, the counts of the earlier policy are
+exported once more and then removed.
 """
 
 import hashlib
@@ -72,7 +73,7 @@ class Figures(Protocol):
         """
 
     def in_force(self) -> Mapping[str, str]:
-        """Return the names of the policies in force, and the abandonment setting, by `CHOICES`."""
+        """Return the policies in force and the abandonment setting; the keys are `CHOICES`."""
 
     def policy(self) -> tuple[str, Mapping[str, object]]:
         """Return the names of the policy and its admission policy as one text, and the policy's
@@ -220,8 +221,8 @@ def _short(name: str) -> str:
 
 
 class GatewayMetrics(Collector):
-    """A collector of the gateway's metrics, with a separate registry. It exports every metric under
-    every policy; some metrics then have no value.
+    """A collector of the gateway's metrics, with a separate registry. A metric that the policy in
+    force does not have is exported without a value.
     """
 
     def __init__(self, figures: Figures, times: ResponseTimes) -> None:
@@ -278,7 +279,7 @@ class GatewayMetrics(Collector):
         discipline = snapshot.get("discipline")
         yield _family(
             "discipline_info",
-            "1 for the order in which the policy in force serves its queues",
+            "Always 1; the label names the order in which the policy serves its queues",
             {(self._disciplines.label(str(discipline)),): 1} if discipline else {},
             "discipline",
         )
@@ -351,8 +352,8 @@ class GatewayMetrics(Collector):
 
 
 def _process() -> Iterator[Metric]:
-    """Iterate over the metrics of the library's ProcessCollector except the number of open files:
-    with 5,000 customers, counting the files would block the event loop for 7 ms.
+    """Iterate over three metrics of the process. The library's ProcessCollector would also count
+    the open files. With 5,000 customers, this count would block the event loop for 7 ms.
     """
     yield CounterMetricFamily(
         "process_cpu_seconds",

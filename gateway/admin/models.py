@@ -53,7 +53,8 @@ class WantedPolicy(Body):
     )
     parameters: _Parameters = Field(default_factory=dict)
     admission: WantedAdmission = Field(
-        WantedAdmission(name=NO_ADMISSION), description="the admission policy in front of it"
+        WantedAdmission(name=NO_ADMISSION),
+        description="the admission policy, which decides about new sessions",
     )
     source: str | SkipJsonSchema[None] = Field(None, description="text of the policy's file")
 
@@ -128,7 +129,7 @@ class Health(Reply):
     """The answer that shows whether the gateway serves requests."""
 
     status: Literal["ok", "draining"] = Field(
-        description="`draining` while the gateway finishes its requests before its end"
+        description="`draining` while the gateway finishes its last requests"
     )
 
 
@@ -151,7 +152,9 @@ class DescribedPolicy(Reply):
         None, description="the layers that confine a student's policy"
     )
     parameters: dict[str, Any] = Field(description="the values of all its parameters")
-    admission: AdmissionInForce = Field(description="the admission policy in front of it")
+    admission: AdmissionInForce = Field(
+        description="the admission policy, which decides about new sessions"
+    )
 
 
 class PolicyInForce(DescribedPolicy):
@@ -280,7 +283,7 @@ class Load(Reply):
     age_s: float | None = Field(description="age of the sample, in paper seconds")
     utilisation_interval_s: float = Field(description="interval between samples, in paper seconds")
     samples: int = Field(description="samples taken since the gateway started")
-    failures: int = Field(description="samples to which the shop did not reply")
+    failures: int = Field(description="samples that failed since the gateway started")
     error: str | None = Field(
         description="reason why the latest sample failed; null if it succeeded"
     )
@@ -298,7 +301,7 @@ class Abandonments(Reply):
         description="requests out of `left_waiting` that the gateway took out of the queue"
     )
     left_in_service: int = Field(
-        description="requests whose customers left while the requests were in service"
+        description="served requests whose customers left during the service or before it"
     )
     cancelled: int = Field(description="requests out of `left_in_service` that the gateway ended")
     finished: int = Field(
@@ -344,7 +347,7 @@ class CpuManager(Reply):
 
     application: str = Field(description="name of the registered application")
     priority: float = Field(description="priority of the application")
-    process: int = Field(description="process id of the application's shop")
+    process: int = Field(description="id of the process whose process tree the manager binds")
     connected: bool = Field(description="whether the connection to the CPU manager is open")
     registrations: int = Field(description="number of registrations since the gateway started")
     requested: float | None = Field(description="number of requested processors")
@@ -372,7 +375,7 @@ class Snapshot(Reply):
     abandonment: Abandonments = Field(description="requests whose customers left")
     time_scale: float = Field(description="paper seconds per real second")
     load: Load = Field(description="the latest sample of the shop's load")
-    other: Bypass = Field(description="requests for other addresses than the eight pages")
+    other: Bypass = Field(description="requests for neither the eight pages nor the ad server")
     ads: Bypass | None = Field(None, description="requests for the ad server, if there is one")
     connections: Connections = Field(description="open connections and TLS connections")
     cpu_manager: CpuManager | None = Field(
@@ -381,7 +384,7 @@ class Snapshot(Reply):
     refusals: dict[str, int] = Field(description="status → number of the gateway's own answers")
     traced_ratio: float = Field(description="share of requests whose traces are exported")
     is_draining: bool = Field(
-        description="whether the gateway finishes its requests before its end"
+        description="whether the gateway is finishing its last requests before it stops"
     )
 
 

@@ -1,5 +1,5 @@
-"""The server of the admin API: small HTTP connections with the gateway's request reader. It handles
-the calls of a connection one after another, and limits their size and time.
+"""The HTTP server of the admin API, which uses the gateway's request reader. The server handles the
+calls of a connection one after another, and limits their size and time.
 """
 
 import asyncio
@@ -68,8 +68,8 @@ class AdminConnection(asyncio.Protocol):
         self._body: list[bytes] = []
         self._is_refused = False
         self._is_known = False
-        """Whether this connection has sent an accepted call that needs the token; only the lab
-        sends such calls.
+        """Whether this connection has sent an accepted call that needs the token. Such a connection
+        keeps its place.
         """
         self._awaited: asyncio.Future[Answer] | None = None
         """The task of a slow call; further calls on this connection wait for its answer."""

@@ -33,7 +33,7 @@ class Connections:
         """
         self.customers: set[CustomerMember] = set()
         self.newcomers: set[Member] = set()
-        """The number of connections whose TLS handshakes are still in progress."""
+        """The connections whose TLS handshakes are still in progress."""
         self.turned_away = 0
         """The number of connections that were cut off because the limit was reached."""
         self._deadlines = deadlines

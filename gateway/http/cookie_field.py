@@ -1,5 +1,5 @@
-"""Functions that find or remove a cookie in a customer's Cookie fields, parsed as servers parse
-them (RFC 6265, section 5.4): every semicolon ends a cookie.
+"""Functions that find or remove a cookie in a customer's Cookie fields. As in most servers, every
+semicolon ends a cookie (RFC 6265, section 5.4).
 """
 
 import re

@@ -1,7 +1,7 @@
-"""A customer's connection, which takes requests one at a time and answers them in order.
+"""A customer's connection, which handles one request at a time and answers the requests in order.
 
-The connection supports keep-alive and pipelining, and has time limits. It slows the shop down when
-the customer reads slowly.
+The connection supports keep-alive and pipelining, and has time limits. When the customer reads
+slowly, the gateway reads the shop's response just as slowly.
 """
 
 import asyncio

@@ -54,7 +54,7 @@ class ShopSide(Protocol):
         """End the gateway's stream, as a signal to the shop that the customer has left."""
 
     def stop(self) -> None:
-        """Tell the shop to stop, because the response is not wanted."""
+        """Show the shop that the response is not wanted, so that the shop stops its work."""
 
     def reset(self) -> None:
         """Reset the connection, so that the shop sees that the request was not complete."""
@@ -159,7 +159,7 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
 
 
 class IllegalMoveError(RuntimeError):
-    """The error for an event that the present state does not allow; the cause is a fault in the
+    """The error for an event that the present state does not allow, because of a fault in the
     gateway.
     """
 
@@ -341,7 +341,7 @@ class Exchange:
         return True
 
     def dropped(self, reason: str) -> None:
-        """Refuse the request because its queue is full."""
+        """Answer a dropped request with status 503 and the reason."""
         self._move(Event.REFUSED)
         page = refusals.page(503, reason)
         self._answer(503, page, ((b"X-Doorbuster-Verdict", b"dropped"),))
@@ -525,7 +525,7 @@ class Exchange:
         customer.answered(keeps_alive)
 
     def _stop(self) -> None:
-        """Tell the shop that the answer is no longer wanted; the connection then calls `end` or
+        """Show the shop that the answer is no longer wanted; the connection then calls `end` or
         `shop_failed`.
         """
         connection = self.connection

@@ -1,4 +1,4 @@
-"""The framing of messages: where a message's body ends (RFC 9112, sections 6 and 7).
+"""Readers that find the end of a message's body (RFC 9112, sections 6 and 7).
 
 Content-Length and Transfer-Encoding are read strictly, because lenient reading allows request
 smuggling.
@@ -47,13 +47,13 @@ def content_length(values: list[bytes]) -> int | None:
     if len(values) > 1:
         raise FramingError("Content-Length occurs more than once")
     if not _LENGTH.fullmatch(values[0]):
-        raise FramingError("Content-Length is not a plain decimal number")
+        raise FramingError("Content-Length must have 1 to 18 decimal digits")
     return int(values[0])
 
 
 def is_chunked(values: list[bytes]) -> bool:
-    """Return whether the message has exactly one Transfer-Encoding field, with the value
-    `chunked`.
+    """Return whether the message has the field `Transfer-Encoding: chunked`. Raises FramingError
+    for any other Transfer-Encoding.
     """
     if not values:
         return False
@@ -84,14 +84,12 @@ class LengthBody:
 
 
 class EndlessBody:
-    """A reader of a response's body that ends with its connection."""
+    """A reader of a response's body without a stated length. The end of the connection ends it."""
 
     __slots__ = ()
 
     def read(self, data: bytes) -> tuple[bytes, bytes, bool]:
-        """Return (piece of the body, nothing, False): only the end of the connection ends
-        the body.
-        """
+        """Return (piece of the body, nothing, False)."""
         return data, b"", False
 
 
@@ -105,7 +103,7 @@ class ChunkedBody:
     _SIZE, _DATA, _DATA_END, _TRAILER, _DONE = range(5)
 
     def __init__(self, limits: BodyLimits, *, bounded: bool) -> None:
-        """Begin a body; with `bounded`, which is for requests, `limits.body_bytes` applies."""
+        """Create the decoder; `limits.body_bytes` applies only if `bounded`, as for requests."""
         self._limits = limits
         self._state = self._SIZE
         self._left = 0
@@ -178,7 +176,7 @@ class ChunkedBody:
     def _take_size(self, line: bytes) -> None:
         match = _CHUNK_LINE.fullmatch(line)
         if match is None:
-            raise FramingError("chunk size is not a plain hexadecimal number")
+            raise FramingError("a chunk size must have 1 to 12 hexadecimal digits")
         self._extension_bytes += len(match[2])
         if self._extension_bytes > self._limits.chunk_extension_bytes:
             raise TooLongError("chunk extensions are too long")

@@ -1,6 +1,6 @@
-"""Functions for broken connections: one resets a connection, the other notices the end of a
-connection that is not being read. asyncio ignores a transport whose reading is paused, although the
-kernel still reports its end (EPOLLRDHUP, EPOLLHUP).
+"""The reset of a connection, and a watch that notices the end of connections that are not being
+read. While reading is paused, asyncio does not report the end of a connection, but the kernel does
+(EPOLLRDHUP, EPOLLHUP).
 """
 
 import asyncio

@@ -18,7 +18,7 @@ class HeadLimits:
 
 @dataclass(frozen=True, slots=True)
 class BodyLimits:
-    """The limits on a request's body; the body of a response may have any size."""
+    """The limits on a message's body; `body_bytes` applies only to requests."""
 
     body_bytes: int = 8 * MIB
     chunk_extension_bytes: int = 1 * KIB

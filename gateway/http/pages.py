@@ -101,7 +101,9 @@ def _rule(where: str, table: Any) -> Rule:
     methods = table["methods"]
     allowed = [method.decode() for method in METHODS]
     if not isinstance(methods, list) or not methods or any(m not in allowed for m in methods):
-        raise RulesError(f"{where}: methods: must be a list of methods from {', '.join(allowed)}")
+        raise RulesError(
+            f"{where}: methods: is {methods!r}; must be a list of methods from {', '.join(allowed)}"
+        )
     if not isinstance(table["path"], str) or not table["path"].startswith("/"):
         raise RulesError(f"{where}: path: must be a regular expression that begins with '/'")
     try:

@@ -6,8 +6,8 @@ from html import escape
 class RefusedError(Exception):
     """The error for a message that the gateway must not pass on; the customer gets `status`.
 
-    `reason` is a plain sentence for the page; `headers` are sent with the answer. The connection is
-    closed after the answer, because its later bytes cannot be trusted.
+    `reason` is shown on the page; `headers` are sent with the answer. The connection is closed
+    after the answer, because its later bytes cannot be trusted.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ ADVICE: dict[int, str] = {
 """The advice on the pages of some statuses, for which the reason alone does not help a visitor."""
 
 RETRY_SOON: tuple[tuple[bytes, bytes], ...] = ((b"Retry-After", b"2"),)
-"""The headers of answers while the shop is unavailable; its processes restart within seconds."""
+"""The headers of answers while the shop is unavailable; the shop restarts within seconds."""
 
 _FRAME = """<!doctype html>
 <html lang="en">
@@ -103,7 +103,7 @@ def response(
     headers: tuple[tuple[bytes, bytes], ...] = (),
 ) -> bytes:
     """Return a complete HTTP/1.1 response with the page and `headers`. `date` is an IMF-fixdate
-    (RFC 9110, 5.6.7); `is_head` omits the page.
+    (RFC 9110, 5.6.7). With `is_head`, the page is omitted.
     """
     body = b"" if status == 204 else page
     lines = [

@@ -1,4 +1,4 @@
-"""The page for a visitor whom admission control rejects: the reason, and when to come back.
+"""The page for a visitor whom a policy rejects. It shows the reason, and when to come back.
 
 An explicit rejection discourages immediate retries (SBAC, section 8). The page does not reload
 itself, because that would be a retry.

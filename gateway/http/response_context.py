@@ -32,7 +32,7 @@ class ResponseContext:
         self.refusals: Counter[int] = Counter()
         """The number of the gateway's own answers, for each status."""
         self.left_in_service = 0
-        """The number of requests whose customers left during the service or just before it."""
+        """The number of requests whose customers left during the service or before it began."""
         self._ids = itertools.count(1)
         self._id_prefix = os.urandom(4).hex().encode()
         self._date_s = 0

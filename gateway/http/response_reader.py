@@ -126,7 +126,7 @@ class ResponseReader:
         self._buffer = self._buffer + data if self._buffer else data
 
     def receive_eof(self) -> None:
-        """Handle the end of the shop's stream. It completes a body without a stated length, and
+        """Handle the end of the shop's stream, which completes a body without a stated length;
         `pull` then returns END.
 
         Raises BadResponseError if the response is incomplete.

@@ -22,7 +22,7 @@ class Session(NamedTuple):
     """The session to which a request belongs.
 
     - `id` is None if nothing identifies the session.
-    - `is_new` is whether this request would open the session.
+    - `is_new` is true if this request would open the session.
     - `expires_s` is the expiry of the request's signed cookie in seconds since 1970. It is 0 if
       the request has no valid signed cookie, and None if the gateway uses no signed cookies.
     """
@@ -36,8 +36,8 @@ _UNKNOWN: Final = Session(None, True)
 
 
 class Sessions:
-    """The object that determines the session of each request. If a policy uses sessions, the
-    gateway's signed cookie identifies the session, otherwise the shop's cookie. `timeout_s` is the
+    """The object that determines the session of each request. With `is_guarded`, the gateway's
+    signed cookie identifies the session; otherwise, the shop's cookie does. `timeout_s` is the
     session timeout T in paper seconds.
     """
 
@@ -65,17 +65,15 @@ class Sessions:
     def guard(self, is_guarded: bool) -> None:
         """Begin or end the use of signed cookies.
 
-        Customers who are in the shop at the beginning have no signed cookies yet. For the next T
-        paper seconds, the gateway therefore also accepts the shop's cookie, which it cannot check.
+        Customers who are already in the shop have no signed cookies. For the next T paper seconds,
+        the gateway therefore also accepts the shop's cookie, although it cannot check this cookie.
         """
         if is_guarded and not self._is_guarded:
             self._trust_ends_s = self._clock() + self._timeout_s
         self._is_guarded = is_guarded
 
     def of(self, head: RequestHead) -> Session:
-        """Return the session of a request; under admission control, the session always has an
-        id.
-        """
+        """Return the session of a request; with signed cookies, the session always has an id."""
         if not self._is_guarded:
             value = cookie_field.find(head.fields, self._shop_mark)
             return Session(value.decode("latin-1"), False, None) if value else _UNKNOWN

@@ -157,7 +157,7 @@ class ShopConnection(asyncio.Protocol):
 
     @property
     def is_usable(self) -> bool:
-        """Whether the connection works; it may be False before asyncio reports the failure."""
+        """Whether the connection works. A failure shows here before asyncio reports it."""
         return not self._transport.is_closing()
 
     # ---- calls of the exchange -----------------------------------------------------------------

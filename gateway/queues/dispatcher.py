@@ -44,7 +44,8 @@ class EventObserver(Protocol):
     """An observer that receives all events and must not influence them; its methods must not raise
     errors.
 
-    Verdicts reach the observer when they are carried out, events after the policy has handled them.
+    The observer receives an event after the policy has handled it, and a verdict just before the
+    host carries it out.
     """
 
     def arrival(self, time_s: float, request: Request) -> None: ...
@@ -171,8 +172,8 @@ class Dispatcher:
         self._handle(load_sample)
 
     def tick(self, due_s: float = inf) -> None:
-        """Handle the timer set for `due_s`; the policy's timer is called only if it is due by
-        then.
+        """Handle the timer that was set for `due_s`. The policy is called only if its own timer is
+        due by then.
         """
 
         def timer_due(now_s: float) -> None:

@@ -64,7 +64,7 @@ def read_status(body: bytes) -> Status:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
             raise ProbeError(f"{name}: {reprlib.repr(value)} must be a number of at least 0")
     if whole["cpus"] <= 0:
-        raise ProbeError("cpus: must be above 0")
+        raise ProbeError(f"cpus: {whole['cpus']} must be above 0")
     return Status(whole["time_s"], whole["cpu_s"], whole["cpus"], int(whole["busy_workers"]), whole)
 
 
@@ -190,7 +190,7 @@ class LoadProbe:
             measured = sample(before, status, now_s - before_s) if before else None
             fault = self._handed_over(measured) if measured is not None else None
             if fault is None and self._error is not None:
-                log.info("the shop's load is known again")
+                log.info("the shop's controller has answered")
             self._error = fault
 
     def _handed_over(self, measured: LoadSample) -> str | None:
@@ -204,9 +204,9 @@ class LoadProbe:
             self._hand_over(measured)
         except Exception as fault:
             words = " ".join(f"{type(fault).__name__}: {fault}".split())
-            message = f"the shop's load could not be sampled: {words:.300}"
+            message = f"the policy could not handle a load sample: {words:.300}"
             if message != self._error:
-                log.exception("the shop's load could not be sampled")
+                log.exception("the policy could not handle a load sample")
             return message
         return None
 
@@ -247,7 +247,7 @@ class LoadProbe:
             elif type(event) is bytes:
                 body += event
                 if len(body) > _ANSWER_BYTES:
-                    raise ProbeError("the answer is too long")
+                    raise ProbeError(f"the answer exceeds {_ANSWER_BYTES} bytes")
             elif type(event) is ResponseHead:
                 if event.status != 200:
                     raise ProbeError(f"the answer has status {event.status}")

@@ -44,7 +44,7 @@ class PolicyChoice:
         """
         file = None
         if source is not None and not is_path(name):
-            allowed = "omit the text, or give the path of a policy's file as `name`"
+            allowed = "no text, or the path of a policy's file as `name`"
             raise PolicyError(
                 "source", f"only a policy from a file has a text, but {name} is not a path", allowed
             )
@@ -131,7 +131,7 @@ def _in_words(value: ParameterValue, default: ParameterValue) -> str:
 
 
 class PolicyInForce:
-    """The policy in force, and the number of failed students' policies."""
+    """The policy in force, and the number of students' policies that have failed."""
 
     def __init__(self, choice: PolicyChoice, own_policy_s: float) -> None:
         """Begin with the policies in `choice`; a student's policy may use `own_policy_s` real
@@ -147,6 +147,6 @@ class PolicyInForce:
 
         def fell_back(why: FallBack) -> None:
             self.fallbacks += 1
-            log.warning("policy %s fell back to FIFO: %s", choice.name, why.reason)
+            log.warning("FIFO has replaced the policy %s: %s", choice.name, why.reason)
 
         return choice.make(Limits(decision_s=self.own_policy_s), fell_back)

@@ -34,7 +34,7 @@ def _told(exchange: Exchange, tell: Callable[[], bool | None]) -> bool | None:
 
 
 class PolicyQueue:
-    """The queue for the eight pages, whose requests a policy dispatches or refuses.
+    """The queue of requests for the eight pages, which a policy dispatches or refuses.
 
     `serve` sends a request to the shop. Whenever a request ends, `observe` is called with the
     request and the name of its fate.
@@ -148,7 +148,7 @@ class PolicyQueue:
         self.set_timer()
 
     def set_timer(self) -> None:
-        """Set the timer again, because the policy or its observer may need another time."""
+        """Set the timer to the next time that the policy or the observer needs."""
         due_s = self.dispatcher.next_timer_s()
         if due_s == self._timer_s:
             return
@@ -216,7 +216,7 @@ class BypassQueue:
         else:
             self._fates["dropped"] += 1
             self._observe(exchange, "dropped")
-            exchange.dropped("too many requests for files are waiting")
+            exchange.dropped("too many requests are waiting")
 
     def finished(self, exchange: Exchange, outcome: Outcome) -> None:
         self._fates[outcome] += 1

@@ -54,7 +54,7 @@ RULE = '[[rule]]\npage = "Br-1"\nmethods = ["GET"]\npath = "/"\n'
         ("rules = 1\n" + RULE, "unknown key 'rules'"),
         (RULE + '[[rule]]\npage = "Br-1"\npath = "/"\n', "rule 2: field 'methods' is missing"),
         (RULE.replace("Br-1", "Br-9"), "rule 1: page: is 'Br-9'; allowed: Br-1, Br-2"),
-        (RULE.replace('["GET"]', '["get"]'), "rule 1: methods: must be a list of methods from GET"),
+        (RULE.replace('["GET"]', '["get"]'), "rule 1: methods: is ['get']; must be a list"),
         (RULE.replace('["GET"]', '"GET"'), "rule 1: methods"),
         (RULE.replace('"/"', '"x"'), "rule 1: path: must be a regular expression"),
         (RULE.replace('"/"', '"/("'), "rule 1: path: must be a regular expression"),

@@ -186,7 +186,7 @@ def test_a_policy_that_cannot_take_a_sample_does_not_end_the_asking(caplog):
         assert probe.snapshot()["error"] is None
         probe.stop()
         await controller.stop()
-        said = "the shop's load could not be sampled: BrokenPolicyError: dispatched 7 twice"
+        said = "the policy could not handle a load sample: BrokenPolicyError: dispatched 7 twice"
         assert said in errors
 
     with caplog.at_level("ERROR", "gateway.load"):
