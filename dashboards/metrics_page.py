@@ -18,9 +18,10 @@ UNITS: Final = {
             "sessions", "processors", "samples", "slots", "impressions", "clicks", "banners",
             "reports", "orders", "books", "queries", "launches", "runs", "attempts", "confirms",
             "viewers", "tasks", "turns", "arrivals", "dispatches", "withdrawals", "refusals",
-            "disconnects", "cancels", "switches", "failures", "fallbacks", "fds",
+            "disconnects", "cancels", "switches", "failures", "fallbacks",
         )
     },
+    "fds": "file descriptors",
     "served": "pages",
     "waiting": "customers",
     "service": "customers",
@@ -32,15 +33,15 @@ WITHOUT_UNIT: Final = ("_info", "_open", "_draining", "_priority")
 
 _HEAD: Final = """# Metrics
 
-This page lists every metric of every part, as Prometheus scrapes it.
-`make pages` writes it from the collectors.
+This page lists all metrics that Prometheus scrapes from Doorbuster's parts. `make pages` writes the
+page from the code. [Monitoring](monitoring.md) explains how to use the metrics.
 
-Names are `doorbuster_<part>_<what>_<unit>` in base units; counters end in `_total`; a metric
-without a unit is 1 or 0, or a plain number. Paper seconds are seconds × time scale
+Names have the form `doorbuster_<part>_<what>_<unit>`, and the names of counters end in `_total`. A
+metric without a unit is 1 or 0, or a plain number. Paper seconds are real seconds × time scale
 ([paper time and live time](architecture.md#paper-time-and-live-time)).
-Every series also has the labels of its target, `job` and `instance`. Series of gateway and shop
-also have `application`: `shop`, or the name of an application of a platform or a race.
-[Monitoring](monitoring.md) explains how to use the metrics.
+Every series also has the labels `job` and `instance` of its target. The series of the gateway and
+the shop also have the label `application`. Its value is `shop`, or the name of an application of a
+platform or a race.
 """
 
 _TITLES: Final = {
@@ -49,23 +50,23 @@ _TITLES: Final = {
     "ads": "Ad server",
     "lab": "Lab",
     "cpu-manager": "CPU manager",
-    LIBRARY: "Every process",
+    LIBRARY: "Processes",
 }
 
 _NOTES: Final = {
-    "gateway": """`page` is Br-1 … Tr-4, `ads` for requests to the ad server, or `other` for all
-other requests. `outcome` is answered, orphaned, failed, cancelled, dropped, rejected or withdrawn,
-so that the count of response times by `outcome` covers all requests. For response times and
-`admission_…`, `policy` names the queueing policy and the admission policy together
-(`sq+sbac-stable`).""",
-    "ads": "The values are sums over all its processes.",
-    "lab": """Metrics that begin with `run_` describe live runs in progress, started anywhere; they
-start again with each run. `experiment` is the name of a result folder, and `run` of a folder in
-it; only the newest five experiments are read.""",
-    "cpu-manager": "A hosting platform has these metrics while it runs.",
-    LIBRARY: """Shop, console and CPU manager have these metrics of Prometheus' client library. The
-gateway has only CPU, resident memory and start, because counting thousands of open files would
-delay its loop.""",
+    "gateway": """The label `page` is Br-1 … Tr-4, `ads` for requests to the ad server, or `other`
+for all other requests. The label `outcome` of response times is answered, orphaned, failed,
+cancelled, dropped, rejected or withdrawn. In response times and `admission_…`, the label `policy`
+names the queueing policy and the admission policy together (`sq+sbac-stable`).""",
+    "ads": "The values are sums over all processes of the ad server.",
+    "lab": """The metrics `doorbuster_lab_run_…` describe the live runs in progress, including runs
+that were started in a terminal. `experiment` is the name of a result folder, and `run` is the name
+of a folder in this result folder. `finished_runs` and `unreconciled_runs` cover only the newest
+five experiments.""",
+    "cpu-manager": "These metrics exist only while a hosting platform runs.",
+    LIBRARY: """The shop, the console and the CPU manager have these metrics of Prometheus' client
+library. The gateway has only the CPU time, the resident memory and the start time, because
+counting thousands of open files would delay its requests.""",
 }
 
 

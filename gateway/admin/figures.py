@@ -170,18 +170,22 @@ class GatewayFigures:
                 self._in_force.fallbacks,
             ),
             "turned_away_connections_total": (
-                "Connections cut off because there were too many",
+                "Connections closed because the limit `max_connections` was reached",
                 self._parts.connections.turned_away,
             ),
             "abandonments_in_service_total": (
-                "Customers who left before or while the shop served their request",
+                "Customers who left while the shop served their request, or just before the "
+                "service began",
                 self._parts.context.left_in_service,
             ),
             "overdue_cancels_total": (
                 "Requests that the shop did not end in time after their customers had left",
                 self._overdue,
             ),
-            "load_samples_total": ("Samples of the shop's load", self._parts.probe.samples),
+            "load_samples_total": (
+                "Successful samples of the shop's load",
+                self._parts.probe.samples,
+            ),
             "load_failures_total": (
                 "Samples of the shop's load that failed",
                 self._parts.probe.failures,
@@ -192,7 +196,7 @@ class GatewayFigures:
                 self._parts.clock(),
             ),
             "draining": (
-                "1 while the gateway is draining",
+                "1 while the gateway finishes its requests before its end",
                 float(self._parts.connections.is_draining),
             ),
             "assigned_processors": (

@@ -115,12 +115,16 @@ _ADMISSION: Final = (
         "measured_utilisation_ratio",
         "Utilisation measured in the last ac-interval",
     ),
-    ("weight", "weight_ratio", "Weight k of the latest measurement"),
+    ("weight", "weight_ratio", "Weight k of the latest measurement in the prediction"),
     ("admits", "open", "1 while new sessions are admitted"),
     ("quota", "quota_sessions", "Maximum number of new sessions admitted in an ac-interval"),
     ("admitted", "admitted_sessions_total", "New sessions admitted"),
     ("rejected", "rejected_sessions_total", "New sessions rejected"),
-    ("aborted", "aborted_requests_total", "Aborted requests and refused connections"),
+    (
+        "aborted",
+        "aborted_requests_total",
+        "Admitted requests that were dropped, or whose customers left",
+    ),
 )
 """The metrics from an admission policy's snapshot: (key in the snapshot, metric's name, meaning).
 """
@@ -265,7 +269,12 @@ class GatewayMetrics(Collector):
         waiting = {(page,): number for page, number in self._figures.waiting().items()}
         yield _family("waiting_requests", "Requests that wait for a worker", waiting, "page")
         refusals = {(str(status),): n for status, n in self._figures.refusals().items()}
-        yield _family("refusals_total", "Answers that the gateway gave itself", refusals, "status")
+        yield _family(
+            "refusals_total",
+            "Answers by the gateway itself, such as error pages and rejections",
+            refusals,
+            "status",
+        )
 
     def _policies(self) -> Iterator[Metric]:
         chosen = self._figures.in_force()
@@ -326,7 +335,7 @@ class GatewayMetrics(Collector):
         }
         yield _family(
             "tls_connections_total",
-            "TLS connections by kind (new or resumed) and outcome",
+            "TLS connections by kind (new, resumed or unknown) and outcome",
             found,
             "kind",
             "outcome",
@@ -340,13 +349,13 @@ class GatewayMetrics(Collector):
         kinds = {(kind,): eac.get(f"predicted_{kind}") for kind in ("resumed", "new")}
         yield _family(
             "connection_admission_predicted_connections",
-            "Connections that EAC predicts for the interval",
+            "Connections that EAC predicts for the current interval",
             _numbers(kinds),
             "kind",
         )
         yield _family(
             "connection_admission_acceptable_connections",
-            "New connections that EAC can accept in the interval",
+            "New connections that EAC can accept in the current interval",
             _numbers({(): eac.get("acceptable_new")}),
         )
 

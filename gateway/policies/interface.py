@@ -42,10 +42,10 @@ TRANSACTION_PAGES = tuple(page for page in Page if page.is_transaction)
 class Request(NamedTuple):
     """One attempt by a customer to get one page, as a policy sees it.
 
-    The driver chooses the `id`. `session` is None if no cookie identifies the session; under
+    The driver chooses the `id`. `session` is None if no cookie identifies the session. Under
     admission control, and for a policy whose sheet sets `needs_sessions`, every request has a
     session. `session_is_new` is true until the session is in progress. `attempt` is 1 for the first
-    request for a page; each retry adds 1.
+    attempt to get a page; each retry adds 1.
     """
 
     id: int
@@ -62,7 +62,7 @@ class Outcome(StrEnum):
     ANSWERED = "answered"  # the whole response reached the customer
     ORPHANED = "orphaned"  # the server finished after the customer had left (an orphan request)
     FAILED = "failed"  # the server gave no usable answer
-    CANCELLED = "cancelled"  # the server stopped: verdict `Cancel`, or the customer left
+    CANCELLED = "cancelled"  # the server stopped it, by `Cancel` or because the customer left
 
     __hash__ = str.__hash__  # as in Page
 
@@ -107,8 +107,8 @@ class Drop(NamedTuple):
 
 
 class Reject(NamedTuple):
-    """Turn this request away with a rejection page, which says when the customer should
-    come back.
+    """Turn this request away with a page that asks the customer to come back after
+    `retry_after_s`.
     """
 
     id: int
@@ -154,7 +154,7 @@ class Policy(Protocol):
         ...
 
     def workers_free(self, time_s: float, free: int) -> Verdicts:
-        """Return at most `free` `Dispatch` verdicts; `free`, the number of idle workers, is at
+        """Return at most `free` verdicts `Dispatch`; `free` is the number of idle workers, at
         least 1.
         """
         ...
@@ -169,7 +169,8 @@ class Policy(Protocol):
 
     def withdraw(self, time_s: float, id: int) -> None:
         """Remove a waiting request whose customer has left. The driver calls this method after
-        `abandonment`, and only if the abandonment setting is `drop-queued` or `cancel`.
+        `abandonment`, if the request still waits and the abandonment setting is `drop-queued` or
+        `cancel`.
         """
         ...
 
@@ -178,17 +179,17 @@ class Policy(Protocol):
         ...
 
     def timer_due(self, time_s: float) -> Verdicts:
-        """Handle the timer at the time that `next_timer_s` last returned."""
+        """Handle the timer, which is due at the time that `next_timer_s` returned."""
         ...
 
     def next_timer_s(self) -> float | None:
-        """Return the time of the next call of `timer_due`; None means never."""
+        """Return the time at which the driver should call `timer_due` next; None means never."""
         ...
 
     def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
-        """Take over the requests that waited under the previous policy, in order of arrival, even
-        if they exceed the capacity. When the policy is switched during a run, the driver calls this
-        method once, before any event.
+        """Take over the requests that waited under the previous policy, given in order of arrival.
+        Keep all of them, even if they exceed the capacity. When the policy is switched during a
+        run, the driver calls this method once, before any event.
         """
         ...
 

@@ -45,7 +45,7 @@ class CpuManagerMetrics(Collector):
         present = [one for one in status["applications"] if not one["has_left"]]
         yield _family(
             "info",
-            "1 for the rule in force about which applications may share a processor",
+            "Always 1; the label names the rule for applications that share a processor",
             {(status["sharing"],): 1},
             "sharing",
         )
@@ -53,7 +53,11 @@ class CpuManagerMetrics(Collector):
             ("processors", "Processors of the platform", len(status["cpus"])),
             ("cpu_seconds_total", "CPU time used by the manager itself", time.process_time()),
             ("interval_seconds", "Configured time between two decisions", status["interval_s"]),
-            ("last_interval_seconds", "Last measured interval", status["last_interval_s"]),
+            (
+                "last_interval_seconds",
+                "Measured time between the last two decisions",
+                status["last_interval_s"],
+            ),
             (
                 "turns_total",
                 "Decisions of the manager since its start, one per interval",
@@ -66,7 +70,7 @@ class CpuManagerMetrics(Collector):
             yield _family(name, meaning, values, "application")
         yield _family(
             "processor_info",
-            "1 for each processor that an application has, 0.5 for a processor that it shares",
+            "Always 1; the labels name an application and a processor that it has or shares",
             {(one["application"], str(cpu)): 1 for one in present for cpu in one["processors"]},
             "application",
             "processor",

@@ -16,13 +16,14 @@ from gateway.students.limits import IN_THE_GATEWAY, WITHOUT_CUSTOMERS
 _HEAD: Final = """# A policy's events and verdicts
 
 `make pages` writes this page from `gateway/policies/interface.py`, and a
-test runs every example. The guide from an empty file to the scoreboard is [a policy of your
-own](own-policy.md).
+test runs every example. [A policy of your own](own-policy.md) shows the way from an empty file to
+the scoreboard.
 
-A policy is an object. A driver (the gateway or the simulator) calls its methods, the *events*; the
-policy answers with *verdicts*. A request without a verdict waits, so the policy must remember this
-request. After every event, the driver calls `workers_free` once if workers are free and a request
-waits. A request that the policy does not dispatch then waits for the next event.
+A policy is a Python object. The gateway or the simulator is the policy's *driver*. For each
+*event*, the driver calls a method of the policy, and the policy answers with *verdicts*. A request
+without a verdict waits, so the policy must remember this request. After every event, the driver
+calls `workers_free` once if workers are free and a request waits. A request that the policy does
+not dispatch then waits for the next event.
 
 All times are in paper seconds, and time never goes backwards. A policy must not read a clock or
 open files, and must draw random numbers only from its `random.Random(seed)`. With the same events,
@@ -271,7 +272,7 @@ def page() -> str:
 
 def _lines() -> Iterator[str]:
     yield _HEAD
-    yield "Every example begins with\n"
+    yield "Every example begins with this code:\n"
     yield f"```python\n{PREAMBLE}```\n"
     by_kind: dict[str, list[Entry]] = {}
     for entry in entries():
@@ -281,10 +282,12 @@ def _lines() -> Iterator[str]:
     yield "### Pages, outcomes, load\n"
     pages = ", ".join(f"`{one}` ({one.name.lower()})" for one in interface.Page)
     yield f"The page types, `Page`, are {pages}; `page.is_transaction` is true for the last four.\n"
-    yield "`Outcome`, the way in which a dispatched request ended:\n"
+    yield "The `Outcome` shows how a dispatched request ended:\n"
     yield from _outcomes()
-    sample = _doc(interface.LoadSample)
-    yield f"\n`LoadSample(cpu_utilisation_ratio, busy_workers, interval_s)`: {sample}\n"
+    yield (
+        "\nA `LoadSample(cpu_utilisation_ratio, busy_workers, interval_s)` contains the server's "
+        "load over the last utilisation interval.\n"
+    )
     yield "## Events\n"
     yield (
         f"Every policy must define {', '.join(f'`{one}`' for one in _MUST)}; `IgnoringPolicy` "
@@ -293,8 +296,7 @@ def _lines() -> Iterator[str]:
     yield from _written(by_kind["Event"])
     yield "## Verdicts\n"
     yield (
-        "A verdict ends the wait of a request. So remove the request from your queue when you "
-        "give a verdict on it.\n"
+        "When you give a verdict on a waiting request, also remove the request from your queue.\n"
     )
     yield from _written(by_kind["Verdict"])
     yield "## What is refused\n"
@@ -307,8 +309,8 @@ def _lines() -> Iterator[str]:
 def _refused() -> Iterator[str]:
     yield (
         "Each of these faults ends the policy's process, in the gateway and in the simulator. "
-        "From then on, FIFO decides. *Watch*, the gateway's metrics and the result of the run "
-        "show the fault.\n"
+        "From then on, SQ (FIFO) decides instead. *Watch*, the gateway's metrics and the result "
+        "of the run show the fault.\n"
     )
     gateway, simulator = IN_THE_GATEWAY, WITHOUT_CUSTOMERS
     yield from (
@@ -326,8 +328,8 @@ def _refused() -> Iterator[str]:
         f"{gateway.share_ratio:.0%} of the time;",
         f"* no request in service for {gateway.silence_s:g} paper seconds while workers are free "
         "and a request waits;",
-        f"* more than {gateway.waiting:,} waiting requests, or more than {gateway.timers} timers "
-        "within a paper second.",
+        f"* more than {gateway.waiting:,} waiting requests, or more than {gateway.timers} calls of "
+        "`timer_due` within a paper second.",
     )
 
 

@@ -138,11 +138,13 @@ def _runs(runs: list[dict[str, Any]]) -> Iterator[Metric]:
         if isinstance(value, int | float):
             family.add_metric([*(str(run.get(name, "")) for name in _RUN), *labels], value)
 
-    info = family("run_info", "1 for each live run under way", *_CHOSEN)
+    info = family("run_info", "Always 1; the labels describe a live run in progress", *_CHOSEN)
     start = family(
-        "run_start_timestamp_seconds", "The start of the live run under way, as Unix time"
+        "run_start_timestamp_seconds", "The start of the live run in progress, as Unix time"
     )
-    sessions = family("run_sessions_total", "Sessions that started, and ended", "event")
+    sessions = family(
+        "run_sessions_total", "Sessions by event: the session started or ended", "event"
+    )
     attempts = family("run_attempts_total", "Attempts of customers, by outcome",
                       "outcome")  # fmt: skip
     for run in runs:
