@@ -1,4 +1,4 @@
-"""The files that exist only in bundles: the packing of a bundle creates them."""
+"""Create the files that only a bundle has: a notebook, JSON schemas, the bound and metadata."""
 
 import html
 import json
@@ -19,8 +19,8 @@ from lab.results.result import made_at
 from lab.spec.experiment import Spec
 
 TEMPLATE = Path(__file__).with_name("analysis.ipynb")
-"""The template of notebooks; the tags of a cell name the kinds of results that use it, and a cell
-without tags is for all kinds.
+"""The template of notebooks. The tags of a cell name the kinds of results that need the cell; a
+cell without tags is in every notebook.
 """
 TITLE = "RESULT_TITLE"
 """The text in the first cell that the result's title replaces."""
@@ -47,7 +47,7 @@ _SCHEMAS: Mapping[str, type[BaseModel]] = {
 }
 _BOUND = "bound.json"
 NAMES = frozenset({NOTEBOOK, research_crate.METADATA_FILE, _BOUND, *_SCHEMAS})
-"""The names of these files in the folder of a bundle."""
+"""The names of the additional files in a bundle."""
 
 
 def schemas() -> dict[str, bytes]:
@@ -59,8 +59,8 @@ def schemas() -> dict[str, bytes]:
 def of(folder: Path, sizes: Mapping[str, int]) -> dict[str, bytes]:
     """Return the content of each additional file for a bundle of `folder`, by file name.
 
-    `sizes` is the size in bytes of every other file in the bundle, by path. The description of a
-    damaged result leaves out its damaged files.
+    `sizes` is the size in bytes of every other file in the bundle, by path. If the result is
+    damaged, facts that cannot be read are left out.
     """
     is_comparison = (folder / "plan.json").is_file()
     kind: Kind = "comparison" if is_comparison else "reproduction"

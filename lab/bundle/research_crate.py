@@ -1,4 +1,4 @@
-"""The description of a bundle as RO-Crate metadata (version 1.1), which is JSON-LD for archives.
+"""Describe a bundle with metadata in the form RO-Crate 1.1, which is JSON-LD for research data.
 
 https://www.researchobject.org/ro-crate/specification/1.1/
 """
@@ -14,7 +14,7 @@ METADATA_FILE = "ro-crate-metadata.json"
 _SPECIFICATION = "https://w3id.org/ro/crate/1.1"
 _LICENCE = "https://www.apache.org/licenses/LICENSE-2.0"
 MOST_DESCRIBED = 5_000
-"""If a result has more files than this, only its folders of runs have entries."""
+"""If a result has more files than this, the files of its runs have no entries."""
 
 _FORMATS = {
     ".conf": "text/plain",
@@ -51,7 +51,7 @@ _DESCRIPTIONS = {
     "loadgen.log": "The output of the load generator.",
     "machine.json": "The machine that ran the experiment.",
     "nginx.conf": "The configuration of nginx, which ran instead of the gateway.",
-    "notes.json": "The notes that people wrote on the result.",
+    "notes.json": "The notes that users wrote about the result.",
     "plan.json": "The runs of the comparison in their order: policy, offered load, seed.",
     "reference.json": "How this result, which Doorbuster includes, was made.",
     "report.html": "The report as one page.",
@@ -64,7 +64,7 @@ _DESCRIPTIONS = {
         "Queues, CPU and counters of the gateway and the shop, one row for each utilisation "
         "interval."
     ),
-    "scores.json": "The places of the policies on the scoreboard.",
+    "scores.json": "The ranks of the policies on the scoreboard.",
     "spec.schema.json": "The JSON schema of spec.toml.",
     "spec.toml": "The spec: everything that defines the experiment.",
     "tables.json": "The tables of the result as numbers and text.",

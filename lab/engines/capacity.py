@@ -1,8 +1,8 @@
-"""Server capacity in requests per paper second; ρ and the capacity bound are based on it.
+"""The capacity of a server in requests per paper second; ρ and the bound are calculated from it.
 
-A measured capacity (`engines.live.capacity`) is stored. A stored capacity becomes invalid if the
-machine or the code changes, or after KEPT_FOR. The capacity of a simulated server is calculated
-from the server's description.
+`engines.live.capacity` measures the capacity of a live shop, and this module stores it. A stored
+capacity becomes invalid if the machine or the code changes, or after KEPT_FOR. The capacity of a
+simulated server is calculated from the server's description.
 """
 
 import statistics
@@ -21,14 +21,14 @@ from runtime.settings import Settings
 from simulator.scenario import server_capacity_rps
 
 CHAIN = "chain"
-"""The value of `lengths` for LIFO-Pri's chain, which has no given session lengths."""
+"""The value of `lengths` for LIFO-Pri's customers, whose Markov chain determines the lengths."""
 KEPT_FOR = timedelta(hours=24)
 """The time for which a stored capacity is valid; a machine can become slower without any visible
 change.
 """
 FEW_CUSTOMERS = 8
-"""The number of customers in service that DOOR and the tuned limits allow; with so few, the shop
-can serve more pages per second than with all workers busy.
+"""The number of customers in the last measurement: as many requests as DOOR serves at a time by
+default. The shop can then serve more pages per second than with all workers busy.
 """
 
 
@@ -50,15 +50,15 @@ class Capacity:
     """The number of books in the catalogue; None means the number in the shop's settings."""
     database_cpus: str = "other"
     shops_rps: tuple[float, ...] = ()
-    """The median for each shop if several shops were measured at once; the capacity is the median
-    of these values.
-    """
+    """The median for each shop if several shops were measured at once."""
     few_rps: tuple[float, ...] = ()
     """The capacity of each shop with `FEW_CUSTOMERS`; empty if it was not measured."""
 
     @property
     def best_rps(self) -> float:
-        """The largest of the measured capacities; the capacity bound uses it."""
+        """The larger of the two capacities, with all workers busy or with `FEW_CUSTOMERS`; the
+        bound uses it.
+        """
         return max((self.median_rps, *map(statistics.median, filter(None, [self.few_rps]))))
 
     def words(self) -> str:

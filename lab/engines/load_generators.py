@@ -1,4 +1,4 @@
-"""Load generators: processes that the runner starts with a plan, observes and stops."""
+"""Start load generators, which send the customers' requests; read their progress, and stop them."""
 
 import json
 import os

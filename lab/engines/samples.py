@@ -1,5 +1,4 @@
-"""The samples of a run, with the state of its driver and its server in each utilisation
-interval."""
+"""The samples of a run: the state of the policy and of the server in each utilisation interval."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from simulator.record import SAMPLED_FATES
 
 SCHEMA = pa.schema(
     [
-        pa.field("time_s", pa.float64()),  # paper seconds since the preparation of the run
+        pa.field("time_s", pa.float64()),  # paper seconds since the first sample of the run
         pa.field("policy", pa.string()),
         pa.field("discipline", pa.string()),
         pa.field("cpu_utilisation_ratio", pa.float64()),
@@ -43,12 +42,12 @@ _OF_ADMISSION = {
     "admitted_total": "admitted",
     "aborted_total": "aborted",
 }
-"""The key of each column in the admission policy's snapshot."""
+"""For each column, the key of its value in the snapshot of the admission policy."""
 
 
 def of_admission(snapshot: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the columns with the values of an admission policy's snapshot; all values are null if
-    the run has no admission policy.
+    """Return the columns with the values of an admission policy's snapshot. Without an admission
+    policy, all values are None.
     """
     known = snapshot or {}
     return {column: known.get(name) for column, name in _OF_ADMISSION.items()}

@@ -1,4 +1,4 @@
-"""The wasted-work meter of a run, in the same form for both engines: the block `waste` of run.json.
+"""The wasted work of a run, live or simulated, in the form of the block `waste` of run.json.
 
 All seconds are paper seconds.
 
@@ -6,9 +6,9 @@ All seconds are paper seconds.
 - `wasted_…`: work after the customer had left, which cancelling can save.
 - `kept_…`: work after the customer had left, on requests that had to finish.
 - `unanswered_…`: work before the customer left, on requests that never got an answer.
-- `disconnects`: requests in service whose customers left. Of these, `interrupted` were stopped and
-  `finished` ran to their end.
-- `cancels_…`: cancelled queries that were running.
+- `disconnects`: requests in service whose customers left. The server stopped some of these requests
+  (`interrupted`) and finished the others (`finished`).
+- `cancels_…`: attempts to cancel a running database query.
 - `withdrawn`: requests taken out of a queue.
 """
 

@@ -1,5 +1,5 @@
-"""The description of the machine and the versions in every result, the load of other programs, and
-the lock for live runs.
+"""Describe the machine and the software versions for results, measure the load of other programs,
+and lock the machine for live runs.
 
 Every live run takes the machine's lock, so only one live run is in progress at a time.
 """
@@ -34,7 +34,8 @@ _PACKAGES = ("django", "gunicorn", "psycopg", "locust", "uvloop", "httptools", "
 def describe_machine(lab: settings.Settings) -> dict[str, Any]:
     """Return the facts about a machine that determine the shop's speed.
 
-    `hosts` names parts of the appliance on other machines; all other facts are about this machine.
+    `hosts` names the hosts of the appliance's parts on other machines. All other facts are about
+    this machine.
     """
     elsewhere = {
         part: host
@@ -67,16 +68,19 @@ def describe_versions() -> dict[str, str]:
 
 @cache
 def code_digest() -> str:
-    """Return a digest of all code that affects the result of a simulated run.
+    """Return a digest of the code that determines the result of a simulated run: the policies, the
+    customers, the simulator, and the lab without the console.
 
-    A process computes the digest only once, because files can change while it runs.
+    A process computes the digest only once, because files can change while the process runs.
     """
     return _digest("gateway/policies", "loadgen", "simulator", "lab", without="lab/console")
 
 
 @cache
 def parts_digest() -> str:
-    """Return a digest of the code that a live run uses, computed once as in `code_digest`."""
+    """Return a digest of the code of the gateway, the shop and the hosting platform, computed once
+    as in `code_digest`.
+    """
     return _digest("gateway", "shop", "hosting")
 
 
@@ -145,7 +149,7 @@ def live_run_lock() -> Iterator[None]:
 def _taken(name: str) -> socket.socket:
     other: machine_lock.Holder | None = None
     interrupted: machine_lock.Holder | None = None
-    # Not `wait_until`: how long to wait depends on the holder, who may change meanwhile.
+    # `wait_until` cannot be used, because the limit depends on the holder, which may change.
     until_s = time.monotonic() + _GIVES_WAY_WITHIN_S
     while True:
         try:
@@ -186,15 +190,16 @@ def _cpu_model() -> str:
 
 @cache
 def commit() -> str:
-    """Return the commit, with `-dirty` if files were edited. Git refuses a folder of another user
-    unless its configuration names the folder as safe; this folder is safe, because this process
-    already runs its code.
+    """Return the commit, with `-dirty` if files were edited.
+
+    If a folder belongs to another user, Git reads it only if Git's configuration lists the folder
+    as safe. This folder is safe, because this process already runs the folder's code.
     """
     try:
         if not (ROOT / ".git").exists():
             raise FileNotFoundError  # an installed package, perhaps below another repository
         described = _git("describe", "--always", "--abbrev=12")
-        # Reference results are not code: results that were made later belong to the same commit.
+        # Reference results are not code, so newer ones do not count as an edit.
         edited = _git("status", "--porcelain", "--untracked-files=no", "--", ".", _NOT_CODE)
     except (OSError, subprocess.SubprocessError):  # a copy without history, or without git
         return f"{metadata.version('doorbuster')}, commit unknown"

@@ -1,6 +1,6 @@
-"""The progress of a command, in a small JSON file for other programs.
+"""Write the progress of a command to a small JSON file, which other programs read.
 
-DOORBUSTER_PROGRESS_FILE names the file.
+The environment variable DOORBUSTER_PROGRESS_FILE names the file.
 
     {"done_ratio": 0.4, "words": "[2/4] sq …", "folder": "/…/results/…"}
 """
@@ -25,13 +25,14 @@ class ProgressFile:
         self._written_s = float("-inf")
 
     def stage(self, from_ratio: float, to_ratio: float) -> None:
-        """Map every later `done_ratio` to this part of the whole."""
+        """Convert every later `done_ratio` from the progress of a stage to that of the command; the
+        stage begins at `from_ratio` and ends at `to_ratio`.
+        """
         self._stage = (from_ratio, to_ratio)
 
     def tell(self, *, now: bool = False, **facts: object) -> None:
-        """Add facts to the file.
-
-        The file is written at most once every EVERY_S, or at once with `now`.
+        """Add facts to the file, which is written at most once every EVERY_S real seconds; with
+        `now`, the file is written immediately.
         """
         if isinstance(done := facts.get("done_ratio"), int | float):
             begin, end = self._stage

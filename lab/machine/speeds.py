@@ -1,7 +1,9 @@
-"""The CPU seconds that one unit of each kind of work (`run shared-cpus sq`, `draw comparison`)
-costs on this machine. Every command adds its measurements to `speeds.json` in the state folder. If
-a kind was never measured here, its cost is the reference machine's cost times the slowness of this
-machine. A calibration of less than a second measures the slowness (`estimates.calibrated`).
+"""Store the cost of each kind of work on this machine in CPU seconds, to predict durations.
+
+Examples of kinds are `run shared-cpus sq` and `draw comparison`. Every command adds its
+measurements to `speeds.json` in the state folder. If a kind was never measured on this machine, its
+cost is the reference machine's cost times a factor. A calibration of less than a second
+(`estimates.calibrated`) measures this factor.
 """
 
 import contextlib
@@ -29,7 +31,7 @@ KEPT = 5
 FURTHEST = 4.0
 """The largest allowed factor between a cost and the value expected from the reference machine.
 
-With this limit, a wrong measurement cannot make a launch look far cheaper than it is; students'
+With this limit, a wrong measurement cannot make a launch seem far cheaper than it is. Students'
 limits depend on the costs (`lab.console.site.allowances`).
 """
 FURTHEST_FACTOR = 10.0
@@ -128,7 +130,7 @@ def _parsed(text: str, lab: Settings) -> Speeds:
 
 def _machine(lab: Settings) -> str:
     """Return a text that changes when the machine or Python changes, because costs are then
-    invalid; a change of the code changes costs only slightly.
+    invalid. Costs stay valid when the code changes, because they then change only slightly.
     """
     facts = {**describe_machine(lab), "python": platform.python_version()}
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]

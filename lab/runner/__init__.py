@@ -1,1 +1,1 @@
-"""The runner: it plans, interleaves, resumes and times the runs of experiments."""
+"""The runner, which plans, resumes and times the runs of experiments."""

@@ -1,5 +1,6 @@
-"""A comparison: runs of several policies with the same customers, which are interleaved and can be
-resumed."""
+"""Carry out or resume a comparison: runs of several policies with the same customers, in random
+order.
+"""
 
 import random
 from abc import abstractmethod
@@ -62,14 +63,15 @@ class Comparison(Experiment[ComparisonResult]):
 
     @abstractmethod
     def capacity(self) -> Capacity:
-        """Determine the capacity at ρ = 1 and print it; the runner does not call this method for a
-        closed loop.
+        """Determine the capacity and print it. The runner does not call this method for a closed
+        loop.
         """
 
     def unfinished(self) -> ComparisonResult | None:
-        """Return the interrupted comparison of the same spec, and print its progress. Raises
-        ExperimentError if another version or machine began it, because the runs would not be
-        comparable.
+        """Return the interrupted comparison of the same spec, and print its progress.
+
+        Raises ExperimentError if the comparison began with another version or on another machine,
+        because its runs would not be comparable.
         """
         result = ComparisonResult.unfinished(self.lab.results_dir, self.spec)
         if result is None:
@@ -111,8 +113,8 @@ def plan(spec: Spec) -> list[PlannedRun]:
 
     All runs of a repetition have the same seed. Repetitions follow one another. The order of runs
     in a repetition is random (from the spec's seed), so a machine that slows down affects all
-    policies equally. Simultaneous runs are next to each other, also in random order, which decides
-    which policy gets the first shop.
+    policies equally. Simultaneous runs are next to each other. Their random order assigns the shops
+    to the policies.
     """
     rng = random.Random(f"{spec.seed}/order of runs")
     ordered = []
@@ -130,8 +132,7 @@ def missing_groups(result: ComparisonResult, spec: Spec) -> list[list[PlannedRun
     """Return the missing runs in groups: a group is a single run or, with `at_once`, all
     simultaneous runs.
 
-    If one run of a group is missing, the whole group runs again, because its runs must be
-    simultaneous.
+    If one of several simultaneous runs is missing, all of them run again.
     """
     if not spec.at_once:
         return [[planned] for planned in result.missing()]

@@ -1,4 +1,5 @@
-"""The expected duration of an experiment, including drawing, on this machine without other work.
+"""Estimate the duration of an experiment, including the drawing of its figures, on this machine
+without other work.
 
 The console and the command line use the same estimates.
 """
@@ -23,11 +24,11 @@ from lab.wording import duration
 from runtime.settings import Settings
 
 RUN_CPU_S = 0.02
-"""The CPU seconds that the reference machine needs to write the files of a simulated run, apart
-from its requests.
-"""
+"""The CPU seconds that the reference machine needs to write the files of a simulated run."""
 DRAWN = 8.0
-"""The fixed cost of drawing a comparison, as a number of cells whose drawing costs the same."""
+"""The fixed cost of drawing a comparison, as the number of cells that cost the same to draw. A cell
+is a policy at a load.
+"""
 IDLE = "on this machine when nothing else runs"
 _CALIBRATION_SESSIONS = 1000
 _CALIBRATIONS = 3
@@ -89,8 +90,9 @@ def of_spec(
     measures_capacity: bool = False,
 ) -> Estimate:
     """Return the expected duration of a spec, or of the rest of an interrupted result.
-    `capacity_rps` is the capacity at ρ = 1 (None in a closed loop), `processes` is the number of
-    processors for simulations, and `left_ratio` is the share of runs that are missing.
+
+    `capacity_rps` is None in a closed loop. `processes` is the number of processors for
+    simulations, and `left_ratio` is the share of runs that are missing.
     """
     expected = Expectation(spec, capacity_rps)
     first_s = _cost(known, "start")
@@ -128,7 +130,8 @@ def of_spec(
 def of_launch(spec: Spec, lab: Settings, *, processes: int) -> Estimate:
     """Return the expected duration of a spec if it is launched now.
 
-    The duration includes the capacity measurement, unless a valid capacity is stored.
+    The duration includes the capacity measurement if no valid capacity is stored or several shops
+    run at the same time.
     """
     kept = _kept(spec, lab)
     if spec.engine == "simulated" and not spec.clients:
@@ -153,9 +156,7 @@ def _kept(spec: Spec, lab: Settings) -> Capacity | None:
 
 
 def live_run_s(known: Speeds) -> float:
-    """Return the real seconds that the preparation and the end of a live run take, without the time
-    with customers.
-    """
+    """Return the real seconds of a live run before the first customer and after the last one."""
     return _cost(known, "live run")
 
 
@@ -210,7 +211,7 @@ def run_kinds(spec: Spec, policy: PolicyChoice) -> tuple[str, ...]:
     """Return the kinds of work to which a simulated run belongs, from the most specific to the most
     general kind.
 
-    A student's policy counts as an average policy, because another student's file may have the same
+    A student's policy has only the general kind, because another student's file may have the same
     name.
     """
     server = "fifo" if spec.has_fifo_server else "shared-cpus"
@@ -227,8 +228,9 @@ def case_kind(kind: str) -> str:
 
 
 def _spread(known: Speeds, runs_s: float, longest_s: float, processes: int) -> float:
-    """Return the duration of simulated runs times the number of processors, in seconds. It includes
-    the start of each process and the idle time until the last run ends."""
+    """Return the seconds that all processors together need for simulated runs, including the start
+    of each process and the idle time until the last run ends.
+    """
     waiting_s = (processes - 1) * longest_s / 2
     return runs_s + processes * _cost(known, "start process") + waiting_s
 

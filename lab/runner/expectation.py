@@ -6,22 +6,16 @@ from lab.files.run_folder import PlannedRun
 from lab.spec.experiment import Spec
 
 _LAST_ANSWERS_S = 60.0
-"""The approximate paper seconds from the last arrival until the last customers have their answers
-or have left.
+"""The approximate paper seconds from the last arrival until the last customers have received their
+answers or have left.
 """
 
 
 class Expectation:
-    """The expected duration of the runs of a spec.
-
-    The calculation is fast even for many repetitions and policies, because it runs only once for
-    each ρ.
-    """
+    """The expected work and duration of the runs of a spec, calculated once for each ρ."""
 
     def __init__(self, spec: Spec, capacity_rps: float | None) -> None:
-        """Calculate the expectation from the spec and the capacity at ρ = 1 (None in a closed
-        loop).
-        """
+        """Calculate the expectation from the spec and the capacity (None in a closed loop)."""
         self._spec = spec
         self._sessions: dict[float | None, float] = {}
         self._paper_s: dict[float | None, float] = {}

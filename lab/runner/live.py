@@ -72,8 +72,7 @@ class LiveComparison(Comparison):
                 stack.enter_context(surroundings(appliance, spec))
                 self._shops = [appliance]
             stack.enter_context(stopwatch.live())
-            # This comes before the capacity is measured, because the estimate includes the
-            # measurement.
+            # The estimate must precede the capacity measurement, which is a part of it.
             self._estimate = estimates.of_launch(spec, lab, processes=estimates.cpus_here())
             yield
 
@@ -189,8 +188,9 @@ def make_run(
     on_event: Callable[[], None] = lambda: None,
 ) -> RunSummary:
     """Carry out one live run, replace the files in its folder, and return the content of run.json.
-    `on_event` is called when the folder records the beginning of the run or a change during it.
-    Raises ExperimentError if the run fails.
+
+    `on_event` is called when `events.jsonl` receives the beginning of the run or a change during
+    the run. Raises ExperimentError if the run fails.
     """
     with LiveRun(appliance, run, seed, folder, on_event) as live:
         load = live.load_generator(on_progress)
@@ -217,7 +217,7 @@ def measure_capacity(
         nonlocal done
         done += 1
         console.print(line)
-        progress_file.tell(done_ratio=done / measuring.REPETITIONS, words=words)
+        progress_file.tell(done_ratio=done / measuring.MEASUREMENTS, words=words)
 
     with live_runs.told_measuring(lab.state_dir, spec.title, real_s):
         measured = measuring.measure(shops, spec, on_progress=say)
@@ -229,19 +229,21 @@ def measure_capacity(
 @contextmanager
 def surroundings(appliance: Appliance, spec: Spec) -> Iterator[None]:
     """Prepare catalogue and database for `spec` until the block ends; the caller holds the
-    machine's lock. After the block, the database has its CPUs again, but the catalogue keeps its
-    size, because changing it takes a minute. Raises ExperimentError if the preparation fails.
+    machine's lock.
+
+    After the block, the database runs on its former CPUs again. The catalogue keeps its size,
+    because a change takes a minute. Raises ExperimentError if the preparation fails.
     """
     _stock(appliance, spec.catalogue_books or appliance.lab.catalogue_books)
     beside_shop = spec.database_cpus == "shop"
     try:
-        # Always restore them: a killed runner could not.
+        # A killed runner may have left the processes on other CPUs, so bind them again.
         confinement.bind(appliance.lab, appliance.lab.other_cpus)
         if not postgres_cpus.move(appliance.lab, spec.database_cpus) and beside_shop:
             raise ExperimentError(
-                f"database_cpus: the PostgreSQL on {appliance.lab.postgres_host} cannot be moved "
-                "to the shop's CPUs: it must be this appliance's, run natively on this machine, "
-                "and belong to your user; otherwise set database_cpus to 'other'."
+                f"database_cpus: 'shop': the PostgreSQL on {appliance.lab.postgres_host} cannot "
+                "be moved to the shop's CPUs. It must belong to this appliance and to your user, "
+                "and run natively on this machine. Otherwise, set database_cpus to 'other'."
             )
         yield
     finally:

@@ -1,6 +1,7 @@
-"""The runner: it resumes or begins an experiment, and carries out the missing runs. An `Experiment`
-is a plug-in for a comparison or a study on one engine. `carry_out` calls its steps in an order that
-is the same for all experiments.
+"""Begin or resume an experiment, and carry out its missing runs.
+
+An `Experiment` is a plug-in for a comparison or a study on one engine. `carry_out` calls its
+methods in the same order for all experiments.
 """
 
 import contextlib
@@ -50,8 +51,7 @@ class Experiment(ABC, Generic[R]):
 
     @abstractmethod
     def estimate(self, result: R) -> Estimate | None:
-        """Return the expected duration of the missing runs and the drawing, or None if it is
-        unknown."""
+        """Return the expected duration of the experiment, or None if the duration is unknown."""
 
     @abstractmethod
     def make(self, result: R, estimate: Estimate | None) -> None:

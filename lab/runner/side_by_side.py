@@ -1,4 +1,4 @@
-"""Several live shops at the same time with the same customers, one for each policy."""
+"""Run several live shops at the same time with the same customers, one shop for each policy."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -33,8 +33,8 @@ def shops(lab: Settings, spec: Spec, cpus: ShopCpus) -> Iterator[list[Appliance]
     block begins.
 
     The appliance's processes give up CPUs for these shops during the block. The caller holds the
-    machine's lock. Raises ExperimentError if a shop does not start; if the block fails because a
-    shop has died, the error names the shop.
+    machine's lock. Raises ExperimentError if a shop does not start, or if the block fails because a
+    shop has died.
     """
     with ExitStack() as stack:
         stack.enter_context(confined(lab, cpus.rest))
@@ -50,7 +50,8 @@ def shops(lab: Settings, spec: Spec, cpus: ShopCpus) -> Iterator[list[Appliance]
             stack.enter_context(started)
         except HostingError as fault:
             raise ExperimentError(str(fault)) from None
-        # This machine plays the customers of all these runs: a remote worker can play only one run.
+        # The load generators run on this machine, because a remote one can take part in only one
+        # run.
         found = [Appliance(each.changed(loadgen_workers=0)) for each in started.settings]
         for appliance in found:
             stack.callback(appliance.close)
@@ -76,8 +77,8 @@ def make_runs(
 ) -> list[RunSummary]:
     """Run several runs at the same time, each on a separate shop.
 
-    The customers of all runs start at the same moment. `shops_rps` is the capacity of each shop for
-    run.json. The other arguments are those of `live.make_run`, as one value for each run.
+    The customers of all runs start at the same moment. `shops_rps` has the capacity of each shop,
+    for run.json. The other sequences have an argument of `live.make_run` for each run.
     """
     with ExitStack() as stack:
         live = [

@@ -1,4 +1,4 @@
-"""Comparisons in the simulator, whose runs are spread over cores or Celery workers."""
+"""Carry out comparisons in the simulator, on the cores of this machine or on Celery workers."""
 
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -44,8 +44,8 @@ class SimulatedComparison(Comparison):
         yield
 
     def machine(self) -> Mapping[str, Any]:
-        """Return a description of this machine, even if other machines run the simulations: their
-        results are the same.
+        """Return a description of this machine, even if other machines run the simulations, because
+        the results are the same.
         """
         return describe_machine(self.lab)
 
@@ -133,10 +133,10 @@ def make_simulated_run(
 
 
 def make_packed_run(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Simulate a run that is given as JSON, and return its files; this works on every machine.
+    """Simulate a run that is given as JSON, on any machine, and return its files.
 
-    `task` has the keys `run` (`ShopRun.as_json`), `seed`, and `own` (the texts of students'
-    policies, whose files this machine may not have).
+    `task` has the keys `run` (`ShopRun.as_json`), `seed`, and `own`: the texts of students'
+    policies, because this machine may not have their files.
     """
     own_policies.remember(task["own"])
     run = run_of(task["run"])

@@ -3,8 +3,8 @@
     time.json  {"what": "4f0c…", "predicted_s": 21.3, "at": "2026-…", "machine": "Intel…",
                 "took_s": 24.0, "idle_s": 20.1}
 
-`took_s` is in real seconds. `idle_s` estimates the real seconds on an idle machine: the time with
-customers plus the CPU time.
+`took_s` is in real seconds. `idle_s` is the estimate for a machine without other work: the real
+seconds with customers plus the CPU seconds.
 """
 
 import contextlib
@@ -52,8 +52,10 @@ class Stopwatch:
         self._waited_s = 0.0
 
     def expect(self, what: str, estimate: Estimate | None, start: str | None = None) -> None:
-        """Record the prediction for a command before it begins its work. `what` identifies the
-        experiment; `start` is the kind of work that precedes the experiment.
+        """Record the prediction for a command before the command begins its work.
+
+        `what` identifies the experiment. The cost of the command's start so far is recorded as the
+        kind of work `start`.
         """
         if self._what:
             return
@@ -85,8 +87,9 @@ class Stopwatch:
 
     @contextlib.contextmanager
     def measuring(self, kind: str, size: float = 1.0, *, at_least: float = 0.0) -> Iterator[None]:
-        """Record the CPU time that this process uses within the block, for work of this `at_least`
-        and size."""
+        """Record the CPU time that this process uses within the block, as the cost of work of this
+        kind and size. Work whose size is below `at_least` is not recorded.
+        """
         began_s = time.process_time()
         yield
         if size >= at_least:
@@ -94,7 +97,9 @@ class Stopwatch:
 
     @contextlib.contextmanager
     def live(self) -> Iterator[None]:
-        """Record that the duration of the block depends on customers, not on processors."""
+        """Count the block's real seconds instead of its CPU seconds, because the block waits for
+        customers.
+        """
         if self._is_live:
             yield
             return
@@ -106,12 +111,12 @@ class Stopwatch:
         self._own_s += time.process_time() - own_s  # the real time already includes this CPU time
 
     def waited(self, real_s: float) -> None:
-        """Subtract time in which the command only waited for another command."""
+        """Exclude these real seconds, in which the command only waited for another command."""
         self._waited_s += real_s
 
     @property
     def is_new(self) -> bool:
-        """Whether the command does all its work itself, without resuming an earlier result."""
+        """Whether the command began a new result instead of resuming an earlier one."""
         return self._is_new
 
     @property

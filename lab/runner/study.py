@@ -1,4 +1,4 @@
-"""A study: its cases, figures and claims, and the engines that run its cases."""
+"""Carry out or resume a study, which simulates or runs its cases and ends with a report."""
 
 import time
 from abc import abstractmethod
@@ -239,10 +239,10 @@ def simulate_missing(
     options: Options,
     on_done: Callable[[int], None] = lambda position: None,
 ) -> None:
-    """Run these simulations and store each result as soon as it is ready; `on_done` then receives
-    its index in `missing`.
+    """Run these simulations, and store each result as soon as it is ready.
 
-    Raises TasksError if a simulation fails.
+    `on_done` then receives the simulation's index in `missing`. Raises TasksError if a simulation
+    fails.
     """
 
     def keep(position: int, metrics: Mapping[str, Any]) -> None:

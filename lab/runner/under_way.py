@@ -1,4 +1,4 @@
-"""The live run in progress on this machine, and changes to the running shop."""
+"""Find the live run in progress on this machine, and change its policy, its load or the shop."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,11 +19,12 @@ from lab.spec.experiment import Spec
 from lab.wording import factor_words
 from runtime.settings import Settings
 
-FAULT_WITHOUT_RUN = "No run is in progress; the next run ends it when it begins."
-CHANGE_WITHOUT_RUN = "No run is in progress; the next run sets its own values."
+FAULT_WITHOUT_RUN = "No run is in progress. The next run ends this fault when it begins."
+CHANGE_WITHOUT_RUN = "No run is in progress. The next run replaces this setting when it begins."
 _TAKEN_OVER_WITHIN_S = 5.0
-"""The real seconds to wait until customers have adopted a change of the load, which they report
-once a second."""
+"""The real seconds to wait until the load generator has adopted a change of the load. It reports
+its load once a second.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +95,14 @@ def change(
     """
     going = runs_under_way(lab)
     if going is not None and going.beside:
-        raise ExperimentError("Several shops run at the same time, and each must keep its policy.")
+        raise ExperimentError(
+            "Several shops run at the same time. Each must keep its policy and its other "
+            "settings; only the load can change."
+        )
     has_run = going is not None and going.run is not None
     if going is not None and going.run is not None and going.run.proxy_file.is_file():
         raise ExperimentError(
-            "A baseline proxy has replaced the gateway, and its settings cannot change during the "
-            "run."
+            "A baseline proxy has replaced the gateway. Its settings cannot change during the run."
         )
     appliance = Appliance(lab)
     try:
@@ -113,10 +116,10 @@ def change(
 def cause_fault(lab: Settings, name: str, for_s: float) -> str:
     """Cause the fault with this name for these paper seconds; return the time when it begins.
 
-    Raises ExperimentError with the reason if it is not possible.
+    Raises ExperimentError with the reason if the fault cannot begin.
     """
     if name not in faults.NAMES:
-        raise ExperimentError(f"fault: {name!r:.40}; allowed: {', '.join(faults.NAMES)}")
+        raise ExperimentError(f"fault: {name!r:.40} is unknown; allowed: {', '.join(faults.NAMES)}")
     if not fault_limits.FEWEST_S <= for_s <= fault_limits.MOST_S:
         raise ExperimentError(
             f"duration: {for_s:g}; allowed: {fault_limits.FEWEST_S:g} to "
@@ -208,8 +211,7 @@ def _have_taken_over(lab: Settings, runs: Sequence[RunFolder], factor: float) ->
         return True
     if any(one and _all_have_come(one["customers"]) for one in of_runs):
         raise ExperimentError(
-            "All customers of this run have arrived, so the rate of arrivals cannot change any "
-            "more."
+            "All customers of this run have arrived, so their rate can no longer change."
         )
     return False
 

@@ -1,7 +1,9 @@
-"""Static profiling of an application: the costs of its connections, measured on this machine. One
-application runs on all processors, without other load. The profiling first makes full and resumed
-handshakes, then runs a few sessions of the partly-open model. The result is the CPU time of the
-application's processes, minus their CPU time while idle. Source: edragon.txt, section 3.2.1.
+"""Measure the costs of an application's connections on this machine (eDragon's static profiling).
+
+One application runs on all processors, without other load. The measurement first makes full and
+resumed handshakes, then runs a few sessions of the partly-open model. The costs are the CPU time of
+the application's processes, minus the CPU time that they use when idle. Source: edragon.txt,
+section 3.2.1.
 """
 
 import socket
@@ -163,8 +165,8 @@ def _handshakes(application: RunningApplication, idle_ratio: float, *, resume: b
         with _connected(application, context, session) as connection:
             if bool(connection.session_reused) is not resume:
                 raise ExperimentError(
-                    f"{application.name} did not make a {kind} connection; see the log of its "
-                    "gateway."
+                    f"{application.name} should have made a {kind} connection, but the connection "
+                    "was of the other kind; see the log of the application's gateway."
                 )
         made += 1
     _wait_for(application, kind, before + made)
@@ -219,16 +221,14 @@ def _sessions(
     sessions: int,
     say: Callable[[str], None],
 ) -> tuple[float, SessionCounts]:
-    """Run about this number of sessions; return their CPU time in real seconds, and their
-    counts.
-    """
+    """Run about `sessions` sessions; return their CPU time in real seconds, and their counts."""
     application = platform.applications[0]
     options = platform.options
     interaction_s = GUESSED_WORK_S[options.profile] + GUESSED_OWN_REAL_S * options.time_scale
     session_s = interactions_mean * interaction_s + full_s * options.time_scale
     rate_ps = LOAD_RATIO / session_s
     until_s = sessions / rate_ps
-    say(f"About {sessions} sessions follow, in more than {until_s / options.time_scale:.0f} s")
+    say(f"About {sessions} sessions follow; they take over {until_s / options.time_scale:.0f} s")
     with tempfile.TemporaryDirectory(prefix="doorbuster-connections-") as name:
         attempts_file = Path(name) / "attempts.parquet"
         began_s, before_s = time.monotonic(), application.cpu_s()

@@ -1,5 +1,5 @@
-"""The search for the server's key size with which a full handshake takes the same share of a
-session as in the paper.
+"""Find the size of the server's key with which a full handshake takes the same share of a session's
+CPU time as in the paper.
 """
 
 import time
@@ -54,7 +54,7 @@ def sizes(
     """Return each key size with its handshake's share of a session.
 
     `handshake_s` and `session_s` were measured with a key whose signature costs `own_signature_s`.
-    A session has one full handshake; another key changes only the cost of the signature.
+    Each session has one full handshake. The key size changes only the cost of the signature.
     """
     rest_s = session_s - handshake_s
     found = []
@@ -67,8 +67,7 @@ def sizes(
 
 
 def recommended(found: Iterable[KeySize], ratio: float = PUBLISHED_RATIO) -> KeySize:
-    """Return the key size whose share is nearest to `ratio`; the distance is the quotient of the
-    two shares."""
+    """Return the key size with the smallest factor between its share and `ratio`."""
     return min(found, key=lambda size: abs(log(size.session_ratio / ratio)))
 
 

@@ -12,10 +12,10 @@ from runtime.state import State
 
 
 class HostingMeter:
-    """A meter of the CPU time that applications, load generators and database have used since its
-    creation.
+    """A meter of the CPU time that applications, load generators and database use from the meter's
+    creation on.
 
-    The CPU time of a load generator counts when it has ended, because it is a child process.
+    The CPU time of a load generator, a child process, counts only after its end.
     """
 
     def __init__(self, lab: Settings, platform: Platform) -> None:

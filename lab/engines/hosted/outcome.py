@@ -1,7 +1,7 @@
-"""The results of a hosted application's customers for each second.
+"""The results of a hosted application's customers, from the files of the load generator and the CPU
+manager.
 
-The numbers come from the files of a load generator and of the CPU manager. Times are paper
-seconds unless a name says real.
+Times are paper seconds unless their name contains `real`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -82,9 +82,7 @@ def hosted_application(
 
 
 def by_second(times_s: npt.NDArray[np.float64], seconds: int) -> Series:
-    """Return the number of times in each second of the run; times after the run's end do not
-    count.
-    """
+    """Count how many of `times_s` are in each second of the run, without those after its end."""
     return np.histogram(times_s, np.arange(seconds + 1))[0].astype(float)
 
 
@@ -97,8 +95,8 @@ def assigned(
 ) -> Series:
     """Return the processors assigned at each second of a run that began at `began_at` (Unix time).
 
-    The CPU manager's accounts have an entry at the end of each interval with the assignment during
-    the interval; seconds after the last entry get the last entry's value.
+    At the end of each interval, the CPU manager writes an entry with the processors assigned in
+    this interval. Seconds after the last entry get the value of the last entry.
     """
     known = [
         (float(entry["time_s"]), float(one["assigned"]))
@@ -164,8 +162,8 @@ def session_fates(attempts: pa.Table, connections: pa.Table) -> dict[str, int]:
 
 
 def page_response_s(attempts: pa.Table) -> Series:
-    """Return the response time of each answered attempt for a page: paper seconds from its due time
-    to its end.
+    """Return the response time of each answered attempt for a page: the paper seconds from the
+    planned time of the attempt to the end of its answer.
     """
     pages = _completed(attempts)
     pages = pages.filter(pc.not_equal(pages.column("page"), IMAGE))

@@ -1,6 +1,6 @@
 """One run of the hosting platform: its applications under load, and their results.
 
-Times are paper seconds unless a name says real.
+Times are paper seconds unless their name contains `real`.
 """
 
 import threading
@@ -76,7 +76,7 @@ def make_hosted_run(
 
 
 def platform_options(run: PlatformRun, seed: int) -> PlatformOptions:
-    """Return the platform for a run; raises HostingError if the run's settings are invalid."""
+    """Return the platform's options for a run; raises HostingError if one of them is invalid."""
     host = _host(run)
     return PlatformOptions(
         applications=len(run.loads),

@@ -1,1 +1,1 @@
-"""The engine for live runs: real customers in the real shop."""
+"""The engine for live runs: simulated customers in the real shop."""

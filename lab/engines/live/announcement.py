@@ -1,7 +1,7 @@
-"""The announcement of live runs in progress to other processes: the console and its metrics.
+"""Files that announce live runs in progress to other processes, for example the console.
 
-Each run has a file, and the run's process holds a lock on it. The kernel releases the lock when the
-process ends; a reader removes files that are not locked.
+Each run has a file, which the run's process locks. The kernel releases the lock when the process
+ends. A reader removes files that are not locked.
 
     {"experiment": "20261121T…", "run": "003-sq-rho1.4-seed1", "policy": "sq", …, "customers": {…}}
 
@@ -32,9 +32,7 @@ class RunAnnouncement:
     """
 
     def __init__(self, state_dir: Path, facts: Mapping[str, object]) -> None:
-        """Announce `facts`, which include at least `experiment` and `run`, both names of
-        folders.
-        """
+        """Announce `facts`. The values of `experiment` and `run` form the name of the file."""
         self._facts = dict(facts)
         self._length = 0
         self._handle: int | None = None
@@ -42,7 +40,7 @@ class RunAnnouncement:
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             unlocked = self._path.with_suffix(".new")
-            # A killed process may have left an unfinished file; this empties it.
+            # O_TRUNC empties an unfinished file that a killed process may have left.
             how = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
             self._handle = os.open(unlocked, how, 0o600)
             locks.hold(self._handle, waits=True)
@@ -54,7 +52,7 @@ class RunAnnouncement:
         if self._handle is None:
             return
         text = json.dumps({**self._facts, "customers": customers}).encode()
-        # A single write replaces the old text: blanks after an object are valid JSON.
+        # A single write replaces the old text; JSON permits the blanks at the end.
         padded = text.ljust(self._length)
         self._length = len(text)
         with contextlib.suppress(OSError):

@@ -1,5 +1,4 @@
-"""The appliance as experiments use it: through the gateway's admin API and the shop's
-controller."""
+"""Clients of the gateway's admin API and the shop's controller, with the calls that runs need."""
 
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,13 +14,13 @@ from lab.spec.sections import PolicyChoice
 from runtime import settings
 
 _TIMEOUT_S = 10.0
-"""The timeout for an answer, in real seconds; it is long because the controller's thread in the
-shop competes with 30 busy threads.
+"""The timeout for an answer, in real seconds. The timeout is long, because the controller is one
+thread in the shop's process, next to 30 busy threads.
 """
 
 _CATALOGUE_TIMEOUT_S = 900.0
-"""The timeout for a change of the catalogue, in real seconds; growing it to its largest size takes
-several minutes on a busy machine.
+"""The timeout for a change of the catalogue, in real seconds. On a busy machine, the shop needs
+several minutes to reach the largest size.
 """
 
 Json = dict[str, Any]
@@ -29,9 +28,10 @@ T = TypeVar("T")
 
 
 class JsonApi:
-    """A client that sends JSON to one HTTP address and receives JSON. Every fault becomes an
-    ExperimentError that names `part`, the called program. `host_variable` is the name of the
-    setting with the address, for error messages.
+    """A client that sends JSON to one HTTP address and receives JSON.
+
+    Every fault becomes an ExperimentError that names `part`, the program at this address. The error
+    for an unknown host names `host_variable`, the setting with the host.
     """
 
     def __init__(
@@ -78,10 +78,10 @@ class JsonApi:
 
 
 def patiently(ask: Callable[[], T], limit_s: float = 60.0) -> T:
-    """Call `ask` until it returns without an ExperimentError, and return its result; a part may be
-    restarting.
+    """Return the result of `ask`, which is called again after each ExperimentError, because a part
+    may be restarting.
 
-    After `limit_s`, the function raises the last ExperimentError of `ask`.
+    After `limit_s` real seconds, the function raises the last ExperimentError of `ask`.
     """
     return retry(ask, ExperimentError, limit_s, every_s=0.2)
 
@@ -120,7 +120,7 @@ class Appliance:
         return f"http://{hosts.authority(self.lab.gateway_pages_host, self.lab.gateway_port)}"
 
     def check_may_be_loaded(self) -> None:
-        """Raise ExperimentError if this machine must not send load: the appliance is not local and
+        """Raise ExperimentError if the appliance is not on this machine's loopback addresses and
         the settings do not name its gateway.
         """
         if not (self.lab.gateway_host or hosts.is_loopback(self.lab.gateway_pages_host)):
@@ -265,16 +265,16 @@ class Appliance:
             self.slow_database(0)
 
     def give_back(self) -> None:
-        """After runs, restore the state that `make up` creates, except for policy and catalogue."""
+        """After runs, restore the page profile, banners, sentry, abandonment mode and shadows that
+        `make up` sets.
+        """
         for_people = {"profile": "paper", "ads": True, "sentry": "watch"}
         self.shop.call("PUT", "/settings", for_people)
         self.gateway.call("PUT", "/settings", {"abandonment": "ignore"})
         self.set_shadows(())
 
     def wait_idle(self, limit_s: float = 120.0) -> None:
-        """Wait until no request waits or is in service, including orphan requests of the last
-        run.
-        """
+        """Wait until no request, including orphan requests, waits or is in service."""
 
         def is_idle() -> bool:
             now = self.snapshot()
@@ -282,8 +282,8 @@ class Appliance:
 
         if not wait_until(is_idle, limit_s):
             raise ExperimentError(
-                f"The gateway is still busy after {limit_s:.0f} s; does another client use the "
-                f"shop? See http://{self.gateway.address}/snapshot."
+                f"The gateway is still busy after {limit_s:.0f} s. If another client uses the "
+                f"shop, stop this client; see http://{self.gateway.address}/snapshot."
             )
 
     def counts(self) -> Json:

@@ -106,8 +106,7 @@ class BehindProxy(Appliance):
                 "left_in_service": sum(self._total(fate) for fate in _LEFT),
                 "cancelled": cancelled,
                 "finished": self._total("orphaned"),
-                # The proxy does not wait for these requests: the shop may have finished any of
-                # them.
+                # The proxy does not wait for these requests, so the shop may have finished them.
                 "overdue": cancelled,
             },
         }
@@ -128,7 +127,8 @@ class BehindProxy(Appliance):
         """Raise ExperimentError, because the abandonment of a running baseline proxy cannot
         change."""
         raise ExperimentError(
-            f"abandonment: cannot change during a run with {self.name}, a baseline proxy."
+            f"abandonment: cannot change during a run with {self.name}, a baseline proxy. "
+            f"For {abandonment!r}, start another run with this value."
         )
 
     def _shop_rests(self) -> bool:
@@ -158,9 +158,10 @@ def proxy_in_front(
     capacity_rps: float | None,
     files: Path,
 ) -> Iterator[BehindProxy]:
-    """Until the block ends, run the baseline proxy `name` in front of the shop, with its
-    configuration and log in `files`; the proxy is ready when the block begins. Raises
-    ExperimentError if the proxy does not start.
+    """Run the baseline proxy `name` in front of the shop until the block ends.
+
+    The proxy's configuration and log are in the folder `files`. The proxy is ready when the block
+    begins. Raises ExperimentError if the proxy does not start.
     """
     lab = appliance.lab
     known = sheets.read(name, parameters)

@@ -22,11 +22,13 @@ from loadgen.records.attempt_log import read_metadata
 from loadgen.workload.sessions import SessionModel
 
 REPETITIONS = 3
+"""The number of measurements with all workers busy."""
+MEASUREMENTS = REPETITIONS + 1
 DURATION_S = 150.0
 """The duration of each measurement, in paper seconds."""
 WARM_UP_S = 30.0
-"""The warm-up of each measurement, paper seconds; after it, all workers are busy with the mix of
-pages.
+"""The warm-up of each measurement, in paper seconds. After the warm-up, all workers are busy with
+the mix of pages.
 """
 SPARE_CUSTOMERS = 6
 """The number of customers in excess of the workers, so that a request always waits and every worker
@@ -35,10 +37,10 @@ is busy.
 
 
 def expected_real_s(time_scale: float) -> float:
-    """Return the approximate duration of `measure` in real seconds: four measurements, each with
-    its start.
+    """Return the approximate duration of `measure` in real seconds, including the starts of the
+    load generators.
     """
-    return (REPETITIONS + 1) * ((WARM_UP_S + DURATION_S) / time_scale + 2.0)
+    return MEASUREMENTS * ((WARM_UP_S + DURATION_S) / time_scale + 2.0)
 
 
 def measure(
@@ -51,7 +53,7 @@ def measure(
     catalogue and database. Raises ExperimentError if a measurement fails.
     """
     found: list[list[float]] = []
-    for repetition in range(REPETITIONS + 1):
+    for repetition in range(MEASUREMENTS):
         is_few = repetition == REPETITIONS
         seed = spec.seed + repetition
         for shop in shops:
@@ -66,7 +68,7 @@ def measure(
         found.append(_measure_once(shops, spec, seed, customers))
         each = ", ".join(f"{rps:.2f}" for rps in found[-1])
         on_progress(
-            f"  {repetition + 1} of {REPETITIONS + 1}: {each} requests per paper second"
+            f"  {repetition + 1} of {MEASUREMENTS}: {each} requests per paper second"
             + (f" with {FEW_CUSTOMERS} customers" if is_few else "")
         )
     *found, few = found
@@ -120,7 +122,7 @@ def _served_rps(attempts_file: Path) -> float:
     completed, failed = found["completed"], found["not_completed"]
     if completed == 0 or failed > 0.01 * completed:
         raise ExperimentError(
-            f"Capacity cannot be measured: {completed} requests completed, {failed} did not. "
-            "`make logs` shows the shop's and the gateway's logs."
+            f"The capacity cannot be measured: {completed} requests completed and {failed} failed, "
+            "but at most 1 % may fail. `make logs` shows the logs of the shop and the gateway."
         )
     return float(found["capacity_rps"])

@@ -28,9 +28,10 @@ from loadgen.records.attempt_log import read_metadata
 
 
 class LiveRun:
-    """A run on the appliance in steps, so that several runs can take each step at the same time.
+    """The steps of a run on the appliance; several runs can take each step at the same time.
+
     The customers arrive within the `with` block. Call `customers_gone` within the block and
-    `record` after it; each can raise ExperimentError.
+    `record` after the block; each can raise ExperimentError.
     """
 
     def __init__(
@@ -131,7 +132,7 @@ class LiveRun:
                 self.appliance.end_faults()
 
     def _keep_samples(self) -> None:
-        """Write the samples; in a run with a baseline proxy, the proxy's log completes them."""
+        """Write the samples; a baseline proxy's log supplies the values that its samples lack."""
         self.sampler.stop()
         self._proxy_status.close()
         if isinstance(self.appliance, BehindProxy):
@@ -147,8 +148,8 @@ class LiveRun:
             seed=self.seed,
             time_scale=self.server.time_scale,
             attempts_file=self.folder.attempts_file,
-            # A number in this file changes the load from that time on (docs/loadgen.md).
-            # Customers on other machines do not read it.
+            # A number that is written to this file changes the load (docs/loadgen.md).
+            # Load generators on other machines do not read the file.
             load_factor_file=None if no_factor else self.folder.load_factor_file,
         )
 
@@ -195,8 +196,8 @@ class LiveRun:
             self._on_event()
 
     def customers_gone(self) -> None:
-        """Finish the run after the load generator has ended; requests that are still in the shop
-        also belong to this run.
+        """Finish the run after the load generator has ended: wait until the shop has finished all
+        requests, and read the counts.
         """
         self.folder.log("customers gone")
         self._end_faults()

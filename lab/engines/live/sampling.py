@@ -51,7 +51,8 @@ class Sampler:
         and the reason; None if FIFO did not replace it.
         """
         self.traced_ratio = 0.0
-        """The largest share of requests, during the run, whose traces the gateway exported."""
+        """The largest share of requests whose traces the gateway exported at any time of the run.
+        """
         self.outages = Outages()
         self.faults = Faults()
         self.began_at = 0.0
@@ -112,8 +113,8 @@ class Age:
 
     def __init__(self) -> None:
         self._gateway_s = 0.0  # paper seconds since the start of the process
-        # A start takes seconds of CPU. If a shop had used less before its restart, the requests
-        # show the restart.
+        # The start of a shop takes CPU seconds. A shop that used even less CPU before its restart
+        # has a smaller value after the restart only in `requests`.
         self._shop: dict[str, float] = {"cpu_s": 0.0, "requests": 0}
 
     def younger(self, snapshot: Json) -> str:

@@ -1,6 +1,6 @@
-"""The description of one of several simultaneous live shops, for the console.
+"""The file `live-shop.json`, which describes one of several simultaneous live shops to the console.
 
-The file `live-shop.json` is in the folder of a run only while customers send requests.
+The file is in the folder of a run only while customers send requests.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class LiveShop:
     gateway_admin_port: int
     shop_controller_port: int
     came_at: float
-    """The Unix time at which the customers' clock starts, the same for all shops."""
+    """The Unix time at which the customers start, at all shops."""
     time_scale: float
     before: Mapping[str, int]
     """The number of requests for each fate (`arrived`, …), summed over all pages, and the number of

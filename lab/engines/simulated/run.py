@@ -24,7 +24,7 @@ OnProgress = Callable[[int], None]
 
 
 def simulate_run(run: ShopRun, seed: int, folder: RunFolder, on_progress: OnProgress) -> RunRecord:
-    """Simulate the run, and write the same files to its folder as a live run, except run.json.
+    """Simulate the run, and write its attempts, samples and events to its folder.
 
     Raises ExperimentError if no session arrives.
     """
@@ -131,7 +131,7 @@ def _samples(simulated: Simulated) -> pa.Table:
 
 
 def _counts(simulated: Simulated) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the counts of driver and server, before and after the run, in the form of
+    """Return the counts of the simulated gateway and shop, before and after the run, in the form of
     `Appliance.counts()`.
     """
     after = {

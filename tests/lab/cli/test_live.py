@@ -62,7 +62,7 @@ def said(*words: str, status: int = 0) -> str:
 def test_the_gateway_gets_another_policy(asked):
     """Parameters and admission go with it. Without a run, the message says how long it lasts."""
     words = said("policy", "sq", "--set", "capacity=7", "--admission", "sbac-responsive")
-    assert words.endswith("No run is in progress; the next run sets its own values.\n")
+    assert words.endswith("No run is in progress. The next run replaces this setting when it begins.\n")
     ((method, path, body),) = asked
     assert (method, path) == ("PUT", "/policy")
     assert body == {
@@ -120,4 +120,4 @@ def test_a_fault_is_caused_for_a_time(asked, run):
 
 
 def test_a_fault_without_a_run_says_how_it_ends(asked):
-    assert "the next run ends it when it begins" in said("fault", "slow-database")
+    assert "The next run ends this fault when it begins" in said("fault", "slow-database")

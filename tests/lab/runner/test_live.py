@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from lab.runner import live
 from loadgen.records.attempt_log import read_attempts
 from runtime.settings import REPOSITORY
 from tests.waiting import until
@@ -323,3 +325,19 @@ def test_a_runner_that_is_ended_leaves_no_load_behind(appliance, sign):
     until(lambda: not load_generators(appliance), within_s=120)
     assert runner.returncode == (130 if sign == signal.SIGTERM else -sign)
     assert "Traceback" not in output
+
+
+def test_the_progress_of_a_capacity_measurement_ends_at_its_last_measurement(tmp_path, monkeypatch):
+    told = []
+
+    def measure(shops, spec, *, on_progress):
+        for _ in range(live.measuring.MEASUREMENTS):
+            on_progress("measured")
+
+    monkeypatch.setattr(live.measuring, "measure", measure)
+    monkeypatch.setattr(
+        live.progress_file, "tell", lambda *, now=False, **facts: told.append(facts["done_ratio"])
+    )
+    spec = SimpleNamespace(title="Several shops", time_scale=10.0)
+    live.measure_capacity(spec, SimpleNamespace(state_dir=tmp_path), [object(), object()])
+    assert told == [0.0, 0.25, 0.5, 0.75, 1.0]

@@ -89,7 +89,7 @@ def test_two_shops_are_watched_side_by_side(appliance, lab):
         assert "A live race is running" in lab.get("/race/").text
         assert 'data-follow="yes"' in lab.get(f"/race/waiting/{launch}/").text
         refused = lab.post("/watch/policy", {"policy": "always-lifo", "admission": "none"}).text
-        assert "each must keep its policy" in refused
+        assert "Each must keep its policy" in refused
         assert "Applied at " in lab.post("/watch/load", {"load_factor": "3"}).text
         later = first(
             seen,
