@@ -33,8 +33,10 @@ class Account:
 
 
 def for_database(cluster: Path | None = None) -> Account | None:
-    """Return the account for PostgreSQL if this process is root, or None for another user, who runs
-    PostgreSQL directly. If the folder `cluster` exists, its owner is the account.
+    """Return the account that runs PostgreSQL if this process is root, otherwise None: other users
+    run PostgreSQL themselves.
+
+    The account is the owner of the folder `cluster`, if the folder exists and is not root's.
     """
     if os.geteuid() != 0:
         return None

@@ -1,6 +1,7 @@
-"""The files of an appliance's certificates, and the kinds of key that they can have.
+"""The paths of an appliance's certificate files, and the allowed kinds of key.
 
-runtime/certificates.py creates their content; its import is slow, and most commands do not need it.
+`runtime.certificates` creates the files. It is a separate module, because its import is slow and
+most commands do not need it.
 """
 
 import re
@@ -51,8 +52,8 @@ def of(state_dir: Path) -> CertificateFiles:
 def rsa_bits(kind: str) -> int | None:
     """Return the size of an RSA key of this kind, or None for `ec-p256`. Raises CertificateError.
 
-    OpenSSL's security level 2, which Python's TLS and Linux distributions use, requires at least
-    2048 bits, so the paper's 1024 bits are not possible.
+    The 1024 bits of the eDragon paper are not possible: OpenSSL's security level 2, which Python's
+    TLS and Linux distributions use, requires at least 2048 bits.
     """
     if kind == CHEAP_KEY:
         return None

@@ -1,7 +1,7 @@
 """The appliance's certificates: an authority, and a server certificate that it signs.
 
-The authority's key is deleted after it has signed the certificate, so that a client that trusts the
-authority trusts only this certificate. A new server certificate therefore needs a new authority.
+The authority signs only this certificate, because its key is then deleted. A client that trusts the
+authority therefore trusts no other certificate, and a new server certificate needs a new authority.
 """
 
 import contextlib
@@ -38,8 +38,8 @@ PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 def own_names(*hosts: str) -> tuple[str, ...]:
     """Return the names and addresses of this machine, and `hosts`.
 
-    If one of the hosts stands for all addresses, the result includes the machine's names in the
-    network.
+    If one of the hosts stands for all addresses, the result includes the machine's full name and
+    its addresses in the network.
     """
     names = ["localhost", socket.gethostname(), "127.0.0.1", "::1"]
     names += [host for host in hosts if host not in EVERY_ADDRESS]
@@ -59,7 +59,7 @@ def _outward_addresses() -> Iterator[str]:
 
 
 def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
-    """Return why the files cannot be used for these names now and in the next days, or None if they
+    """Return why the files cannot be used for these names during the next 7 days, or None if they
     can.
     """
     try:
@@ -82,7 +82,7 @@ def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
 
 
 def out_of_date(server: Path) -> str | None:
-    """Return why the file's certificate is not valid now and in the next days, or None if it is."""
+    """Return why the file's certificate is not valid during the next 7 days, or None if it is."""
     try:
         return _out_of_date(x509.load_pem_x509_certificate(server.read_bytes()))
     except OSError as error:
@@ -151,7 +151,8 @@ def make(folder: Path, key: str = CHEAP_KEY, names: Iterable[str] = ()) -> Certi
     files.
 
     `key` is ec-p256 or rsa-N (N bits); `names` are host names and addresses, by default this
-    machine's. If it raises CertificateError, the folder has not changed.
+    machine's. Raises CertificateError for an invalid key or name, before any file changes, or if
+    the folder cannot be written.
     """
     made = CertificateFiles(folder)
     alternatives = []

@@ -24,13 +24,13 @@ class Choice(NamedTuple):
 
 
 class RuntimeChoiceError(RuntimeError):
-    """The error for a value of RUNTIME that is invalid or differs from the running appliance; the
-    message has the fix.
+    """The error for a value of RUNTIME that is invalid, or that is not the runtime of the running
+    appliance; the message has the fix.
     """
 
 
 def asked(environ: Mapping[str, str] = os.environ) -> Runtime | None:
-    """Return the value of RUNTIME, or None if it is empty. Raises RuntimeChoiceError."""
+    """Return the value of RUNTIME, or None if it is not set. Raises RuntimeChoiceError."""
     text = environ.get(VARIABLE, "")
     if not text:
         return None
@@ -61,9 +61,9 @@ def to_start(settings: Settings) -> Runtime:
 def choose(settings: Settings) -> Choice:
     """Return the runtime that `make up` starts, and the reason.
 
-    The first of these decides: the value of RUNTIME; the runtime of the running appliance;
-    containers, if an engine answers. Raises RuntimeChoiceError if the appliance runs in another
-    runtime than RUNTIME.
+    RUNTIME decides, if it is set; otherwise, a running appliance keeps its runtime. Without both,
+    the appliance runs in containers if an engine answers, and natively if none does. Raises
+    RuntimeChoiceError if the appliance already runs in another runtime than RUNTIME.
     """
     wanted, now = asked(), running(settings)
     if now is not None and wanted not in (None, now):

@@ -1,4 +1,4 @@
-"""The commands that start, stop and show the appliance; an error is one line with the fix."""
+"""The commands that start, stop and show the appliance, and report errors together with the fix."""
 
 import json
 import os
@@ -160,7 +160,7 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
     if not why and key not in (None, certificates.key_name(there)):
         raise certificate_files.CertificateError(
             f"KEY={key}: a valid certificate with {certificates.key_name(there)} already "
-            f"exists; fix: ARGS=--replace"
+            f"exists; fix: make certs KEY={key} ARGS=--replace"
         )
     click.echo(f"{'Made' if why else 'Kept'}{f' ({why})' if why else ''}:")
     rows = {
@@ -185,14 +185,14 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
 
 @click.command()
 def token() -> None:
-    """Print the header for calls of the admin API and of the shop's controller, for curl -H @…"""
+    """Print the HTTP header that calls of the admin API and of the shop's controller need."""
     _explained(_token, _load_or_warn)
 
 
 def _token(settings: Settings, progress: Progress) -> None:
     if not settings.inner_token:
         raise StateError(
-            f"{settings.state_dir} has no inner token that this user may read; fix: `make up`, "
+            f"{settings.state_dir} has no inner token that this user can read; fix: make up, "
             "which generates the token"
         )
     click.echo(f"Authorization: Bearer {settings.inner_token}")

@@ -12,7 +12,7 @@ FILE_NAME = "secrets.json"
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The secrets of the appliance; empty texts before the first start."""
+    """The secrets of the appliance, which are empty texts before the first start."""
 
     postgres_password: str = ""
     secret_key: str = ""
@@ -28,8 +28,8 @@ VARIABLES = tuple(f"DOORBUSTER_{field.name.upper()}" for field in fields(Credent
 
 
 def read(state_dir: Path) -> Credentials:
-    """Return the secrets of this state folder; they are empty if it has none or belongs to another
-    user.
+    """Return the secrets of this state folder. They are empty if the folder has none, or if it
+    belongs to another user.
 
     Raises `ValueError` with the fix if the file is damaged.
     """
@@ -45,7 +45,7 @@ def read(state_dir: Path) -> Credentials:
 
 
 def make(state_dir: Path) -> Credentials:
-    """Return the secrets of this state folder; missing secrets are generated."""
+    """Return the secrets of this state folder, after generating those that are missing."""
     path = state_dir / FILE_NAME
     kept = read(state_dir)
     if path.exists() and not kept.secret_key:  # the file belongs to another user

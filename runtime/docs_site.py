@@ -23,7 +23,7 @@ TIMEOUT_S = 600
 
 
 class BuildError(RuntimeError):
-    """The error for a site that cannot be built, with Sphinx' message."""
+    """The error for a site that cannot be built, with the reason."""
 
 
 def is_current() -> bool:

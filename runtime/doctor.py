@@ -1,5 +1,5 @@
-"""`make doctor`, which prints a line for each condition of the appliance, with the fix for each
-fault.
+"""The command `make doctor`, which checks this machine and the appliance and prints one finding per
+line, with the fix for each fault.
 """
 
 import os
@@ -135,7 +135,7 @@ def _examine() -> Iterator[Finding]:
     elif runtime == "native":
         yield _postgres(settings, state)
         yield _redis(settings, state)
-        yield from _running(settings, state)
+        yield from running(settings, state)
         yield _monitoring(settings)
     yield from _optional()
 
@@ -193,7 +193,7 @@ def file_modes(settings: Settings, state: State) -> Finding:
 def _disk(state: State) -> Finding:
     free = shutil.disk_usage(_existing(state.folder)).free
     found = f"{_gigabytes(free)} free on the disk of the state folder"
-    fix = "free some, or set DOORBUSTER_STATE_DIR to a folder on another disk"
+    fix = "free some space, or set DOORBUSTER_STATE_DIR to a folder on another disk"
     if free < LEAST_DISK_BYTES:
         return Finding(Verdict.BAD, "Disk", found, fix)
     if free < GOOD_DISK_BYTES:
@@ -230,7 +230,7 @@ def _cpus(settings: Settings) -> Iterator[Finding]:
         f"{cpus.written(settings.other_cpus)} (of {cpus.written(cpus.usable())})"
     )
     if shared:
-        fix = "measure on 2 or more CPUs, of which only the shop uses DOORBUSTER_SHOP_CPUS"
+        fix = "give DOORBUSTER_SHOP_CPUS a CPU that nothing else uses; this needs at least 2 CPUs"
         yield Finding(
             Verdict.BEWARE, "CPUs", f"{found}: shared, so measurements will be distorted", fix
         )
@@ -258,8 +258,8 @@ def _postgres(settings: Settings, state: State) -> Finding:
     if _readable(state.postgres) and (named := postgres.stale_lock(state.postgres)):
         lock = state.postgres / "data" / postgres.LOCK_FILE
         left = (
-            f"{lock} names {named}, which is not a server of this database; the file is left "
-            f"from a power failure"
+            f"{lock} names {named}, which is not a server of this database; the file is left from "
+            f"a killed server or a power failure"
         )
         return Finding(Verdict.BEWARE, "PostgreSQL", left, "make up removes this file")
     found = f"{installation.version}, {installation.origin}, {installation.bin_dir}{runs_as}{made}"
@@ -359,7 +359,8 @@ def _inner_host(settings: Settings) -> Finding:
     return Finding(Verdict.GOOD, subject, found)
 
 
-def _running(settings: Settings, state: State) -> Iterator[Finding]:
+def running(settings: Settings, state: State) -> Iterator[Finding]:
+    """Yield a finding for each service or, if none runs, findings on what a start needs."""
     supervisor = Supervisor(state)
     if not supervisor.is_running():
         if rest := left_over(state):
@@ -367,7 +368,8 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
             fix = (
                 "make up ends these processes and starts everything again; make down only ends them"
             )
-            yield Finding(Verdict.BEWARE, "Running", f"left over: {pids}", fix)
+            found = f"processes of an earlier start are left: {pids}"
+            yield Finding(Verdict.BEWARE, "Running", found, fix)
         elif supervisor.has_died():
             found = "no: the supervisor was killed or the machine went down, and the services ended"
             yield Finding(Verdict.BEWARE, "Running", found, "make up starts everything again")
@@ -381,14 +383,15 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
     try:
         states = supervisor.states()
         for service in services.table(settings, state):
-            now = states.get(service.name)  # None if it was installed after the start
-            why = "make up starts the service" if now is None else now.state.lower()
-            if now is not None and now.runs:
-                why = service.refusal() or ""
-            if why:
+            now = states.get(service.name)
+            fault = Verdict.BEWARE if service.is_optional else Verdict.BAD
+            if now is None:  # the supervisor knows only the services of its start
+                found = "does not run: it was installed or turned on after the start"
+                fix = "make up, which starts it and restarts all other services"
+                yield Finding(fault, service.title, found, fix)
+            elif why := (service.refusal() if now.runs else now.state.lower()):
                 fix = f"make logs ARGS={service.name}; make up restarts it"
-                verdict = Verdict.BEWARE if service.is_optional else Verdict.BAD
-                yield Finding(verdict, service.title, why, fix)
+                yield Finding(fault, service.title, why, fix)
             else:
                 where = f" on port {service.port}" if service.port is not None else ""
                 found = f"healthy{where}, CPUs {cpus.written(service.cpus)}"

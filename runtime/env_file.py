@@ -16,7 +16,7 @@ def read(path: Path, known: Collection[str], errors: list[str]) -> dict[str, str
         lines = path.read_text("utf-8", "replace").splitlines()
     except OSError as error:
         errors.append(
-            f"{path} cannot be read ({error.strerror}); fix: chmod u+r, or remove the file"
+            f"{path} cannot be read ({error.strerror}); fix: chmod u+r {path}, or remove the file"
         )
         return {}
     given: dict[str, str] = {}

@@ -17,11 +17,11 @@ SOURCE = REPOSITORY / "dashboards" / "prometheus"
 RETENTION = ("15d", "2GB")
 PROMETHEUS = "prometheus"
 EXPORTERS = ("node", "postgres", "redis")
-"""The exporters of other programs' metrics, by the job that scrapes them."""
+"""The exporters of other programs' metrics, named by the Prometheus job that scrapes each."""
 
 _OWNER = ".owner"
 Group = dict[str, Any]
-"""A target group for file_sd: `targets` (host:port) and `labels`."""
+"""A group of targets in a file that Prometheus reads: `targets` (host:port) and `labels`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def native(settings: Settings, jobs: Sequence[str]) -> ScrapeHosts:
 
 
 def targets(settings: Settings, scrape_hosts: ScrapeHosts) -> list[Group]:
-    """Return the appliance's targets for file_sd."""
+    """Return the appliance's targets, in groups for a file that Prometheus reads."""
     ports = {
         "node": settings.node_exporter_port,
         "postgres": settings.postgres_exporter_port,
@@ -156,8 +156,8 @@ def write_targets(path: Path, groups: Sequence[Group]) -> None:
 def configure(
     folder: Path, name: str, groups: Sequence[Group], console: Trust | None = None
 ) -> None:
-    """Write the configuration and rules to `folder`, and only these targets to
-    `targets/<name>.json`.
+    """Write the configuration and rules to `folder`, and these targets to `targets/<name>.json`,
+    the only file of targets.
 
     With `console`, Prometheus scrapes the console over TLS.
 
@@ -260,8 +260,8 @@ def prometheus(program: Program, settings: Settings) -> list[str]:
 
 
 def exporter(job: str, program: Program, settings: Settings) -> list[str]:
-    """Return an exporter's command line, which includes `prepare_postgres`; SIGTERM ends the
-    process.
+    """Return an exporter's command line; SIGTERM ends the process. PostgreSQL's exporter reads the
+    file that `prepare_postgres` writes.
     """
     port = settings.ports()[f"DOORBUSTER_{job.upper()}_EXPORTER_PORT"]
     listens = f"--web.listen-address={hosts.authority(settings.inner_host, port)}"
@@ -285,8 +285,9 @@ def exporter(job: str, program: Program, settings: Settings) -> list[str]:
 
 
 def _given_by_environment(name: str, setting: str, *command: str) -> list[str]:
-    """Return the command with the password from `name` in the environment variable `setting`,
-    because other users can see command lines.
+    """Return the command, run with the value of the variable `setting` in the variable `name`.
+
+    The password is not an argument, because other users can see command lines.
     """
     return ["sh", "-c", f'{name}="${setting}" exec "$@"', "sh", *command]
 

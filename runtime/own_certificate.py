@@ -20,8 +20,9 @@ def is_meant(settings: Settings, *files: Path) -> bool:
 
 
 def keep(settings: Settings, *files: Path) -> None:
-    """Create the certificate if `files` are the appliance's and no valid certificate exists; raise
-    CertificateError.
+    """Make sure that the certificate is valid, if `files` are those that the appliance creates.
+
+    Raises CertificateError.
     """
     if is_meant(settings, *files):
         from runtime import certificates  # slow to import, and only a start needs it

@@ -1,4 +1,4 @@
-"""The progress of a command on the terminal, one line per step."""
+"""The progress of a command, shown on the terminal with one line per step."""
 
 import time
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from rich.table import Table
 
 @dataclass(slots=True)
 class Step:
-    """A step in progress; `detail` is shown at its end."""
+    """A step of a command. When the step ends, its line shows `detail`."""
 
     title: str
     detail: str = ""
@@ -21,14 +21,14 @@ class Step:
 
 @dataclass(slots=True)
 class Progress:
-    """The printer of steps, for a terminal or as plain lines for a log."""
+    """Prints the steps of a command, on a terminal or as plain lines in a log."""
 
     console: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=True))
 
     @contextmanager
     def step(self, title: str) -> Iterator[Step]:
-        """Show that a step runs, and then its end: ✓ and the seconds it took, or ✗
-        after an error.
+        """Show a step during the block. Then print ✓, or ✗ after an error, and the seconds that the
+        step took.
         """
         step = Step(title)
         began_s = time.monotonic()

@@ -1,7 +1,7 @@
 """The settings of the appliance, each declared once and read from three places.
 
-The environment overrides the file `.env` in the repository, which overrides the defaults. Generated
-secrets (`runtime.credentials`) replace missing values.
+The environment overrides the file `.env` in the repository, which overrides the defaults. A secret
+that is not set gets the generated value (`runtime.credentials`).
 """
 
 import hashlib
@@ -161,9 +161,9 @@ class Settings(SettingsModel):
     prometheus_port: Port = setting(
         "PROMETHEUS_PORT",
         8088,
-        "port of Prometheus; this port and the next one are used only if Prometheus runs",
+        "port of Prometheus, if it runs",
     )
-    grafana_port: Port = setting("GRAFANA_PORT", 8089, "port of Grafana")
+    grafana_port: Port = setting("GRAFANA_PORT", 8089, "port of Grafana, if it runs")
     node_exporter_port: Port = setting(
         "NODE_EXPORTER_PORT", 8091, "port of Prometheus' exporter for the machine"
     )
@@ -176,7 +176,7 @@ class Settings(SettingsModel):
     monitoring: Switch = setting(
         "MONITORING",
         True,
-        "0: the native runtime does not start Prometheus and exporters, even if they are installed",
+        "0: `make up` does not start Prometheus, exporters and Grafana, even if they are installed",
     )
     first_look: Switch = setting(
         "FIRST_LOOK",
@@ -207,8 +207,8 @@ class Settings(SettingsModel):
     lab_oidc_issuer: str = setting(
         "LAB_OIDC_ISSUER",
         "",
-        "address of the OpenID Connect provider with which people sign in; requires the next two "
-        "settings",
+        "address of the OpenID Connect provider with which people sign in; requires "
+        "`DOORBUSTER_LAB_OIDC_CLIENT_ID` and `DOORBUSTER_LAB_OIDC_CLIENT_SECRET`",
         example="https://login.example.edu",
         page=_SIGN_IN,
     )

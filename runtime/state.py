@@ -16,15 +16,12 @@ from runtime.settings import default_state_dir
 
 MARKER = "doorbuster-state"
 _OTHER_MARKS = ("secrets.json", "supervisord.conf", "signatures.json")
-"""The files that identify a state folder without a marker.
-
-Some commands write these files without an appliance.
+"""The files that also identify a state folder, because commands may write them before `make up`
+writes the marker.
 """
 LEAST_DISK_BYTES = 512 * 1024**2
 _PASSED_THROUGH = ("postgres", "redis")
-"""The folders that PostgreSQL and Redis own if root starts them, because they run under other
-accounts.
-"""
+"""The folders that belong to the accounts of PostgreSQL and Redis, if root starts the appliance."""
 _SHARED = ("certificates", "prometheus", "postgresql")
 """The folders with files for other accounts: the certificate authority for browsers, Prometheus'
 configuration for containers, and programs for the account of root's PostgreSQL. Secrets in these
@@ -74,16 +71,16 @@ class State:
         return self.logs / f"{service}.log"
 
     def stamp(self, name: str) -> Path:
-        """Return the file with the version of the service last started under this name."""
+        """Return the path of the file with the version that was last recorded under this name."""
         return self.folder / "stamps" / name
 
     def stamped(self, name: str, version: str) -> bool:
-        """Return whether `version` is the version last recorded."""
+        """Return whether `version` is the version that was last recorded under this name."""
         path = self.stamp(name)
         return path.exists() and path.read_text() == version
 
     def write_stamp(self, name: str, version: str) -> None:
-        """Record the version of the service that was started."""
+        """Record a version under this name, for example the version of a started service."""
         private_file.write(self.stamp(name), version.encode())
 
     @property
@@ -93,7 +90,7 @@ class State:
 
     @property
     def is_somebodys(self) -> bool:
-        """Whether the folder has files that the appliance has not written."""
+        """Whether the folder has files, and no appliance has created it."""
         if self.folder == default_state_dir() or not self.folder.is_dir():
             return False
         return not self.is_ours and any(self.folder.iterdir())
@@ -141,8 +138,9 @@ class State:
         )
 
     def close_to_others(self, results: Path) -> None:
-        """Close paths that an earlier version or another umask left open to other users; raise
-        `StateError`.
+        """Close paths that an earlier version or another umask left open to other users.
+
+        Raises `StateError` if a path cannot be changed.
         """
         try:
             for path in self.open_to_others(results):
@@ -197,7 +195,7 @@ class State:
         except OSError as error:
             raise StateError(
                 f"the state folder {self.folder} cannot be emptied: {said(error)}; fix: make it "
-                "writable (is its disk mounted read-only?), then run this again"
+                "writable (is its disk mounted read-only?), then make reset"
             ) from error
 
     def _empty(self, keep: Path) -> None:

@@ -1,4 +1,4 @@
-"""`make up`, `make down` and `make reset` in containers."""
+"""The commands `make up`, `make down` and `make reset` for an appliance in containers."""
 
 import hashlib
 import os
@@ -70,8 +70,8 @@ def unseen(settings: Settings) -> str | None:
 def forget(settings: Settings, progress: Progress) -> None:
     """Remove the containers' volumes, if containers were ever started.
 
-    Raises EngineError if no engine can remove them. With FORCE=1, the volumes are kept if Docker is
-    missing.
+    Raises EngineError if no engine can remove them. Without the program docker, FORCE=1 keeps the
+    volumes and avoids the error.
     """
     project = Project(settings, State(settings.state_dir))
     if not project.compose_env.exists():
@@ -120,9 +120,9 @@ def published_ports(settings: Settings) -> dict[str, int]:
 
 
 def stop(project: Project, *, volumes: bool = False) -> bool:
-    """Remove every container and network of the project; return whether there was one.
+    """Remove every container and network of the project; return whether there was a container.
 
-    `volumes` also removes the containers' data. Raises EngineError.
+    With `volumes`, also remove the containers' data. Raises EngineError.
     """
     there = bool(engine.containers(project.name))
     if there or volumes:
@@ -312,7 +312,7 @@ def _log(project: Project, service: str, *options: str) -> str:
 
 
 def last_words(project: Project, service: str) -> str:
-    """Return the end of a container's log."""
+    """Return the end of a container's log, with the command that shows more of it."""
     shown = _log(project, service, f"--tail={LOG_LINES}")
     lines = "\n".join(f"    {line}" for line in shown.splitlines()) or "    (it printed nothing)"
     return f'  last lines:\n{lines}\n  fix: make logs ARGS="{service}" shows more'

@@ -1,5 +1,5 @@
-"""The archive of the appliance's images, for machines that cannot reach a registry: `make
-images-save`.
+"""Save the appliance's images in one file, for machines that cannot reach a registry (`make
+images-save`).
 """
 
 import argparse
@@ -21,9 +21,9 @@ _UP_FIRST = "fix: make up RUNTIME=docker, which fetches and builds the missing i
 
 
 def tags(project: Project) -> dict[str, str]:
-    """Return the images to save, and the tag of each in the archive.
+    """Return the images to save, and the tag of each in the archive, which keeps no digests.
 
-    An archive keeps no digests. Raises EngineError if an image outside `_OPTIONAL` is missing.
+    Raises EngineError if an image that the appliance needs is missing.
     """
     found = {}
     for variable, pinned in compose_settings.images().items():
@@ -31,7 +31,9 @@ def tags(project: Project) -> dict[str, str]:
         there = next((name for name in (pinned, tagged) if engine.image_id(name)), None)
         if there:
             found[there] = tagged
-        elif variable not in _OPTIONAL and project.settings.monitoring:
+        elif variable not in _OPTIONAL and (
+            project.settings.monitoring or not variable.startswith("PROMETHEUS")
+        ):
             raise EngineError(f"the image {pinned} is not on this machine; {_UP_FIRST}")
     version = appliance.code_version()
     if not (project.state.stamped("image", version) and engine.image_id(project.image)):
@@ -66,7 +68,8 @@ def main() -> int:
         print(f"make images-save: {error}", file=sys.stderr)
         return 1
     print(f"  {file}: {file.stat().st_size / 1e6:,.0f} MB")
-    print(f"  On the other machine, with the same clone: docker load --input {file.name}; make up")
+    print("  On the other machine, in a clone of the same commit:")
+    print(f"    docker load --input {file.name}; make up")
     return 0
 
 

@@ -1,6 +1,7 @@
-"""The certificates of gateway and console, at their paths in containers.
+"""The certificates of gateway and console that containers read.
 
-If root starts the appliance, containers get copies, because their user cannot read root's keys.
+If root starts the appliance with the user's own certificates, containers read copies of these,
+because the containers' user cannot read root's keys.
 """
 
 import os
@@ -15,7 +16,7 @@ from runtime.settings import Settings, SettingsError
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The certificate and the key of one part, as in the settings."""
+    """The certificate and the key of the gateway or of the console, as in the settings."""
 
     setting: str  # the prefix of both variables
     certificate: Path
@@ -32,7 +33,9 @@ class Pair:
         return self.copies / "server.pem", self.copies / "server-key.pem"
 
     def copy(self, own: Callable[[Path], None]) -> None:
-        """Copy the files to the paths of `mounted`; `own` makes the containers' user the owner.
+        """Copy the files to the paths of `mounted`, unless these are the files themselves.
+
+        `own` makes the containers' user the owner of a path.
 
         Raises SettingsError if a file cannot be read.
         """

@@ -22,7 +22,7 @@ _GET_COMPOSE = (
     "docker-compose (Debian 13's)"
 )
 LEAST_COMPOSE = (2, 19)
-"""The first version of Compose with the progress option before the command."""
+"""The first version of Compose that accepts the option --progress before the command."""
 BUILDS_BY_BUILDX = 5
 """The first major version of Compose that builds only with buildx."""
 _PROJECT = "com.docker.compose.project"
@@ -54,7 +54,7 @@ class Container:
 
     @property
     def serves(self) -> bool:
-        """Whether the container runs and is not unhealthy."""
+        """Whether the container runs, and is healthy or has no health check."""
         return self.runs and self.health in ("", "healthy")
 
     @property

@@ -10,9 +10,9 @@ WORKER = "lab-worker"
 OBSERVERS = ("prometheus", "node-exporter", "postgres-exporter", "redis-exporter")
 GRAFANA = "grafana"
 KEPT = "lab-processes"
-"""The services whose containers are kept when the image changes.
+"""The service whose container is kept when the image changes.
 
-The console and its workers share such a container's namespaces, and would end with it.
+The console and its workers use the namespaces of this container, and would end with it.
 """
 
 
@@ -20,7 +20,7 @@ The console and its workers share such a container's namespaces, and would end w
 class Part:
     """A group of services that start together and share one line on the screen.
 
-    A step (`ends`) must end without an error; it runs again when `wanted` changes.
+    If `ends` is true, the services must end without an error. They run again when `wanted` changes.
     """
 
     title: str

@@ -1,8 +1,9 @@
 """The settings of docker-compose.yml and of the containers, in two files in the state folder.
 
 `compose.env` has the variables of docker-compose.yml, which gives each container the secrets it
-needs. `containers.env` has the other settings, as processes in containers see them: they reach
-other parts by the names of their services, and listen on every address. Both files have mode 600.
+needs. `containers.env` has the other settings, as processes in containers need them. For example,
+every part listens on all addresses there, and other parts reach it by the name of its service. Both
+files have mode 600.
 """
 
 import contextlib
@@ -25,11 +26,13 @@ from runtime.state import State
 STATE_INSIDE = Path("/var/lib/doorbuster")
 TLS_INSIDE = Path("/etc/doorbuster")
 UNPRIVILEGED = 10001
-"""The user id in containers that root starts before any results exist."""
+"""The user id in containers that root starts, unless another user owns the results."""
 IMAGES_FILE = REPOSITORY / "docker" / "images.env"
 COMPOSE_FILE = REPOSITORY / "docker-compose.yml"
 JAEGER_IMAGE = "JAEGER_IMAGE"
-"""The image of the profile `telemetry`, which Compose fetches when the profile starts."""
+"""The variable of the image that only the profile `telemetry` needs; Compose fetches the image when
+the profile starts.
+"""
 SHARED = (
     REPOSITORY / "dashboards" / "grafana" / "provisioning",
     REPOSITORY / "dashboards" / "grafana" / "dashboards",
@@ -87,7 +90,7 @@ _INDEX_VARIABLES = (
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The containers of one appliance: a clone with its state folder."""
+    """The Compose project of one appliance, which is a clone with its state folder."""
 
     settings: Settings
     state: State
@@ -128,13 +131,15 @@ class Project:
 
     @property
     def mark(self) -> Path:
-        """The file that exists while there may be containers."""
+        """The file that exists while containers of the appliance may exist."""
         return self.state.stamp("containers")
 
     @property
     def user(self) -> tuple[int, int]:
-        """The ids of the user and group of the containers' processes: this user's, but never
-        root's. For root, they are the owner and group of existing results.
+        """The ids of the user and the group of the containers' processes, which are never root's.
+
+        They are this user's. If this user is root, they are those of existing results, otherwise
+        UNPRIVILEGED.
         """
         if os.geteuid():
             return os.getuid(), os.getgid()
@@ -155,8 +160,8 @@ class Project:
     def environment(self) -> dict[str, str]:
         """Return the environment for `docker compose`, without the appliance's variables.
 
-        Those would override the files. Required variables always have a value here, so that Compose
-        can remove containers in every case.
+        The appliance's variables would override the files. Required secrets always have a value, so
+        that Compose can remove containers even without the files.
         """
         kept = {
             name: text
@@ -173,7 +178,8 @@ class Project:
         return kept
 
     def write(self, profiles: Iterable[str], images: Mapping[str, str] | None = None) -> None:
-        """Write both files, and create the folders that containers share with this machine.
+        """Write the files of variables, and create the folders that containers share with this
+        machine.
 
         `images` replace the images in docker/images.env. Raises SettingsError for values that
         containers cannot use.
@@ -270,8 +276,8 @@ class Project:
             let_read(OWN_POLICIES)
 
     def _own_results(self) -> None:
-        """Make the containers' user the owner of root's native results, so that it can add new
-        ones.
+        """Make the containers' user the owner of results that root wrote natively, so that
+        containers can add results.
         """
         if os.geteuid() != 0:
             return
@@ -294,7 +300,7 @@ class Project:
 
 
 def images() -> dict[str, str]:
-    """Return the image name of each base image's variable."""
+    """Return the base images of docker/images.env by their variables."""
     lines = IMAGES_FILE.read_text(encoding="utf-8").splitlines()
     pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
     return {name: text for name, _, text in pairs}
@@ -359,7 +365,7 @@ def _version(paths: Iterable[Path]) -> str:
 
 def _lines(variables: Mapping[str, str]) -> bytes:
     if faults := [
-        f"{name}: cannot be passed to containers; allowed: one line without ' and \\"
+        f"{name}: cannot be passed to containers; allowed: one line without the characters ' and \\"
         for name, text in variables.items()
         if any(sign in text for sign in "'\\\n")
     ]:
@@ -368,7 +374,10 @@ def _lines(variables: Mapping[str, str]) -> bytes:
 
 
 def let_read(folder: Path) -> None:
-    """Let containers read the folder, whatever umask created it; raise SettingsError."""
+    """Let containers read the folder, whatever umask created it.
+
+    Raises SettingsError if this is not possible.
+    """
     for path in (folder, *folder.rglob("*")):
         mode = stat.S_IMODE(path.stat().st_mode)
         wanted = mode | (0o055 if path.is_dir() else 0o044)

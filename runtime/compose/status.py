@@ -1,4 +1,4 @@
-"""`make status` and `make logs` for containers."""
+"""The commands `make status` and `make logs` for an appliance in containers."""
 
 import os
 from typing import Any
@@ -21,8 +21,9 @@ def show(project: Project, progress: Progress) -> None:
 
 
 def rows(project: Project) -> list[dict[str, Any]]:
-    """Return the state of every container, with None for unknown values; an empty list if
-    Doorbuster is down.
+    """Return the state of every container, with None for unknown values.
+
+    The list is empty if Doorbuster is down.
     """
     return [
         {

@@ -1,6 +1,6 @@
-"""`make down` and `make reset`, which end every process of the appliance.
+"""The commands `make down` and `make reset`, which end every process of the appliance.
 
-It stops the services in order, and finds processes that run on because the supervisor was killed.
+They stop the services in order. Then they end processes that a killed supervisor has left running.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ def reset(
     """Stop everything and empty the state folder, but keep the results.
 
     `stop_all` stops the appliance, and `elsewhere` removes data outside the folder. On a terminal,
-    the command asks for confirmation; otherwise, it needs FORCE=1.
+    the command asks for confirmation. Without a terminal, FORCE=1 must be set.
     """
     state = State(settings.state_dir)
     if not state.folder.exists():

@@ -1,7 +1,7 @@
-"""An ad server with a separate PostgreSQL for one measurement.
+"""An ad server with a separate PostgreSQL, for one measurement.
 
-Both are independent of the appliance: they use free ports and a temporary folder, and end with the
-process that started them, even if it is killed.
+Both are independent of the appliance, because they use free ports and a temporary folder. They end
+with the process that started them, even if that process is killed.
 """
 
 import os
@@ -44,7 +44,8 @@ class NotStarted(RuntimeError):  # noqa: N818
 def own_folder() -> Iterator[Path]:
     """Create a temporary folder for the block; remove the folders of killed processes.
 
-    The owner holds a lock in its folder, which the kernel releases at its end.
+    Each process locks a file in its folder. The kernel releases the lock when the process ends, so
+    a folder without a lock can be removed.
     """
     _remove_left_over()
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:
@@ -69,8 +70,8 @@ def _remove_left_over() -> None:
 
 @contextmanager
 def seeded_database(banners: int, postgres_bin: Path | None = None) -> Iterator[Environment]:
-    """Start a database with an inventory of `banners` contracts, and yield the environment for its
-    users.
+    """Start a database with an inventory of `banners` contracts, and yield the environment for
+    processes that use it.
 
     Raises NotStarted.
     """
@@ -142,7 +143,8 @@ def call(environment: Mapping[str, str], command: str) -> str:
 def ad_server(
     environment: Mapping[str, str], levels: Mapping[int, int], threads: int
 ) -> Iterator[int]:
-    """Run an ad server with one process on that database, and yield its port. Raises NotStarted.
+    """Run an ad server with one process on the database of `environment`, and yield its port.
+    Raises NotStarted.
 
     `levels` maps each priority level to its number of threads; `threads` is the number of requests
     answered at the same time.

@@ -109,10 +109,10 @@ def cluster_major(folder: Path) -> int | None:
 def find(chosen: Path | None, folder: Path, run_as: Account | None) -> Installation:
     """Return the PostgreSQL for the cluster in `folder`.
 
-    The order is: `chosen` (DOORBUSTER_POSTGRES_BIN), the system's PostgreSQL, the embedded one. An
-    existing cluster needs its major version. Embedded binaries that `run_as` cannot reach (a
-    virtual environment under /root) are copied next to the cluster. Raises `PostgresError`, which
-    names the searched places and the fix.
+    This is `chosen` (DOORBUSTER_POSTGRES_BIN) if it is given, otherwise the system's PostgreSQL or
+    the embedded PostgreSQL. An existing cluster needs a PostgreSQL of the same major version.
+    Embedded binaries that `run_as` cannot reach (for example, under /root) are copied next to the
+    cluster. Raises `PostgresError` with the PostgreSQL versions that were found, and the fix.
     """
     if chosen is not None:
         version = _version(chosen)
@@ -135,7 +135,7 @@ def find(chosen: Path | None, folder: Path, run_as: Account | None) -> Installat
         if installation.origin == "embedded":
             return _copied(installation, folder.parent / "postgresql", run_as)
     raise PostgresError(
-        f"{usable[0].bin_dir} cannot be executed by the user {run_as.name if run_as else 'you'}; "
+        f"{usable[0].bin_dir} cannot be executed by {_named(run_as)}; "
         "fix: chmod a+rx its folders, or set DOORBUSTER_POSTGRES_BIN to another PostgreSQL"
     )
 
@@ -174,8 +174,8 @@ def prepare(cluster: Cluster) -> None:
     cluster.folder.chmod(0o700)
     # The owner may still lack access to a folder above it.
     if accounts.run(["test", "-w", cluster.folder], cluster.account, Path("/")).returncode != 0:
-        name = cluster.account.name if cluster.account else "you"
-        raise PostgresError(f"{cluster.folder} cannot be written by the user {name}; {ENTERABLE}")
+        who = _named(cluster.account)
+        raise PostgresError(f"{cluster.folder} cannot be written by {who}; {ENTERABLE}")
     if cluster_major(cluster.folder) is None:
         _make_cluster(cluster)
     remove_stale_lock(cluster.folder)
@@ -321,9 +321,12 @@ def _copied(installation: Installation, folder: Path, run_as: Account | None) ->
     folder.chmod(folder.stat().st_mode | 0o055)  # an earlier version closed it to other users
     copied = Installation(target / "bin", installation.version, "embedded")
     if not accounts.can_start(copied.bin_dir / "postgres", run_as):
-        name = run_as.name if run_as else "you"
-        raise PostgresError(f"{folder} cannot be reached by the user {name}; {ENTERABLE}")
+        raise PostgresError(f"{folder} cannot be reached by {_named(run_as)}; {ENTERABLE}")
     return copied
+
+
+def _named(account: Account | None) -> str:
+    return f"the user {account.name}" if account else "you"
 
 
 def _let_enter(folder: Path) -> None:

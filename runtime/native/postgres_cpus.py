@@ -1,7 +1,7 @@
 """The move of the appliance's PostgreSQL to the shop's CPUs, and back.
 
 On the shop's CPUs, PostgreSQL becomes a bottleneck, as in the Connection Sentry paper. A restart
-moves it back.
+moves PostgreSQL back.
 """
 
 import logging
@@ -23,8 +23,10 @@ _logger = logging.getLogger(__name__)
 
 def move(settings: Settings, where: Where) -> bool:
     """Move PostgreSQL to the shop's CPUs, or to the CPUs of all other processes; return whether it
-    runs there now. If PostgreSQL does not run, or belongs to another appliance or user, or if the
-    shop shares its CPUs with all other processes, it is not moved: the function logs this. Raises
+    runs there now.
+
+    PostgreSQL is not moved if it does not run, if it belongs to another appliance or user, or if
+    the shop shares its CPUs with all other processes. The function logs the reason. Raises
     ValueError for another `where`.
     """
     if where not in WHERE:
@@ -40,7 +42,7 @@ def move(settings: Settings, where: Where) -> bool:
         return False
     postmaster = _postmaster(State(settings.state_dir).postgres / "data")
     if postmaster is None:
-        _logger.warning("no PostgreSQL of %s runs that could be moved", settings.state_dir)
+        _logger.warning("the PostgreSQL of %s does not run and is not moved", settings.state_dir)
         return False
     if settings.shop_cpus == settings.other_cpus:
         _logger.info(

@@ -52,7 +52,7 @@ FORBIDDEN = (
     "replicaof",
     "slaveof",
 )
-"""The commands that write files or load code."""
+"""The commands that no client may use, because they write files, load code or change settings."""
 
 
 class RedisError(RuntimeError):
@@ -90,7 +90,7 @@ class Store:
         return self.folder / "redis.conf"
 
     def command(self) -> list[str]:
-        """The command that runs the server in the foreground; SIGTERM ends it."""
+        """Return the command that runs the server in the foreground; SIGTERM ends the server."""
         return [str(self.installation.program), str(self.configuration_file)]
 
 
@@ -146,9 +146,10 @@ def prepare(store: Store) -> None:
 
 
 def write(configuration_file: Path, text: str) -> None:
-    """Write the configuration file for a container.
+    """Write a configuration file that every account may read, in a folder that only its owner may
+    enter.
 
-    The engine mounts the file, so the container's account need not be able to enter its folder.
+    A container can read the file nevertheless, because the engine mounts it.
     """
     folder = configuration_file.parent
     folder.mkdir(parents=True, exist_ok=True)
@@ -157,10 +158,11 @@ def write(configuration_file: Path, text: str) -> None:
 
 
 def access(password: str, *, runs_scripts: bool = True) -> str:
-    """Return the configuration line that requires `password`, as a digest; without a password,
-    return an empty text. No client may write files or load modules, which would give it the
-    server's account. Only Celery's clients may run Lua, because a script restores messages under a
-    lock.
+    """Return the configuration line that requires `password`, as a digest, or an empty text without
+    a password.
+
+    No client may write files or load modules, because this would give the client the rights of the
+    server's account. `runs_scripts` allows Lua scripts, which only Celery needs.
     """
     if not password:
         return ""

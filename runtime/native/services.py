@@ -25,8 +25,8 @@ class Service:
     """A service of the appliance: a long-running program.
 
     `refusal` returns why it does not serve yet, or None. `page_refusal` does the same with a
-    request for a whole page; it is called only once after a start, because such a page would count
-    in a running measurement.
+    request for a whole page. It is called only after a start, because such a page would count in a
+    running measurement.
     """
 
     name: str
@@ -53,8 +53,8 @@ class Service:
     def command(self, supervisor: Path | None = None) -> tuple[str, ...]:
         """Return the command line, which begins by setting the CPUs.
 
-        `supervisor` is the file with the id of the starting process; if that process is killed
-        before, the service is not started.
+        `supervisor` is the file with the id of the process that starts the service. If that process
+        is killed first, the service does not start.
         """
         return tuple(
             pinned.command(
@@ -87,8 +87,8 @@ class Service:
 class Tables:
     """Tables that a service needs in the database before it starts.
 
-    `command` creates them, without effect on existing ones. It is skipped if it has already run for
-    the same `wanted` and code. `log` is also the name of its stamp.
+    `command` creates the tables, and does not change existing tables. It is skipped if it has
+    already run for this `wanted` and this code. A stamp with the name `log` records this.
     """
 
     title: str
@@ -122,7 +122,7 @@ def table(settings: Settings, state: State) -> list[Service]:
 
 
 def locked_dependencies() -> Path:
-    """Return the file that changes with the libraries of all services."""
+    """Return the lock file of the Python libraries that all services use."""
     return REPOSITORY / "uv.lock"
 
 
@@ -172,8 +172,8 @@ def redis_service(settings: Settings, state: State) -> Service:
 def broker_service(settings: Settings, state: State) -> Service:
     """Return the service of the Redis for the queues of the console and of simulated grids.
 
-    It is a separate server, so that one full memory does not affect the other. Raises the same
-    errors as `redis_service`.
+    It is a separate server, so that a full queue does not affect the shop's sessions. Raises the
+    same errors as `redis_service`.
     """
     return _redis(
         settings,

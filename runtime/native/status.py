@@ -1,4 +1,6 @@
-"""`make status`, which shows the running services, their places and starting times."""
+"""The command `make status`, which shows for each service whether it works, its port, its CPUs and
+for how long it has been running.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -41,8 +43,9 @@ def _shown(key: str, value: Any) -> str:
 
 
 def rows(settings: Settings) -> list[dict[str, Any]]:
-    """Return the state of every service, with None for unknown values; an empty list if Doorbuster
-    is down.
+    """Return the state of every service, with None for unknown values.
+
+    The list is empty if Doorbuster is down.
     """
     state = State(settings.state_dir)
     supervisor = Supervisor(state)

@@ -26,9 +26,9 @@ from runtime.state import State
 LOG_BYTES = 10_000_000
 START_WITHIN_S = 10.0
 START_RETRIES = 20
-"""The number of repetitions of a failed start, after 1 s, then 2 s, then 3 s.
+"""The number of times that a failed start is repeated, after 1 s, 2 s, 3 s and so on.
 
-The remaining processes of a dead service may delay its next start.
+A start can fail because processes of the dead service still hold its port.
 """
 
 
@@ -117,7 +117,7 @@ class Supervisor:
     def start(self, services: Sequence[Service], settings: Settings) -> None:
         """Start the supervisor without starting any service.
 
-        Raises `SupervisorError` with its output.
+        Raises `SupervisorError` with the supervisor's output.
         """
         self.remove_files()
         try:

@@ -1,4 +1,6 @@
-"""`make up`, which makes the appliance healthy, whatever the machine's state."""
+"""The command `make up` for processes, which starts, restarts or keeps each service until all are
+healthy.
+"""
 
 import hashlib
 import os
@@ -89,8 +91,9 @@ def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
 
 
 def trusted_by_browsers(settings: Settings) -> dict[str, str]:
-    """Return the rows with the certificate authority that a browser must import; no row without
-    TLS, or if browsers already trust it.
+    """Return the rows with the certificate authority that browsers must import.
+
+    There is no such row without TLS, or if the appliance did not create the console's certificate.
     """
     tls = (settings.lab_tls_certificate, settings.lab_tls_key)
     if not settings.lab_accounts or not own_certificate.is_meant(settings, *tls):
@@ -120,7 +123,7 @@ class Start:
             step.detail = ", ".join(one.title for one in table[:2])
         version = self._supervised_version(supervisor, table)
         if supervisor.is_running() and not self.state.stamped(SUPERVISED, version):
-            with self.progress.step("Stopping, because the settings have changed"):
+            with self.progress.step("Stopping, because settings or programs have changed"):
                 down.stop(self.state)
         ran_before = supervisor.is_running()
         try:
@@ -245,7 +248,7 @@ class Start:
                 )
             except subprocess.TimeoutExpired:
                 raise StartError(
-                    f"this took more than {tables.timeout_s:.0f} s\n"
+                    f"the tables were not created within {tables.timeout_s:.0f} s\n"
                     + last_words(self.state, tables.log)
                 ) from None
             if done.returncode != 0:
@@ -323,6 +326,6 @@ def busy_machine() -> str:
 
 
 def last_words(state: State, service: str) -> str:
-    """Return the end of a service's log, and the command that shows more of it."""
+    """Return the end of a service's log, with the command that checks the machine."""
     end = log_tail.of(state.log(service), LOG_LINES)
     return f"  {end}\n  fix: `make doctor` checks the machine"

@@ -1,13 +1,18 @@
 """The doctor shows every condition, and how to fix it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from runtime import accounts, certificate_files, certificates
+from runtime import accounts, certificate_files, certificates, doctor
 from runtime.accounts import Account
-from runtime.doctor import shared_memory_fault
+from runtime.doctor import Verdict, shared_memory_fault
+from runtime.native import services
+from runtime.native.supervision import Supervisor
+from runtime.settings import REPOSITORY, load
+from runtime.state import State
 from tests.runtime.conftest import Appliance
 
 
@@ -122,3 +127,19 @@ def test_programs_get_the_findings_as_json(appliance: Appliance) -> None:
     assert bad["subject"] == "Settings"
     assert "SHOP_WORKERS" in bad["found"]
     assert bad["fix"]
+
+
+@pytest.mark.parametrize("optional", [True, False])
+def test_a_service_that_was_installed_after_the_start_is_named_with_its_fix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, optional: bool
+) -> None:
+    """The supervisor knows only the services of its start; `make up` restarts it with all."""
+    settings = load({"DOORBUSTER_STATE_DIR": str(tmp_path)}, REPOSITORY)
+    added = replace(services.gateway(settings), port_variable="ONE_PORT" if optional else "")
+    monkeypatch.setattr(Supervisor, "is_running", lambda _: True)
+    monkeypatch.setattr(Supervisor, "states", lambda _: {})
+    monkeypatch.setattr(services, "table", lambda *_: [added])
+    [finding] = doctor.running(settings, State(tmp_path))
+    assert finding.verdict is (Verdict.BEWARE if optional else Verdict.BAD)
+    assert finding.found == "does not run: it was installed or turned on after the start"
+    assert finding.fix == "make up, which starts it and restarts all other services"

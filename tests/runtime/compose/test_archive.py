@@ -67,3 +67,16 @@ def test_an_image_that_is_missing_or_outdated_is_named(project: Project, tmp_pat
     with pytest.raises(EngineError, match=f"the image {pinned['PYTHON_IMAGE']} is not on this"):
         archive.save(project, tmp_path / "images.tar")
     assert not (tmp_path / "images.tar").exists()
+
+
+def test_without_monitoring_only_its_images_may_be_missing(
+    project: Project, tmp_path: Path
+) -> None:
+    pinned = compose_settings.images()
+    names = [name for name in pinned if not name.startswith(("PROMETHEUS", "GRAFANA", "JAEGER"))]
+    off = Project(project.settings.model_copy(update={"monitoring": False}), project.state)
+    there(tmp_path, *(pinned[name] for name in names), off.image)
+    assert set(archive.tags(off)) == {*(pinned[name] for name in names), off.image}
+    there(tmp_path, off.image)
+    with pytest.raises(EngineError, match=f"the image {pinned['PYTHON_IMAGE']} is not on this"):
+        archive.tags(off)

@@ -113,7 +113,7 @@ def test_one_that_does_not_run_is_not_moved(
         (data_dir(other) / "postmaster.pid").write_text(pid_file.format(mine=os.getpid()))
     mine = os.sched_getaffinity(0)
     assert move(other, "shop") is False
-    assert f"no PostgreSQL of {tmp_path} runs" in caplog.text
+    assert f"the PostgreSQL of {tmp_path} does not run" in caplog.text
     assert os.sched_getaffinity(0) == mine
 
 
