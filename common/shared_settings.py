@@ -120,7 +120,8 @@ StateDir = Annotated[
         REPOSITORY / "state",
         "folder for the database, logs, pid files and secrets; it must not contain other files, "
         "because `make reset` empties it",
-        shown="`state/` in the repository; as root `/var/lib/doorbuster/<hash of its path>`",
+        shown="`state/` in the repository; as root "
+        "`/var/lib/doorbuster/<hash of the repository's path>`",
         example="state",
         page="settings.md#who-reads-the-state-folder",
     ),

@@ -97,8 +97,8 @@ class Settings(SettingsModel):
     postgres_bin: Folder | None = setting(
         "POSTGRES_BIN",
         None,
-        "bin folder of the PostgreSQL to use (15 or newer); by default, the installed PostgreSQL",
-        shown="found",
+        "bin folder of the PostgreSQL to use (15 or newer)",
+        shown="the installed PostgreSQL, otherwise the one in `.venv`",
         example="/usr/lib/postgresql/17/bin",
     )
     redis_host: shared_settings.RedisHost
@@ -107,8 +107,8 @@ class Settings(SettingsModel):
     redis_bin: Folder | None = setting(
         "REDIS_BIN",
         None,
-        "redis-server to use (6.2 or newer); by default, the installed program",
-        shown="found",
+        "redis-server or valkey-server to use (Redis 6.2 or newer)",
+        shown="the installed program, otherwise the one in `.venv`",
         example="/usr/bin/redis-server",
     )
     broker_port: Port = setting(
@@ -154,8 +154,8 @@ class Settings(SettingsModel):
     lab_hsts_s: Annotated[int, Field(ge=0, le=2 * 31_536_000)] = setting(
         "LAB_HSTS_S",
         86_400,
-        "HTTP Strict Transport Security: seconds for which a browser that trusts the console's "
-        "certificate calls every port of this host only over TLS; 0: off",
+        "duration of HTTP Strict Transport Security: for this time, a browser that trusts the "
+        "console's certificate calls every port of this host only over TLS; 0: off",
         page="console.md#tls",
     )
     prometheus_port: Port = setting(
