@@ -414,12 +414,17 @@ def _linked(reference: str) -> str:
 
 
 def _takes(operation: Schema) -> str:
-    taken = [f"`{one['name']}` in the {one['in']}" for one in operation.get("parameters", ())]
+    taken = [_parameter(one) for one in operation.get("parameters", ())]
     if body := operation.get("requestBody"):
         media, content = next(iter(body["content"].items()))
         reference = content["schema"].get("$ref")
         taken.append(_linked(reference) if reference else media)
     return ", ".join(taken)
+
+
+def _parameter(one: Schema) -> str:
+    text = f"`{one['name']}` in the {one['in']}"
+    return f"{text} ({one['description']})" if one.get("description") else text
 
 
 def _answers(document: Schema, operation: Schema) -> str:
@@ -434,7 +439,7 @@ def _answers(document: Schema, operation: Schema) -> str:
         schema = document["components"]["schemas"].get(name, {})
         value = _value(schema) if "items" in schema else _linked(reference) if name else media
         answers.append(value if status == "200" else f"{status} {value}")
-    return "; ".join([*answers, ", ".join(refused)])
+    return "; ".join([*answers, *([", ".join(refused)] if refused else [])])
 
 
 def _row(*cells: str) -> str:

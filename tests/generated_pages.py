@@ -82,42 +82,43 @@ def example() -> str:
 
 ADMIN_API = """# The gateway's admin API
 
-`make pages` writes this page from the forms with which the gateway checks
-calls. `/openapi.json` has the same content for programs, in the format of
+`make pages` writes this page from the models with which the gateway checks
+calls. `/openapi.json` describes the same calls in a format for programs,
 [OpenAPI](https://spec.openapis.org/oas/v3.1.0). [Gateway](gateway.md#admin-api) explains which
-callers are accepted, and shows calls with `curl`; [metrics](metrics.md) lists the metrics in the
-answer to `/metrics`.
+calls the gateway accepts, and shows calls with `curl`. [Metrics](metrics.md) lists the metrics that
+`/metrics` returns.
 
-The numbers after an answer are the statuses of [refusals](#refusal). A call
-without [the inner token](settings.md#the-inner-token) gets 401, and a call to a wrong
-[address](settings.md#addresses) gets 403.
+The numbers after an answer are the HTTP statuses with which the gateway can [refuse](#refusal) the
+call. It answers 401 to a call without [the inner token](settings.md#the-inner-token), if the token
+is required, and 403 to a call with a wrong [host](settings.md#addresses).
 
 """
 
 CONTROLLER_API = """# The shop's controller
 
-`make pages` generates this page from the schemas with which the controller
-checks calls. `/openapi.json` has the same description for programs, in
-[OpenAPI](https://spec.openapis.org/oas/v3.1.0) form. [Metrics](metrics.md) lists the metrics that
+`make pages` writes this page from the models with which the controller
+checks calls. `/openapi.json` describes the same calls in a format for programs,
+[OpenAPI](https://spec.openapis.org/oas/v3.1.0). [Metrics](metrics.md) lists the metrics that
 `/metrics` returns.
 
-The numbers after an answer are the statuses of [refusals](#refusal). The controller answers 401 to
-a call without [the inner token](settings.md#the-inner-token). It answers 403 to a call for a wrong
-[host](settings.md#addresses), and to a call from a web page.
+The numbers after an answer are the HTTP statuses with which the controller can [refuse](#refusal)
+the call. It answers 401 to a call without [the inner token](settings.md#the-inner-token), if the
+token is required. It answers 403 to a call with a wrong [host](settings.md#addresses), and to a
+call from a web page.
 
 """
 
 CONSOLE_API = """# The console's API
 
-`make pages` generates this page from the models with which the console
+`make pages` writes this page from the models with which the console
 checks calls. `/api/openapi.json` describes the same calls in a format for programs,
 [OpenAPI](https://spec.openapis.org/oas/v3.1.0). [Console](console.md#for-programs) explains tokens
 and shows how to call the API with `curl` and with the command line.
 
 The numbers after an answer are the HTTP statuses with which the console can [refuse](#refusal) the
 call. Status 401 means that the token is missing or invalid, and 403 that the person lacks a
-permission or has reached a limit. Status 429 means that a rate limit is reached: the header
-`Retry-After` gives the number of seconds to wait before you repeat the call.
+permission or has reached a limit. Status 429 means that there were too many calls. The header
+`Retry-After` is then the number of seconds to wait before you repeat the call.
 
 """
 

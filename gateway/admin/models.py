@@ -230,7 +230,7 @@ class Decision(Reply):
         description="time from the request's arrival to the decision, in paper seconds"
     )
     waiting: int = Field(description="number of waiting requests at that time")
-    reason: str = Field(description="reason why the request was refused")
+    reason: str = Field(description="reason why the request was refused; otherwise empty")
 
 
 class Disagreement(Reply):
@@ -393,7 +393,7 @@ class Parameter(Reply):
 
     name: str = Field(description="name of the parameter")
     default: float | dict[str, float] = Field(
-        description="default value, for all page types or for each"
+        description="default value, or one for each page type"
     )
     unit: str = Field(description="unit of the value")
     meaning: str = Field(description="effect of the parameter")
@@ -410,7 +410,7 @@ class Sheet(Reply):
     title: str = Field(description="name as the source spells it; if empty, pages show `name`")
     idea: str = Field(description="the idea in one or two sentences")
     rule: str = Field(description="the exact rule, with names of parameters")
-    source: str = Field(description="paper, section, equation")
+    source: str = Field(description="the source of the policy: paper, section, equation")
     deviations: str = Field(description="differences from the source")
     parameters: list[Parameter] = Field(description="the parameters")
     needs_sessions: bool = Field(description="whether the policy uses sessions")

@@ -38,7 +38,7 @@ class WantedSettings(Body):
 
 
 class WantedCatalogue(Body):
-    """The wanted number of books in the catalogue."""
+    """The number of books that the catalogue should have."""
 
     books: Books = Field(
         description="number of books, with the ids from 1 to this number "
@@ -47,7 +47,7 @@ class WantedCatalogue(Body):
 
 
 class WantedSlowness(Body):
-    """The duration of a fault for lessons, in which the database is slow."""
+    """The duration of the fault that makes the database slow, which is for lessons."""
 
     for_s: float = Field(
         ge=0,
@@ -73,17 +73,19 @@ class Settings(Reply):
 
 
 class LostTo(Reply):
-    """For each back end, the number of requests answered with 503 because it was unavailable."""
+    """The number of requests answered with 503, for each back end that was unavailable."""
 
     postgres: int = Field(description="requests lost because PostgreSQL was unavailable")
     redis: int = Field(description="requests lost because Redis was unavailable")
 
 
 class Slowness(Reply):
-    """The fault of a slow database, in which each query of a page waits one more paper second."""
+    """The fault that makes the database slow: each query of a page waits one more paper second."""
 
     left_s: float = Field(description="paper seconds until the fault ends; 0 if there is no fault")
-    times: int = Field(description="number of calls since the shop started that began the fault")
+    times: int = Field(
+        description="number of times that a call has begun the fault since the shop started"
+    )
 
 
 class Page(Reply):
@@ -145,7 +147,7 @@ class Status(Reply):
     busy_workers: int = Field(description="number of these threads that serve a request now")
     requests: int = Field(description="requests of any kind that reached the shop")
     orders: int = Field(description="committed orders")
-    lost_to: LostTo = Field(description="requests that an unavailable back end cost")
+    lost_to: LostTo = Field(description="requests that failed because a back end was unavailable")
     redis_away: int = Field(
         description="number of times that Redis did not answer or had lost its data; sessions "
         "were then read from PostgreSQL"
@@ -174,7 +176,7 @@ class Orders(Reply):
 
     orders: int = Field(description="number of orders")
     books_sold: int = Field(description="number of copies sold")
-    revenue: float = Field(description="in the shop's currency")
+    revenue: float = Field(description="total price in the shop's currency")
 
 
 HEALTH: Final = Call(
@@ -198,8 +200,12 @@ RESET: Final = Call(
     "POST", "/reset", "Remove the orders of seeded accounts and restock their books", Reset
 )
 ORDERS: Final = Call("GET", "/orders", "Count the orders", Orders)
-METRICS: Final = Call("GET", "/metrics", "Metrics for Prometheus", "text/plain", is_open=True)
-OPENAPI: Final = Call("GET", "/openapi.json", "This description of the API", "application/json")
+METRICS: Final = Call(
+    "GET", "/metrics", "Show the metrics for Prometheus", "text/plain", is_open=True
+)
+OPENAPI: Final = Call(
+    "GET", "/openapi.json", "Show this description of the API", "application/json"
+)
 
 CALLS: Final = (
     HEALTH,

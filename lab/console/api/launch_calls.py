@@ -28,7 +28,7 @@ from lab.spec.experiment import Spec
     "GET",
     "experiments",
     readers,
-    "The experiments that come with Doorbuster",
+    "List the experiments that come with Doorbuster",
     answers=schemas.Experiments,
 )
 def experiments(request: HttpRequest) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def experiments(request: HttpRequest) -> dict[str, Any]:
 @listing(
     "launches",
     students,
-    "The running launches, the waiting launches and the latest ended launches",
+    "List the running launches, the waiting launches and the latest ended launches",
     answers=schemas.Launches,
 )
 def launches(request: HttpRequest, query: Query[schemas.LaunchesQuery]) -> dict[str, Any]:
@@ -94,7 +94,14 @@ def submit_policy(request: HttpRequest, wanted: schemas.NewPolicy) -> Status[dic
     return Status(201, _shown(request, submissions.submit(request, wanted.name, wanted.text)))
 
 
-@call("GET", "launches/{pk}", launch_owners, "One launch", answers=schemas.Launch, refusals=(404,))
+@call(
+    "GET",
+    "launches/{pk}",
+    launch_owners,
+    "Show one launch",
+    answers=schemas.Launch,
+    refusals=(404,),
+)
 def one(request: HttpRequest, pk: str) -> dict[str, Any]:
     return _shown(request, get_object_or_404(Launch, pk=pk))
 

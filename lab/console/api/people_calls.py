@@ -17,7 +17,7 @@ from lab.console.site.settings import LAB
 Call = Callable[..., dict[str, Any]]
 
 
-@call("GET", "me", readers, "The owner of the call's token", answers=schemas.Me)
+@call("GET", "me", readers, "Show the owner of the call's token", answers=schemas.Me)
 def me(request: HttpRequest) -> dict[str, Any]:
     role = "teacher" if permissions.is_teacher(request) else "student"
     return {"name": permissions.name_of(request), "role": role}
@@ -27,7 +27,7 @@ def me(request: HttpRequest) -> dict[str, Any]:
     "GET",
     "accounts",
     teachers,
-    "All accounts (only for teachers)",
+    "List all accounts (only for teachers)",
     answers=schemas.Accounts,
     refusals=(403, 404),
 )

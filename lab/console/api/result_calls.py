@@ -23,7 +23,7 @@ ZIP = "application/zip"
 _FILE = {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}
 
 
-@listing("results", students, "The results, with the newest result first", answers=schemas.Results)
+@listing("results", students, "List the results, the newest first", answers=schemas.Results)
 def results(request: HttpRequest, query: Query[schemas.ResultsQuery]) -> dict[str, Any]:
     everything = [*result_list.entries(), *result_list.references()]
     found = result_list.matching(everything, query.words, query.engine)
@@ -65,7 +65,7 @@ def bring(request: HttpRequest) -> Status[dict[str, Any]]:
     return Status(201, {"name": path.name, "warnings": warnings})
 
 
-@call("GET", "results/{name}", readers, "One result", answers=schemas.Summary, refusals=(404,))
+@call("GET", "results/{name}", readers, "Show one result", answers=schemas.Summary, refusals=(404,))
 def summary(request: HttpRequest, name: str) -> dict[str, Any]:
     result = _found(name)
     return {
@@ -98,7 +98,7 @@ def summary(request: HttpRequest, name: str) -> dict[str, Any]:
     "GET",
     "results/{name}/bundle.zip",
     policy_readers,
-    "A result as a bundle, which another machine can import",
+    "Get a result as a bundle, which another machine can import",
     refusals=(403, 404, 422, 429, 503),
     openapi_extra={"responses": {200: {"description": "the file", **_FILE}}},
 )
@@ -110,7 +110,7 @@ def bundle(request: HttpRequest, name: str) -> HttpResponseBase:
     "GET",
     "results/{name}/notes",
     students,
-    "The notes on a result",
+    "List the notes on a result",
     answers=schemas.Notes,
     refusals=(404,),
 )
@@ -139,7 +139,7 @@ def note(request: HttpRequest, name: str, wanted: schemas.NewNote) -> Status[dic
     return Status(201, all_notes(request, name))
 
 
-@call("GET", "scoreboard", readers, "The class's scoreboard", answers=schemas.Scoreboard)
+@call("GET", "scoreboard", readers, "Show the class's scoreboard", answers=schemas.Scoreboard)
 def scoreboard(request: HttpRequest) -> dict[str, Any]:
     board, released = scoreboards.shown()
     return {

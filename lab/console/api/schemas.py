@@ -23,7 +23,7 @@ assert set(StateName.__args__) == set(State.values)  # type: ignore[attr-defined
 class Me(Reply):
     """The owner of the call's token."""
 
-    name: str = Field(description="empty if the console has no accounts")
+    name: str = Field(description="name of the account; empty if the console has no accounts")
     role: Literal["student", "teacher"] = Field(
         description="the role that decides what the owner may do"
     )
@@ -79,14 +79,14 @@ class MadeStudents(Reply):
 class Experiment(Reply):
     """An experiment that comes with Doorbuster."""
 
-    name: str = Field(description="name for a launch")
+    name: str = Field(description="name with which a call launches the experiment")
     title: str = Field(description="title in the console")
     question: str = Field(description="the question that the experiment answers")
     engine: Literal["live", "simulated"] = Field(description="engine that runs it")
     takes_options: bool = Field(
         description="whether the launch can have options; false for reproductions"
     )
-    expected_s: float = Field(description="predicted duration on this machine, real seconds")
+    expected_s: float = Field(description="predicted duration on this machine, in real seconds")
 
 
 class Experiments(Reply):
@@ -127,7 +127,7 @@ class Options(Body):
 
 
 class NewLaunch(Body):
-    """An experiment to launch: exactly one of `name`, `spec` and `toml`."""
+    """An experiment to launch. Give exactly one of `name`, `spec` and `toml`."""
 
     name: str | Optional = Field(
         None, max_length=100, description="an experiment of `GET /api/experiments`"

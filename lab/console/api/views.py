@@ -30,7 +30,7 @@ _API: Final = Api(
     refusals={},
 )
 _DESCRIPTION: Final = Call(
-    "GET", "/api/openapi.json", "This description", "application/json", is_open=True
+    "GET", "/api/openapi.json", "Show this description of the API", "application/json", is_open=True
 )
 _REASONS: Final = {
     "400": "a field is wrong",
