@@ -1,1 +1,1 @@
-"""Helpers for every package of the project; they import no other package of it."""
+"""Helpers that every package of the project may import; they import no other package."""

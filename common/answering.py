@@ -1,7 +1,7 @@
 """The check whether a server answers over HTTP, or over TLS with the expected certificate.
 
-`python -m common.answering HOST PORT PATH [CERTIFICATE]` prints the reason and ends with status 1
-if it does not.
+If the server does not answer, `python -m common.answering HOST PORT PATH [CERTIFICATE]` prints the
+reason and ends with status 1.
 """
 
 import http.client

@@ -1,8 +1,8 @@
 """Calls of functions that read a student's input, each in a child process with limits.
 
-Parsers may need far more memory and time than their input suggests. If the child reaches a limit,
-it ends, and the caller gets a short answer. The child runs only the project's code and may open
-files; students' code runs in `gateway.students`.
+Parsers may need far more memory and time than the size of their input suggests. If the child
+reaches a limit, it ends, and the caller gets a one-line error. The child runs only the project's
+code and may open files; students' code runs in `gateway.students`.
 """
 
 import contextlib

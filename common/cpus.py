@@ -1,6 +1,7 @@
-"""The machine's CPUs: their division between the shop and everything else, and their clocks.
+"""The division of the machine's CPUs between the shop and everything else, and processes' CPU time.
 
-No other process uses the shop's CPUs, so "server CPU" means the same as in the papers.
+If the machine has several CPUs, no other process of the appliance uses the shop's CPUs. "Server
+CPU" then means the same as in the papers.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The longest durations, in paper seconds, of faults that a user causes on purpose."""
+"""The shortest and the longest duration of a fault that a user causes, in paper seconds."""
 
 from typing import Final
 

@@ -5,8 +5,8 @@ import re
 import socket
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""For each address that stands for all addresses of the machine, the address at which this machine
-reaches such a server.
+"""For each address that stands for all addresses of a machine, the address at which the machine
+itself reaches a server that listens there.
 """
 
 LOOPBACK = "127.0.0.1"
@@ -38,9 +38,7 @@ def reached(text: str) -> str:
 
 
 def from_here(host: str) -> str:
-    """Return the address at which a machine reaches a server that listens on the machine's host
-    `host`.
-    """
+    """Return the address at which this machine reaches its server that listens on `host`."""
     return EVERYWHERE.get(host, host)
 
 

@@ -1,4 +1,6 @@
-"""HTTP calls that pydantic models describe: checks, OpenAPI document and tables."""
+"""HTTP APIs that pydantic models describe. The module checks the input of calls, and generates
+OpenAPI documents and the tables of the documentation.
+"""
 
 import json
 import re
@@ -30,7 +32,7 @@ def _without_null(schema: Schema) -> None:
 
 
 class Body(BaseModel):
-    """The JSON object in the body of a call, without unknown fields, wrong types and null."""
+    """The JSON object in the body of a call. Unknown fields, wrong types and null are refused."""
 
     model_config = ConfigDict(
         strict=True, extra="forbid", frozen=True, json_schema_extra=_without_null
@@ -57,9 +59,9 @@ class Reply(BaseModel):
 
 
 class Refusal(Reply):
-    """The reason why a call was refused, without any change."""
+    """The reason why a call was refused. The call has changed nothing."""
 
-    error: str = Field(description="one sentence")
+    error: str = Field(description="the reason, in one sentence")
     field: str | None = Field(None, description="the invalid field")
     allowed: str | None = Field(None, description="the allowed values of the field")
 
@@ -112,7 +114,7 @@ def checked(model: type[_Model], value: object) -> _Model:
 
 
 def first_fault(faults: Sequence[ParameterFaults]) -> CallError:
-    """Return the error for the first fault in the only form that the call accepts."""
+    """Return the error for the first fault of a call whose only parameter is a model."""
     first = faults[0]
     (form,) = (field.annotation for field in first.model.model_fields.values())
     assert isinstance(form, type)
@@ -185,7 +187,7 @@ def _followed(root: Schema, schema: Schema) -> Schema:
 def in_words(schema: Schema) -> str:
     """Return a noun phrase for the values that a schema allows.
 
-    For a text, a list or an object, it is the description.
+    For a text, a list or an object, this is the schema's description.
     """
     match schema:
         case {"enum": names}:
@@ -234,11 +236,11 @@ class Call:
     body: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
     refusals: Mapping[int, str] = field(default_factory=dict)
-    """The reason for each status of a refusal, in addition to the API's common refusals."""
+    """The reason for each status with which this call can be refused, unlike other calls."""
     other_answers: Mapping[int, type[BaseModel]] = field(default_factory=dict)
     status: int = 200
     parameter: str = ""
-    """The meaning of the path's parameter, a text, or a number if its name is `id`."""
+    """The meaning of the path's parameter, which is a number if its name is `id`."""
     is_open: bool = False
     """Whether the call works without the token."""
 

@@ -20,7 +20,7 @@ class NoAnswerError(Exception):
 
 
 class RefusedError(Exception):
-    """The error for an answer with another status than 2xx; the message is the server's reason."""
+    """The error for an answer without a status of 2xx; the message is the server's reason."""
 
     def __init__(self, status: int, reason: str, answer: Any) -> None:
         super().__init__(reason)
@@ -82,8 +82,9 @@ class JsonClient:
         return self._answer("POST", path, file, {**self._headers, **headers})
 
     def download(self, path: str, to: IO[bytes]) -> None:
-        """Write the body of an answer to a file, piece by piece; raise the same errors
-        as `call`.
+        """Write the body of an answer to a file, piece by piece.
+
+        Raises NoAnswerError or RefusedError.
         """
         try:
             response = self._response("GET", path, None, self._headers)

@@ -16,8 +16,8 @@ if sys.platform != "win32":
 
 
 def are_missing(error: OSError) -> bool:
-    """Return whether the file system lacks the locks of this package: NFS without a lock service
-    has none.
+    """Return whether the error means that the file system has no locks, as NFS without a lock
+    service.
     """
     return error.errno in (errno.ENOLCK, errno.EBADF, errno.EOPNOTSUPP, errno.ENOSYS)
 
@@ -31,8 +31,9 @@ def hold(handle: int, *, waits: bool = False) -> None:
 
 
 def is_held(handle: int) -> bool:
-    """Return whether another process holds the lock on this open file; if not, none can take it
-    until the file is closed.
+    """Return whether another process holds the lock on this open file.
+
+    If not, no process can take the lock until the file is closed.
     """
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -43,9 +44,11 @@ def is_held(handle: int) -> bool:
 
 @contextlib.contextmanager
 def locked(path: Path, *, waits: bool) -> Iterator[None]:
-    """Hold the lock file `path`, which is created with mode 600 (a user who can read a file can
-    lock it) and not removed. Raises BlockingIOError if another process holds it and `waits` is
-    false; PermissionError if the file belongs to another user or is not a plain file.
+    """Hold a lock on the file `path` during the block.
+
+    The file is created with mode 600, because a user who can read a file can lock it. It is not
+    removed. Raises BlockingIOError if another process holds the lock and `waits` is false, and
+    PermissionError if the file belongs to another user or is not a plain file.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     handle = os.open(path, flags, 0o600)

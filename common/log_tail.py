@@ -24,7 +24,7 @@ def of(log: Path, most: int = MOST_LINES) -> str:
 
 
 def shown(printed: str, most: int = MOST_LINES) -> str:
-    """Return the last lines of the log, indented, or a line that it is empty."""
+    """Return the last lines of the log, indented, or the line `(it printed nothing)`."""
     lines = printed.splitlines()[-most:]
     return "\n".join(f"    {line}" for line in lines) or "    (it printed nothing)"
 

@@ -79,7 +79,9 @@ class Holder:
             return str(self.user)
 
     def environment(self) -> dict[str, str]:
-        """The environment with which the process started; empty for another user's process."""
+        """Return the environment with which the process started; empty for another user's
+        process.
+        """
         if not self.is_ours:
             return {}
         try:
@@ -124,8 +126,8 @@ def take(name: str, known: Holder | None = None) -> socket.socket:
     """Take the lock `name`, and return its socket, which holds the lock until it is closed or this
     process ends.
 
-    Raises HeldError with the holder. `known` is the holder found by the last attempt. If it
-    still holds the lock, its process is not searched for again.
+    Raises HeldError with the holder. `known` is the holder that the last attempt found. If it still
+    holds the lock, the function does not search for its process again.
     """
     lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

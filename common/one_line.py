@@ -34,7 +34,7 @@ class OneLineCommand(click.Command):
 
 
 class OneLineGroup(OneLineCommand, click.Group):
-    """A group of such commands; the error for an unknown command names the known commands."""
+    """A group of commands; the error for an unknown command names the known commands."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -11,8 +11,9 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageType:
-    """A page type of the shop; the rest of `leads_to` to 1 is the probability that the session
-    ends.
+    """A page type of the shop.
+
+    The session ends after this page with probability 1 minus the sum of `leads_to`.
     """
 
     name: str

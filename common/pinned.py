@@ -73,7 +73,9 @@ def become(arguments: Sequence[str]) -> None:
         "--parent-file", type=Path, help="file that contains the process id of the parent"
     )
     parser.add_argument(
-        "--plain-environment", action="store_true", help="remove locale variables and secrets"
+        "--plain-environment",
+        action="store_true",
+        help="use a minimal environment, without secrets and locale variables",
     )
     parser.add_argument(
         "--idle", action="store_true", help="use only CPU time that no other program needs"
@@ -133,7 +135,9 @@ def _environment(plain: bool) -> dict[str, str]:
 
 
 def raise_open_files() -> int:
-    """Raise the limit on open files to `OPEN_FILES`, or to the hard limit if that is lower."""
+    """Raise the limit on open files to `OPEN_FILES`, or to the hard limit if that is lower; return
+    the limit.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
     with contextlib.suppress(OSError, ValueError):

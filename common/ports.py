@@ -63,8 +63,10 @@ def first_free(start: int, avoid: Collection[int], host: str = "127.0.0.1") -> i
 
 
 def free(count: int, host: str = "127.0.0.1") -> list[int]:
-    """Return `count` free ports of `host`; a process never gets the same port twice. The kernel
-    does not give these ports to outgoing connections, so that they stay free for minutes.
+    """Return `count` free ports of `host`; a process never gets the same port twice.
+
+    The kernel does not give these ports to outgoing connections, so that they stay free until a
+    server uses them.
     """
     found: list[int] = []
     while len(found) < count:

@@ -1,6 +1,6 @@
-"""Functions that end a child, let a process end with its parent, and identify a process.
+"""Functions that end a child process, let a process end with its parent, and identify a process.
 
-A note contains the id and the start time of a process; with it, another program can find out
+A note contains the id and the start time of a process. With a note, another program can find out
 whether the process still runs.
 """
 
@@ -69,13 +69,13 @@ def become_expendable() -> None:
 
 
 def note_of(process: int | None = None) -> str:
-    """Return the note about a process for `is_alive`; the default is this process."""
+    """Return a note about a process, by default this process, for `is_alive`."""
     pid = os.getpid() if process is None else process
     return f"{pid} {psutil.Process(pid).create_time()}"
 
 
 def is_alive(noted: str) -> bool:
-    """Return whether the process of a `note` still runs. Raises ValueError for an invalid note."""
+    """Return whether the process of a note still runs. Raises ValueError for an invalid note."""
     process, began = noted.split()
     return lives(int(process), float(began))
 

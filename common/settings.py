@@ -27,7 +27,7 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A description of the form of a text; every type that checks text has one."""
+    """A description of the texts that a setting allows; every type that checks text has one."""
 
     words: str
 
@@ -91,8 +91,9 @@ def like(declaration: Any, default: Any, meaning: str) -> Any:
 def read(
     model: type[M], given: Mapping[str, str], options: Mapping[str, object] | None = None
 ) -> M:
-    """Return the settings from these variables, which command-line options override; raise
-    SettingsError.
+    """Return the settings from these variables, which command-line options override.
+
+    Raises SettingsError, which names all invalid settings.
     """
     settings, faults = read_leniently(model, given, options=options)
     if faults:
@@ -157,7 +158,7 @@ def bounds(info: FieldInfo) -> dict[str, Any]:
 
 
 def allowed(info: FieldInfo) -> str:
-    """Return the allowed values of a setting in words: `a whole number from 1 to 100`."""
+    """Return the allowed values of a setting in words, e.g. `a whole number from 1 to 100`."""
     for mark in _marks(info):
         if isinstance(mark, Form):
             return mark.words

@@ -23,8 +23,8 @@ answer thousands of guesses per second.
 LEAST_KEY_CHARACTERS = 32
 """The minimum length, in characters, of the key that signs the gateway's cookies."""
 BOOKS, LEAST_BOOKS, MOST_BOOKS = 4309, 1_000, 500_000
-"""The number of books; its default is from the Connection Sentry paper (section 4). With fewer than
-LEAST_BOOKS, some searches find no book; with more than MOST_BOOKS, seeding takes minutes.
+"""The default number of books, which is from the Connection Sentry paper (section 4), and its
+limits. With fewer books, some searches find no book; with more books, seeding takes minutes.
 """
 LEAST_BANNERS, MOST_BANNERS = 0, 2_000_000
 
@@ -147,8 +147,8 @@ InnerHost = Annotated[
     setting(
         "INNER_HOST",
         hosts.LOOPBACK,
-        "address on which all other servers listen: the shop and its controller, the ad "
-        "server, the gateway's admin API, exporters, and a console without accounts",
+        "address on which these servers listen: the shop and its controller, the ad server, the "
+        "gateway's admin API, the monitoring, and a console without accounts",
         page=_ADDRESSES,
     ),
 ]
@@ -301,8 +301,8 @@ TelemetryEndpoint = Annotated[
     setting(
         "TELEMETRY_ENDPOINT",
         "",
-        "OpenTelemetry collector (OTLP over HTTP) that receives the traces of sampled "
-        "requests; empty: no traces",
+        "address of the OpenTelemetry collector (OTLP over HTTP) that receives the traces of "
+        "sampled requests; empty: no traces",
         example="http://127.0.0.1:4318",
         page=_TELEMETRY,
     ),

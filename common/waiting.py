@@ -1,9 +1,7 @@
 """The wait for a condition: a loop that checks, sleeps and checks again.
 
-An exception of the check ends the wait.
-
-Because a check may be expensive, the pauses grow from `every_s` to a twentieth of the time already
-waited, up to 0.1 s.
+An exception of the check ends the wait. A check may be expensive, so the pauses grow from `every_s`
+to a twentieth of the time already waited, up to 0.1 s.
 """
 
 import time
@@ -17,7 +15,7 @@ _LONGEST_GROWN_S = 0.1
 
 
 def wait_until(look: Callable[[], T], within_s: float, *, every_s: float = 0.05) -> T:
-    """Call `look` until its answer is true, and return it.
+    """Call `look` until its answer is true, and return the answer.
 
     After `within_s` seconds, return the last answer, which is false. `look` is called at least
     once.
@@ -29,7 +27,7 @@ def wait_until(look: Callable[[], T], within_s: float, *, every_s: float = 0.05)
 
 
 def wait_while(look: Callable[[], T], within_s: float, *, every_s: float = 0.05) -> T:
-    """Call `look` until its answer is false, and return it.
+    """Call `look` until its answer is false, and return the answer.
 
     After `within_s` seconds, return the last answer, which is true and may be the reason for
     waiting.

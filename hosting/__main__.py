@@ -1,6 +1,4 @@
-"""`python -m hosting`: the entry point of its commands; Ctrl-C works even while they
-are imported.
-"""
+"""The entry point of `python -m hosting`; Ctrl-C works even while its modules are imported."""
 
 from common import early_signals
 

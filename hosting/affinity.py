@@ -1,8 +1,8 @@
 """The CPUs on which the threads of a process tree may run (edragon.txt, section 3.1.2:
 sched_setaffinity).
 
-Threads and processes can start and end meanwhile, so the tree is read again until every thread runs
-on the right CPUs.
+Threads and processes can start and end while the tree is bound to CPUs. The tree is therefore read
+again until every thread runs on the right CPUs.
 """
 
 import logging

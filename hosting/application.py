@@ -1,7 +1,7 @@
 """An application: a small parent process whose children are the gateway and the shop processes.
 
-It ends, with a reason, if a child ends, a signal arrives, or its parent dies; its children always
-end with it.
+The parent process ends if a child ends, a signal arrives, or the process that started it dies. Its
+children always end with it.
 """
 
 import signal

@@ -1,6 +1,5 @@
-"""The CPUs of the appliance's other processes while a platform uses some of their CPUs.
-
-A program that is started on particular CPUs during this time stays on them.
+"""The move of the appliance's processes, except its shop, to fewer CPUs while a platform uses the
+other CPUs.
 """
 
 import os
@@ -27,8 +26,8 @@ def confined(lab: Settings, to: tuple[int, ...]) -> Iterator[None]:
 
 
 def bind(lab: Settings, to: tuple[int, ...]) -> None:
-    """Move the threads on the appliance's other CPUs to the CPUs `to`; skip threads that cannot be
-    moved.
+    """Move the appliance's threads, except those on the shop's CPUs, to the CPUs `to`. Threads that
+    cannot be moved stay.
     """
     if lab.shop_cpus == lab.other_cpus:
         return  # on a machine with one CPU, nothing separates the two

@@ -12,8 +12,8 @@ from runtime.native import redis_server
 from runtime.settings import Settings
 
 BESIDE_THREADS = 3
-"""The connections of a shop process in addition to those of its threads: one for its controller,
-and one to cancel queries.
+"""The connections of a shop process in addition to those of its threads: at least one for its
+controller, and at least one to cancel queries.
 """
 FOR_OTHERS = 30
 """The connections that stay free for the ad server, the console, seeding and people."""
@@ -37,7 +37,7 @@ def threads_of_a_shop(lab: Settings, shop_processes: int, wanted: int | None) ->
             f"{shop_processes} shop processes of {least} threads need PostgreSQL to accept "
             f"{needed} connections in addition to its reserved ones, but it accepts "
             f"{_connections(lab)}; fix: "
-            "fewer applications or CPUs, or fewer threads for each shop"
+            "use fewer applications or CPUs, or fewer threads for each shop"
         )
     return wanted or min(fitting, MOST_THREADS)
 

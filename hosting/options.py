@@ -31,18 +31,18 @@ class PlatformOptions:
     """The options of a platform.
 
     - `cpus`: the platform's processors. If empty, the platform takes all that it may use.
-    - `priorities`: weights P_i of eq. (1), one for each application.
-    - `provisioning`: with `ecm` the CPU manager assigns processors and sets affinities. With
-      `static` each application has an even share for good, which the admission knows. With `linux`
-      Linux schedules all applications over all processors, and the admission assumes that it has
-      them all (section 2).
-    - `admission`: `eac` needs `cto_s` and `ctn_s`, CPU paper seconds per resumed and per new
-      connection.
-    - `key`: that of the server's certificate (runtime/certificates.py).
-    - `shop_threads`: the threads of each shop process. None means as many as PostgreSQL has
-      connections for, at most MOST_THREADS.
-    - `port`: the first application's HTTPS port. The other applications get the next ports. None
-      means free ports.
+    - `priorities`: the weights P_i of eq. (1), one for each application.
+    - `provisioning`: with `ecm`, the CPU manager assigns processors to the applications. With
+      `static`, each application always has an even share of the processors. With `linux`, Linux
+      schedules all applications over all processors, and the admission policy of each application
+      assumes that the application has all of them (section 2).
+    - `admission`: the policy `eac` needs `cto_s` and `ctn_s`, the CPU time of a resumed and of a
+      new connection in paper seconds.
+    - `key`: the kind of key of the server's certificate (runtime/certificates.py).
+    - `shop_threads`: the number of threads of each shop process. If it is None, the platform uses
+      as many as PostgreSQL has connections for, at most MOST_THREADS.
+    - `port`: the first application's HTTPS port. The other applications get the next ports. If it
+      is None, all applications get free ports.
     """
 
     applications: int = 2
@@ -106,7 +106,10 @@ class PlatformOptions:
             raise HostingError(f"shop_threads: {self.shop_threads}; allowed: 1 to 100")
         last = 65536 - self.applications
         if self.port is not None and not 1 <= self.port <= last:
-            raise HostingError(f"port: {self.port}; allowed: 1 to {last}, the others follow")
+            raise HostingError(
+                f"port: {self.port}; allowed: 1 to {last}, because the other applications get the "
+                "next ports"
+            )
         if self.provisioning != "linux":
             self._check_room()
 
@@ -120,7 +123,7 @@ class PlatformOptions:
             how = "provisioning static" if is_static else f"sharing {self.sharing}"
             raise HostingError(
                 f"applications: {self.applications} on {len(self.processors)} processors; with "
-                f"{how} they need {needed}, because each needs at least half a processor"
+                f"{how} they need {needed} processors; fix: use fewer applications or more CPUs"
             )
 
     @property

@@ -1,4 +1,4 @@
-"""Complete shops next to the appliance's, each with a gateway, a shop and a schema.
+"""Complete shops next to the appliance's, each with a gateway, a shop and a database schema.
 
     with PlainShops(lab, "race", shop_cpus=[(2,), (3,)], other_cpus=(0, 1), books=4309) as shops:
         shops.settings[0]  # the first shop's gateway and controller
@@ -81,8 +81,10 @@ class _Part:
 
 
 class PlainShops(Started):
-    """Create the context manager. Entering it raises HostingError if a part cannot be started. The
-    shops are called `name`-1, `name`-2, … `say` receives the progress messages.
+    """A context manager that runs additional shops, called `name`-1, `name`-2 and so on.
+
+    Entering it raises HostingError if a part cannot be started. `say` receives the progress
+    messages.
     """
 
     def __init__(
@@ -178,7 +180,7 @@ class PlainShops(Started):
     # ---- the end -------------------------------------------------------------------------------
 
     def _end(self) -> None:
-        """End the gateways before the shops, which they need while they drain."""
+        """End the gateways before the shops, because a gateway that drains still needs its shop."""
         deadline_s = time.monotonic() + END_PATIENCE_S
         for program in ("gateway", "shop"):
             ended = [part.process for part in self._parts if part.name.endswith(program)]

@@ -32,8 +32,10 @@ _PAUSE_S = 0.1
 
 
 class Platform(Started):
-    """Create the context manager. Entering it raises HostingError if a part cannot be started.
-    `say` receives the progress messages. `applications` exist after the start.
+    """A context manager that runs a hosting platform.
+
+    Entering it raises HostingError if a part cannot be started. `say` receives the progress
+    messages. `applications` is empty until the start has ended.
     """
 
     def __init__(
@@ -45,7 +47,7 @@ class Platform(Started):
         self.applications: tuple[RunningApplication, ...] = ()
         self.folder = lab.state_dir / "platform"
         self.accounts = self.folder / "accounts.jsonl"
-        """The file of the CPU manager's accounts, a new one for each platform."""
+        """The file of the CPU manager's accounts, which every platform empties first."""
         self._say = say
         self._cpu_manager: ManagerProcess | None = None
 

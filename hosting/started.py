@@ -5,7 +5,9 @@ from typing import Self
 
 
 class Started:
-    """A context manager: `_start` starts all parts and adds to `_running` how each ends."""
+    """A context manager whose method `_start` starts all parts, and adds the end of each part to
+    `_running`.
+    """
 
     def __init__(self) -> None:
         self._running = ExitStack()

@@ -1,4 +1,6 @@
-"""The start of hosted shops' processes, which the kernel ends when the starting process ends."""
+"""The start of the processes of hosted shops. The kernel ends them when the process that started
+them ends.
+"""
 
 import os
 import signal
@@ -25,8 +27,8 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start `python -m MODULE …` on these CPUs.
 
-    The process runs in a separate session, so that only the starting process gets Ctrl-C and ends
-    the others in order.
+    With `own_session`, the process does not get Ctrl-C, so that the starting process can end its
+    processes in order.
     """
     command = pinned.command(
         on,
@@ -65,4 +67,4 @@ def seed(
             process.kill()
             process.wait()
     if status != 0:
-        raise HostingError(f"{name} has no tables; {log_tail.of(log)}")
+        raise HostingError(f"the tables of {name} could not be created; {log_tail.of(log)}")

@@ -10,8 +10,8 @@ from runtime.native.services import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 
 CATALOGUE_BOOKS = 1_000
-"""The size of the shop's catalogue: the smallest, because eDragon's load is handshakes, not
-searches.
+"""The number of books in the shop's catalogue, which is the smallest allowed number, because
+eDragon's load consists of handshakes, not searches.
 """
 DRAIN_S = 5.0
 _HOSTS = tuple(f"DOORBUSTER_{name}HOST" for name in ("", "INNER_", "GATEWAY_", "SHOP_"))
@@ -26,7 +26,8 @@ class Application:
 
     `port` is the plain HTTP port of its gateway. The ports of shops and controllers are in the same
     order. `cpus` are the CPUs on which its processes start. `processors` is the number of
-    processors that its admission policy assumes; with 0, the CPU manager's assignment.
+    processors that its admission policy assumes. If it is 0, the policy uses the CPU manager's
+    assignment.
     """
 
     name: str

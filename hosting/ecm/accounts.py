@@ -1,7 +1,5 @@
-"""Accounts: the processors that each application requested, got and used in each interval
-(edragon.txt, section 3.1.1).
-
-In the paper, this is called complete accounting.
+"""The CPU manager's accounts: the processors that each application requested, got and used in each
+interval (edragon.txt, section 3.1.1, which calls this complete accounting).
 """
 
 import json
@@ -17,18 +15,18 @@ log = logging.getLogger(__name__)
 
 
 class CpuMeter:
-    """A meter of the CPU time that a process tree uses from now on.
+    """A meter of the CPU time that a process tree uses after the meter's creation.
 
-    The CPU time of an ended child counts for the parent that waited for it; if none does, the time
-    since the latest measurement is lost.
+    The CPU time of an ended child counts for the parent that waited for it. If no parent waits, the
+    time since the latest measurement is lost.
     """
 
     def __init__(self, members: Mapping[int, Process]) -> None:
         self._before = dict(members)
 
     def used_s(self, members: Mapping[int, Process]) -> float:
-        """Return the CPU seconds that all processes, ended ones included, have used since the last
-        call.
+        """Return the CPU seconds that all processes have used since the last call, including
+        processes that have ended.
         """
         before, self._before = self._before, dict(members)
         ended = {
@@ -55,9 +53,10 @@ class CpuMeter:
 
 
 class AccountFile:
-    """A file of JSON lines, one per interval, each appended with a single write, so that lines stay
-    complete if the writing process dies. After a crash of the machine or a full disk, a line may be
-    incomplete; `read` skips it.
+    """A file with a line of JSON for each interval.
+
+    A single write appends each line, so that lines are complete even if the writing process dies.
+    After a crash of the machine or on a full disk, a line may be incomplete; `read` skips it.
     """
 
     def __init__(self, path: Path) -> None:

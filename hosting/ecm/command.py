@@ -35,7 +35,11 @@ LEAST_SETTLE_S = 1.0
 _PATIENCE_S = 10.0
 
 socket_option = click.option(
-    "--socket", "path", required=True, type=click.Path(path_type=Path), help="its Unix socket"
+    "--socket",
+    "path",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Unix socket of the CPU manager",
 )
 
 

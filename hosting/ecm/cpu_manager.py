@@ -48,9 +48,11 @@ class CpuManager:
     """The manager of the processors `cpus`; the caller must call `turn` every `interval_s`.
 
     An application that has left or has not requested processors gets none, and is parked on the
-    platform's last CPU. `is_successor` means that an earlier manager has died; so does a
-    registration with an earlier assignment. The new manager then changes nothing until `settle_s`
-    after its start, so that all earlier applications can register first.
+    platform's last CPU.
+
+    The manager succeeds a dead manager if `is_successor` is true, or if an application registers
+    with an earlier assignment. It then changes nothing during its first `settle_s` seconds, so that
+    all applications of the dead manager can register first.
     """
 
     def __init__(
@@ -162,20 +164,20 @@ class CpuManager:
         application.requested = processors
 
     def assigned(self, application: Application) -> Assigned:
-        """Return `cpus_assigned`: A_i of the latest decision."""
+        """Return the answer to `cpus_assigned`: the processors A_i of the latest decision."""
         return Assigned(application.share.processors, tuple(sorted(application.processors)))
 
     # ---- once per interval -----------------------------------------------------------------------
 
     @property
     def is_settling(self) -> bool:
-        """Whether the manager still waits for the applications of an earlier manager."""
+        """Whether the manager still waits for the applications of a dead manager."""
         return self._is_successor and self._clock() < self._settled_s
 
     def turn(self) -> bool:
         """Write the accounts of the ended interval, and carry out the decision for the next one.
 
-        Returns False if there is no decision yet.
+        Returns False while the manager still waits for applications of a dead manager.
         """
         self.turns += 1
         listing = Listing.now()

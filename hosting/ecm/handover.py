@@ -13,18 +13,15 @@ Application = TypeVar("Application", bound=Hashable)
 def steps(
     before: Mapping[Application, frozenset[int]], after: Mapping[Application, frozenset[int]]
 ) -> list[tuple[Application, frozenset[int]]]:
-    """Return the steps from `before` to `after`, in order: first those that take processors away.
+    """Return the steps from `before` to `after`, in order. Steps that take processors away come
+    first.
 
-    Each step sets the processors of one application; an application without processors is parked.
-
-    Two applications never have a processor in common that they do not share in `before` or `after`.
-    An application may be without processors for a moment. An application that `before` does not
-    name has no processors yet; `after` names all applications.
+    Each step sets the processors of one application. `after` names all applications. An application
+    that `before` does not name has no processors yet.
 
     Two applications never have a processor in common that they do not share in `before` or `after`.
-    An application may have to give up all its processors before it gets others; it then has no
-    processor for a moment. An application that `before` does not name has no processors yet.
-    `after` names all applications.
+    An application may therefore have to give up all its processors before it gets others, and then
+    has none for a moment.
     """
     now = {name: before.get(name, frozenset()) for name in after}
     done: list[tuple[Application, frozenset[int]]] = []

@@ -60,7 +60,7 @@ class CpuManagerMetrics(Collector):
             ),
             (
                 "turns_total",
-                "Decisions of the manager since its start, one per interval",
+                "Intervals since the manager's start, each usually with one decision",
                 status["turns"],
             ),
         ):

@@ -36,8 +36,8 @@ class ManagerProcess:
     ) -> None:
         """Create the object without starting the process.
 
-        `folder` is for its log, and for its socket if the path is short enough. `accounts` is the
-        file for the accounts, a new one for each platform.
+        `folder` gets the process's log, and its socket if the socket's path is short enough.
+        `accounts` is the file of the manager's accounts, which `begin` empties first.
         """
         self._wanted_socket = folder / "ecm.sock"
         self._lab = lab

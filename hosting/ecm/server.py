@@ -81,8 +81,8 @@ class EcmServer:
     def _turn(self) -> None:
         try:
             is_decided = self.manager.turn()
-        except Exception:  # after any fault, the next interval tries again
-            log.exception("this decision failed; all applications keep their processors")
+        except Exception:
+            log.exception("this decision failed; the next interval tries again")
             return
         for connection in list(self._connections):
             connection.tell(is_decided)
@@ -225,8 +225,9 @@ class Connection(asyncio.BufferedProtocol):
 
 
 class EcmSocket:
-    """The listening socket, with a lock that shows whether the socket file's owner is alive,
-    because the kernel releases it when the owner dies.
+    """The listening socket, and a lock that shows whether the owner of the socket file is alive.
+
+    The kernel releases the lock when the owner dies.
     """
 
     def __init__(self, path: Path) -> None:

@@ -114,7 +114,7 @@ def test_shop_threads_are_sized_by_the_connections_there_are(appliance_database)
     assert database.threads_of_a_shop(lab, 20, many) == many
     with pytest.raises(HostingError, match=rf"20 shop processes of {many + 1} threads need"):
         database.threads_of_a_shop(lab, 20, many + 1)
-    with pytest.raises(HostingError, match="fix: fewer applications or CPUs"):
+    with pytest.raises(HostingError, match="fix: use fewer applications or CPUs"):
         database.threads_of_a_shop(lab, 1000, None)
 
 
