@@ -44,7 +44,7 @@ class Conduct:
     def failed(
         self, now_s: float, session: Session, outcome: AttemptOutcome, fate: SessionFate
     ) -> None:
-        """Record that the request failed; the customer does not repeat it."""
+        """Record that the request failed; a customer leaves, but a client continues later."""
         session.awaits = 0
         self._record.attempt_failed(now_s, session, outcome, 503)
         if isinstance(self._customers, Clients):

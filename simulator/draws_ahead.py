@@ -1,7 +1,7 @@
-"""Draws of many numbers at once: the work of requests, and whole random streams.
+"""Random numbers for the work of requests and for whole streams, drawn many at a time.
 
-`uniforms` draws many numbers at once, exactly the numbers that `loadgen.workload.draws.uniform`
-draws. Without numpy, as in a browser, the same numbers are drawn one at a time.
+They are exactly the numbers of `loadgen.workload.draws.uniform`. Without numpy, as in a browser,
+they are drawn one at a time.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -12,7 +12,7 @@ PLACES = 256
 
 
 class FileBypass:
-    """A queue that serves files in the order of arrival and refuses requests when it is full."""
+    """A queue that serves files in the order of arrival and drops requests when it is full."""
 
     def __init__(self, server: Server, record: Record) -> None:
         self.waiting: dict[int, Asked] = {}

@@ -22,8 +22,8 @@ class HostedSession:
 
     `awaits` is the number of the attempt for which the session waits, or 0; work for any other
     attempt is orphaned. At `open_until_s`, the server closes the session's idle connection.
-    `has_ticket` is True after a full handshake: the next connection can resume. `is_resumed` is
-    True if the present connection is resumed. `knocks` counts unanswered SYNs.
+    `has_ticket` is True once the next connection can resume a TLS session. `is_resumed` is True
+    if the present connection is resumed. `knocks` counts unanswered SYNs.
     """
 
     __slots__ = (
@@ -56,7 +56,7 @@ class Work(NamedTuple):
     """The work of a thread: an attempt of a session, which opens a connection (`opens`) or uses an
     open one. The connection is resumed (`is_resumed`) or new. `is_handshake` is True during a full
     handshake. The page and its images are `replies` answers, which take `page_s` CPU seconds.
-    `busy_s` is the length of the present step, or of the next one.
+    `busy_s` is the CPU time of the present step.
     """
 
     session: HostedSession
@@ -217,10 +217,10 @@ class HostedApplication:
             self._waiting.append(work)
 
     def _serve(self, now_s: float, work: Work) -> bool:
-        """Give work to a thread; return False if no work is waiting.
+        """Give work to a thread; return False if the customer left before the connection was
+        accepted, so that there is nothing to do.
 
-        A customer who left before the connection was accepted costs nothing. A request over an open
-        connection is read and answered in full.
+        A request over an open connection is always read and answered in full.
         """
         session = work.session
         if not work.opens:

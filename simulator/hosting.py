@@ -37,9 +37,13 @@ def simulate_platform(
 class _Platform:
     """One simulation of a scenario.
 
-    Events that are due at the same time happen in this order: the end of work, the end of a
-    patience, a load monitor's interval, the CPU manager's interval, a customer's next page, a new
-    session.
+    Events that are due at the same time happen in this order:
+
+    - the end of work;
+    - the end of a patience;
+    - a load monitor's interval;
+    - the CPU manager's interval;
+    - customers' pages and new sessions, in the order in which they were planned.
     """
 
     def __init__(self, scenario: PlatformScenario, on_progress: Progress | None) -> None:
@@ -158,7 +162,7 @@ class _Platform:
                 application.admission.timer_due(now_s)
 
     def _begin(self) -> None:
-        """Assign processors before the first request: by demand, or in equal parts."""
+        """Assign processors before the first request; with `linux`, all applications share them."""
         if self._scenario.provisioning == "linux":
             self._processors.grant(0.0, None)
             for application in self._applications:
@@ -215,8 +219,8 @@ class _Platform:
 
 
 def _admission(scenario: PlatformScenario, number: int) -> ConnectionAdmission:
-    """Return a new admission policy. With `static`, the policy assumes its application's equal part
-    of the processors; with `linux`, all processors.
+    """Return a new admission policy. With `linux`, the policy always counts on all processors;
+    otherwise, it counts on the assigned processors.
     """
     if scenario.admission == "none":
         return create_connection_admission("none", {})

@@ -72,9 +72,7 @@ class Simulated:
     unanswered_busy_s: float
     """The server time spent on requests in service before their customers left."""
     disconnects: int
-    """The number of customers who left while their requests were in service or waiting for
-    dispatch.
-    """
+    """The number of dispatched requests whose customers left before or during the service."""
     cancelled: int
     """The number of requests that were stopped in service."""
     end_s: float

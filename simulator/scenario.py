@@ -99,9 +99,9 @@ class FifoServer:
 
     With exponential `service_times`, this is the server of the M/M/1 queue. It serves
     `capacity_rps` requests of mean size per second, and the queueing policy acts as the listen
-    queue. A rejection costs `rejection_cost` mean service times: with `ahead`, the server spends
-    them before it serves the queue; with `free`, a rejection costs nothing, because a gateway
-    answers.
+    queue. With the `rejection` `ahead`, each rejection costs `rejection_cost` mean service times,
+    which the server spends before it serves the queue. With `free`, a rejection costs nothing,
+    because a gateway answers.
     """
 
     capacity_rps: float = defaults.SBAC_CAPACITY_RPS

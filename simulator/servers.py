@@ -1,15 +1,10 @@
-"""The interface of the simulation to every model of a server."""
+"""The interface between the simulation and the models of a server."""
 
 from typing import Protocol
 
 
 class Server(Protocol):
-    """The interface of a server model.
-
-    It keeps the time of its next event, so that the simulation reads only one number.
-
-    Ids are above 0, and times never go backwards.
-    """
+    """A model of a server. Ids are above 0, and times never go backwards."""
 
     cpus: int
     free: int

@@ -30,8 +30,8 @@ class ByStep(Protocol[T_co]):
 class Session:
     """A customer's session, or a client of a closed loop.
 
-    `awaits` is the id of the attempt for which the customer waits, or 0; another request in the
-    system is an orphan. `name` is the session's name for a policy, as in the gateway
+    `awaits` is the id of the attempt for which the customer waits, or 0; all other requests of the
+    session are orphans. `name` is the session's name for a policy, as in the gateway
     (docs/decisions/0006). `work` has the first attempt's draw of each step. `length` is the number
     of steps, or 0 for endless steps. `arrival_s` is the time of the first request, and `sent_s` the
     time of the latest attempt.
@@ -136,7 +136,7 @@ class SessionsToCome:
             )
 
     def work(self, session: Session) -> float:
-        """Return the work of an attempt of the session, as a place in [0, 1)."""
+        """Return the work of the session's present attempt, as a quantile in [0, 1)."""
         if session.attempt == 1:
             return session.work[session.step]
         return self._draws.of(session.index, session.step, session.attempt)

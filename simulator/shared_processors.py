@@ -34,9 +34,9 @@ class SharedProcessors(Generic[Job]):
     """Processor sharing within each application, with each job on at most one processor.
 
     With n jobs on c processors, each job progresses at rate min(1, c/n), where c is the
-    application's grant. Half of a shared processor belongs to each partner with more jobs than
-    whole processors; otherwise, the other partner may use all of it. With `granted` None, the jobs
-    of all applications share all `processors`.
+    application's grant. If both partners have more jobs than whole processors, each gets half of
+    the shared processor. Otherwise, one partner may use all of it. Without grants, the jobs of all
+    applications share all `processors`.
 
     A job of b seconds that begins at its application's virtual time v ends at v + b (see
     `processor_sharing`). `next_s` is the time of the next call of `advance`.

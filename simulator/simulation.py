@@ -74,10 +74,17 @@ def simulate(
 
 
 class _Simulation:
-    """The simulation of a scenario. Events at the same time happen in this order: the server's next
-    event, the end of a patience, the policy's timer, a load sample, a request of a session in
-    progress, a new session. So an answer at the last moment is in time, and a free worker takes a
-    waiting request before the next customer arrives.
+    """The simulation of a scenario. Events at the same time happen in this order:
+
+    - the server's next event;
+    - the end of a patience;
+    - the policy's timer;
+    - a load sample;
+    - a request of a session in progress;
+    - a new session.
+
+    So an answer at the last moment is in time, and a free worker takes a waiting request before the
+    next customer arrives.
     """
 
     def __init__(
@@ -305,7 +312,7 @@ class _Simulation:
         self._server.start(now_s, id, place, work)
 
     def refuse(self, now_s: float, id: int, asked: Asked, verdict: Drop | Reject) -> None:
-        """Report the refusal to the customer, who tries again or leaves."""
+        """Turn a request away; its customer leaves, but a client continues later."""
         session, place, _ = asked
         if type(verdict) is Drop:
             self._record.dropped[place] += 1

@@ -354,7 +354,7 @@ class CpuManager(Reply):
     assigned: float | None = Field(description="number of assigned processors")
     processors: list[int] | None = Field(description="numbers of the assigned processors")
     error: str | None = Field(
-        description="reason of the latest fault of the connection; null without one"
+        description="latest fault of the connection; null once the manager assigns processors"
     )
 
 

@@ -1,4 +1,4 @@
-"""Session admission: the decision, made before any queue, whether a session may begin.
+"""Session admission: before any queue, a policy decides whether a session may begin.
 
 `combination` combines an admission policy with a queueing policy. The policy `none` admits every
 session.

@@ -18,7 +18,7 @@ from gateway.policies.interface import (
 class Combination:
     """A policy that passes an arrival to `queueing` only if `admission` admits it.
 
-    Both receive the later events of admitted requests, `admission` first.
+    Both receive the later events of admitted requests.
     """
 
     def __init__(self, admission: Admission, queueing: Policy) -> None:

@@ -261,7 +261,7 @@ FIXED_LIMIT = Sheet(
 AIMD = Sheet(
     name="aimd",
     title="AIMD",
-    idea="A limit that grows by one while no request is lost, and shrinks by a share after a loss.",
+    idea="A limit that grows by one after an answer, and shrinks by a share after a loss.",
     rule="turn an arrival away while the number of requests in the system equals limit; serve the "
     "oldest request. "
     "After a loss or a response time above timeout_s, the limit becomes limit × backoff_ratio. "

@@ -1,5 +1,5 @@
-"""Connection admission: the decision which TLS connections to accept, made before the expensive
-handshake.
+"""Connection admission: before the expensive handshake, a policy decides whether to accept a TLS
+connection.
 
 The requests of accepted connections still pass session admission and queueing. The policy `none`
 accepts all connections.

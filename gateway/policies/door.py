@@ -102,7 +102,7 @@ class NewestFirst:
 
 class InTurn:
     """A FIFO admission queue that rejects a request with a page once the request has waited for
-    `wait_s`. With `follows`, `wait_s` changes once the customers' patience is known: to
+    `wait_s`. With `follows`, `wait_s` follows the customers' patience once it is known. It is then
     FOLLOWS_SHARE × the age at which the share FOLLOWS_QUANTILE of the customers has left, but at
     least LEAST_S. Most customers then get the rejection before they would leave.
     """
@@ -264,8 +264,8 @@ _REMOVES_GONE = Parameter(
     "removes_gone",
     1,
     "switch",
-    "1: the request of a new session is taken out of the queue when its customer leaves; 0: it "
-    "stays and is served",
+    "1: the request of a new session is taken out of the queue when its customer leaves; 0: the "
+    "request stays in the queue",
     "DOOR, rule 3",
     0,
     1,

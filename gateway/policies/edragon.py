@@ -164,9 +164,10 @@ class ProcessorAdmission:
 
 EAC = Sheet(
     name="eac",
-    idea="A full TLS handshake takes 175 ms of CPU time, and a resumed handshake takes 2 ms. Only "
-    "a customer in the middle of a visit resumes a TLS session. So every resumed connection is "
-    "accepted, but only as many new connections as the assigned processors can serve.",
+    idea="In the paper, a full TLS handshake takes 175 ms of CPU time, and a resumed handshake "
+    "takes 2 ms. Only a customer in the middle of a visit resumes a TLS session. So every resumed "
+    "connection is accepted, but only as many new connections as the assigned processors can "
+    "serve.",
     rule="accept AN = (k_apl_s × processors − Ô × cto_s) / ctn_s new connections per interval; "
     "request R = (Ô × cto_s + N̂ × ctn_s) / k_apl_s processors, rounded up. The predicted numbers "
     "of resumed and new connections are Ô and N̂",

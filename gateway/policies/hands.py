@@ -1,8 +1,7 @@
 """DOOR's concurrency limit c, fixed or automatic: the maximum number of requests in service.
 
-A page of a session in progress must wait for the requests that are already in service, because no
-queue can reorder them. With LIFO-Pri's pages and 30 busy workers, these requests need 30 × 0.179
-CPU s = 5.4 CPU s of work.
+A low limit helps sessions in progress, because their pages must wait for the requests in service.
+With LIFO-Pri's pages and 30 busy workers, these requests need 30 × 0.179 CPU s = 5.4 CPU s of work.
 """
 
 from gateway.policies.interface import LoadSample

@@ -1,7 +1,7 @@
 """The vocabulary between a policy and its driver: events and verdicts.
 
-The gateway drives a policy with real connections, the simulator in virtual time. All times are in
-paper seconds on one axis, whose zero the driver chooses; a policy reads no clock. The driver
+The gateway drives a policy with real connections; the simulator drives it in virtual time. All
+times are in paper seconds since a zero that the driver chooses; a policy reads no clock. The driver
 guarantees that time never goes backwards and that request ids are unique.
 """
 
@@ -143,8 +143,8 @@ class Policy(Protocol):
     turned away.
 
     A request without a verdict waits. After every event, the driver calls `workers_free` once if
-    workers are free and a request waits. A request that the policy does not dispatch then waits for
-    the next event.
+    workers are free and a request waits. A request that this call does not dispatch waits for the
+    next event.
     """
 
     name: str

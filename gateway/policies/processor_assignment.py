@@ -14,7 +14,7 @@ from typing import Literal
 Sharing = Literal["both", "to-high", "none"]
 """The rule about which applications may share a processor. `both`: any two applications. `to-high`:
 an application gives half a processor only to an application of higher priority. `none`: no
-applications.
+processor is shared.
 """
 
 
@@ -202,8 +202,8 @@ def _share_what_is_left_over(
     """Let applications that got all that they requested share a processor with applications that
     got less.
 
-    The highest priority comes first among the applications that got less, the lowest priority first
-    among the satisfied applications.
+    Among the applications that got less, the highest priority comes first. Among the satisfied
+    applications, the lowest priority comes first.
     """
     satisfied = {wish.application: whole[wish.application] == wish.requested for wish in wishes}
     takers = sorted(

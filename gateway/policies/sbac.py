@@ -188,8 +188,8 @@ def _rule(weight: str) -> str:
 
 _INTERVALS = (
     "An ac-interval ends with a load sample, so its length can differ from ac_interval_s by "
-    "half the length of a sample. A client without a session cookie counts as a new session on "
-    "every request."
+    "up to half the length of a sample. A client without a session cookie counts as a new session "
+    "on every request."
 )
 
 SBAC = Sheet(

@@ -63,11 +63,11 @@ class PredictiveAdmission(CountingAdmission):
     """A policy that admits in each ac-interval only as many new sessions as the server can
     complete.
 
-    The quota is y × ac_interval_s, where eq. 7 gives y from the load of the previous interval, plus
-    two numbers:
+    Eq. 7 gives y from the load of the previous interval. The quota is the sum of three numbers:
 
-    - a correction for the previous interval: the quota that y gives for its measured load, minus
-      the quota that y gave for its expected load;
+    - y × ac_interval_s;
+    - a correction for the previous interval: the quota for its measured load, minus the quota for
+      its expected load;
     - the unused quota of the last intervals.
 
     Until capacity, session length and (if it must be measured) the mean life of a session are

@@ -5,9 +5,9 @@ The paper's running ratio C_r/C_s (requests / sessions) is too low while most se
 progress, and when sessions are aborted. An overloaded server would then seem to have room for more
 sessions.
 
-So here, a session counts in the denominator only once it has ended by itself, and C_r is read at
-that moment. This estimate is unbiased for geometric lengths, even if sessions are cut short. In
-the long run, without aborted sessions, it equals C_r/C_s.
+So here, a session counts in the denominator only once it has ended by itself. C_r is read at the
+arrival of the session's last request. This estimate is unbiased for geometric lengths, even if
+sessions are cut short. In the long run, without aborted sessions, it equals C_r/C_s.
 """
 
 from collections import OrderedDict

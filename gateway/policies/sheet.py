@@ -95,5 +95,5 @@ class Sheet:
 
 
 def _written(number: float) -> str:
-    """Return a bound as text, and a whole number with all its digits."""
+    """Return a bound as text; a whole number keeps all its digits."""
     return f"{number:,.0f}" if number == int(number) else f"{number:,.12g}"

@@ -1,4 +1,4 @@
-"""A policy's decision trace: its events and verdicts, which can be replayed to another policy."""
+"""The record of a policy's events and verdicts (its decision trace), and the replay of events."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,8 +19,8 @@ class Event(NamedTuple):
 
 
 def said(verdicts: Verdicts) -> tuple[Said, ...]:
-    """Return verdicts as plain values that include the kind: two named tuples of different kinds
-    can be equal.
+    """Return verdicts as plain values with their kinds, because verdicts of two kinds can be equal
+    tuples.
     """
     return tuple((_kind(verdict), *verdict) for verdict in verdicts)
 

@@ -67,7 +67,7 @@ class _Case:
 
 
 class Shadow:
-    """A shadow, whose decisions `policy` makes. Events must come in the order of their times. Every
+    """A shadow; `policy` makes its decisions. Events must come in the order of their times. Every
     method that handles an event may raise the policy's error.
     """
 

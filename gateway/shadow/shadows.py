@@ -84,10 +84,10 @@ class Shadows:
         shadow already runs or too many shadows run.
         """
         others = [entry for entry in self.entries if entry.name != name or entry.shadow is not None]
-        allowed = f"another policy, at most {MOST} shadows at a time"
         if name in self._going():
-            raise ShadowsError(f"{name} is a shadow already", allowed)
+            raise ShadowsError(f"{name} is a shadow already", "another policy")
         if len(others) >= MOST:
+            allowed = f"at most {MOST} shadows; remove a shadow first"
             raise ShadowsError(f"already {MOST} policies run as shadows", allowed)
         now_s = self._caught_up_s()
         self._become([*others, Entry(name, described, self._fresh(now_s, policy))])

@@ -20,8 +20,8 @@ FILL: Final = 1.0 / BUSY_RATIO
 waits for the back end.
 """
 FIRST_GUESS_S: Final = 0.2501 * BUSY_RATIO
-"""The assumed CPU seconds of a request until one has been measured: LIFO-Pri's Table 2, weighted by
-its chain.
+"""The assumed CPU seconds of a request until one has been measured: the mean of LIFO-Pri's Table 2,
+weighted by how often each page is requested.
 """
 REMEMBERED: Final = 200
 """The approximate number of latest requests in the mean of a page type."""
@@ -70,7 +70,7 @@ class RealRequest:
 
 class Account:
     """The account of a shop's work: the CPU seconds that each request in service has got since the
-    account was opened. All requests get the same work.
+    account was opened. Every request gets the same amount.
     """
 
     def __init__(self, now_s: float) -> None:
@@ -146,8 +146,8 @@ class ModelShop:
     account: Account
     _serving: dict[int, _Serving] = field(default_factory=dict)
     _done: list[tuple[float, int]] = field(default_factory=list)
-    """A heap of (account at which the request is done, id); a pair is valid only if `_serving`
-    contains the same value.
+    """A heap of (`work_s` of the account at which the request is done, id); a pair is valid only if
+    `_serving` contains the same value.
     """
     _late: dict[int, None] = field(default_factory=dict)
     """The requests on which the real shop has spent the mean work without finishing them."""

@@ -25,9 +25,7 @@ VERDICTS: Final = (
     "would_lose",  # served or refused, but the customer left before the shadow had decided
     "absent",  # not decided: the shadow had refused an earlier page of the session
 )
-"""The possible results when the shadow's decision about a request is compared with the acting
-policy's.
-"""
+"""The possible results of comparing a shadow's decision with the acting policy's decision."""
 
 _BY_SAID: Final[Mapping[str, str]] = {
     "served": "would_serve",
@@ -37,7 +35,7 @@ _BY_SAID: Final[Mapping[str, str]] = {
 
 
 def verdict(acted: Decision, said: Decision) -> str:
-    """Return the result, one of VERDICTS, of comparing the two decisions about a request."""
+    """Compare the two decisions about a request, and return one of VERDICTS."""
     if acted.kind != said.kind:
         return _BY_SAID[said.kind]
     if said.kind == "served" and abs(said.at_s - acted.at_s) > SAME_WITHIN_S:

@@ -1,8 +1,8 @@
-"""The Landlock rules, which let the process open only the named files. Newer versions also keep the
-process from TCP connections, and from sending signals to other processes. Landlock needs Linux 5.13
-or newer (Documentation/userspace-api/landlock.rst). A rule set that handles every right and grants
-none denies all of them; open files stay usable. Landlock does not control stat, or changes of a
-file's mode, owner and times; before version 3, it does not control truncation. The seccomp filter
+"""The Landlock rules, which let the process open only the named files. Newer versions also forbid
+TCP connections, and signals to other processes. Landlock needs Linux 5.13 or newer
+(Documentation/userspace-api/landlock.rst). A rule set that handles every right and grants none
+denies all of them; open files stay usable. Landlock does not control stat, or changes of a file's
+mode, owner and times. Before version 3, Landlock does not control truncation. The seccomp filter
 must deny such changes.
 """
 

@@ -1,6 +1,6 @@
-"""A student's policy after loading, which answers the messages of `wire` and names its own faulty
-lines. The confined child process and a visitor's browser both use this module. The module itself
-does not confine the policy.
+"""A student's policy after loading. It answers the messages of `wire`, and its errors name the
+faulty lines. The confined child process and a visitor's browser both use this module. The module
+itself does not confine the policy.
 """
 
 import sys
@@ -99,7 +99,7 @@ def impurities(text: str) -> list[object]:
 
 
 def _ignored(policy: Any) -> list[str]:
-    """Return the names of the events that the policy does not define, and therefore ignores."""
+    """Return the names of the events that the policy ignores, because it does not define them."""
     return [
         event
         for event in wire.MAY_BE_IGNORED

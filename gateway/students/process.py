@@ -83,8 +83,8 @@ class Confined:
         lacks = [confinement.LAYERS[name] for name in confinement.NEEDED if name not in holding]
         if lacks:
             raise MisbehavedError(
-                f"this machine cannot confine it, because a policy needs a process that "
-                f"{' and '.join(lacks)}"
+                f"this machine cannot confine the policy, because a policy needs a "
+                f"process that {' and '.join(lacks)}"
             )
         return holding
 
@@ -140,7 +140,7 @@ class Confined:
                 raise ConnectionError
             content += found
         if len(content) > 4 + wire.HEAD.unpack_from(content)[0]:
-            raise wire.WireError("it sent more than one answer")
+            raise wire.WireError("its process sent more than one answer")
         return bytes(content)
 
     def _how_it_ended(self, what: str, deadline_s: float) -> str:

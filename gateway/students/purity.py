@@ -52,7 +52,7 @@ _NAMES: Final = {
     "compile": "write the code directly instead",
     "__import__": "import at the top of the file",
     "__builtins__": "a policy must not use the interpreter's internals",
-    "breakpoint": "test it in its test file instead",
+    "breakpoint": "write a test of the policy instead",
     "globals": "keep the policy's state in attributes of its object",
 }
 _INSIDE: Final = "names that begin with _ are private to their module"

@@ -1,6 +1,5 @@
-"""The reading of students' files in a separate thread, one at a time. The event loop does not wait,
-and most of the CPU remains for customers. A file may keep the process that reads it busy for the
-whole time limit.
+"""A thread that reads students' files one at a time. Reading a file may take the whole time limit,
+but the event loop does not wait, and most of the CPU remains for customers.
 """
 
 import asyncio

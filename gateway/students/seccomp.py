@@ -130,9 +130,10 @@ _IOCTL: Final = (0x5401, 0x5413, 0x5450, 0x5451)
 """The allowed operations of ioctl: they read a terminal's kind and size, and set close-on-exec.
 TIOCSTI is not allowed, because it inserts input as if the terminal's user had typed it.
 """
-_MODE_AND_TRUNCATE: Final = 0x203  # O_ACCMODE | O_TRUNC
+_MODE_AND_TRUNCATE: Final = 0x203
+"""The bits of O_ACCMODE and O_TRUNC in the flags of a call that opens a file."""
 _TRUNCATES: Final = (0, 1, 2, 3, 0x201, 0x202)
-"""The allowed combinations of these flags; only a file opened for writing may be truncated."""
+"""The allowed combinations of these bits; only a file opened for writing may be truncated."""
 
 _LOAD_WORD: Final = 0x20  # BPF_LD | BPF_W | BPF_ABS
 _JUMP_IF_EQUAL: Final = 0x15  # BPF_JMP | BPF_JEQ | BPF_K

@@ -113,7 +113,7 @@ class StandIn:
         if self._timers > self.limits.timers:
             self._fall_back(
                 time_s,
-                f"timer_due was requested more than {self.limits.timers} times within a second; "
+                f"timer_due was requested more than {self.limits.timers} times in a paper second; "
                 f"after timer_due, next_timer_s must return a later time or None",
             )
             return ()

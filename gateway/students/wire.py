@@ -237,7 +237,7 @@ def timer_of(value: object) -> float | None:
 
 
 def decision_of(answer: object) -> tuple[float | None, Verdicts]:
-    """Return the answer to an event: when the timer is due, and the verdicts; raises WireError."""
+    """Return the time at which the timer is due, and the verdicts on an event; raises WireError."""
     if type(answer) is not list or len(answer) != 2:
         raise WireError("its answer does not have the right form")
     timer_s = timer_of(answer[1])
@@ -252,9 +252,7 @@ def waiting_of(answer: object) -> list[int]:
 
 
 MAY_BE_IGNORED: Final = ("completion", "abandonment", "load_sample")
-"""The events that a policy may ignore. The gateway does not send ignored events, which halves the
-time.
-"""
+"""The events that a policy may ignore; the gateway does not send them, to save time."""
 
 
 def made_of(answer: object) -> tuple[float | None, frozenset[str]]:
@@ -376,7 +374,7 @@ def sheet_of(row: object) -> Sheet:
     if not isinstance(row["needs_sessions"], bool):
         raise WireError("SHEET: needs_sessions must be True or False")
     if not isinstance(row["parameters"], list) or len(row["parameters"]) > _MOST_PARAMETERS:
-        raise WireError(f"SHEET: parameters: must be at most {_MOST_PARAMETERS}")
+        raise WireError(f"SHEET: parameters: must have at most {_MOST_PARAMETERS} entries")
     parameters = tuple(_parameter(one) for one in row["parameters"])
     if len({one.name for one in parameters}) < len(parameters):
         raise WireError("SHEET: parameters: two parameters have the same name")

@@ -19,7 +19,7 @@ REFUSAL: Final = ssl.AlertDescription.ALERT_DESCRIPTION_ACCESS_DENIED
 """The TLS alert that a refused customer gets."""
 
 Ask = Callable[[bool], bool]
-"""A function that returns whether a connection may continue; its argument is whether the connection
+"""A function that returns whether a connection may continue; its argument is true if the connection
 resumes a session.
 """
 

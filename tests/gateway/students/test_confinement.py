@@ -134,7 +134,7 @@ def test_without_a_layer_that_is_needed_nothing_is_run(layer, monkeypatch):
     lacks = f"confinement.confine = lambda **_: dict.fromkeys({[*{*NEEDED} - {layer}]}, 'yes')"
     program = process.PROGRAM.replace("main; ", f"main, confinement; {lacks}; ")
     monkeypatch.setattr(process, "PROGRAM", program)
-    with pytest.raises(MisbehavedError, match="this machine cannot confine it") as refused:
+    with pytest.raises(MisbehavedError, match="this machine cannot confine the policy") as refused:
         Child(PolicyFile("own/plain.py", "raise SystemExit"), PATIENT)
     assert LAYERS[layer] in str(refused.value)
 
