@@ -20,7 +20,7 @@ def test_a_metric_takes_two_files(copy: ProjectCopy) -> None:
     copy.replace(METRICS, end, text + end)
     copy.make_pages()
     assert copy.touched() == {METRICS, PAGE}
-    row = "| `attempts_per_session` | Attempts per session | attempts | Attempts that were made,"
+    row = "| `attempts_per_session` | Attempts per session | attempts | Attempts, including"
     assert row in (copy.folder / PAGE).read_text(encoding="utf-8")
 
     options = ("--sessions", "300", "--repetitions", "1", "--rho", "2", "--processes", "1")

@@ -35,8 +35,8 @@ def test_a_study_takes_a_folder_and_a_line(burst: ProjectCopy) -> None:
     assert burst.touched() == files | {REGISTRY}
     assert "[burst|" in "".join(burst.doorbuster("reproduce", "--help").split()).replace("{", "[")
     text = report_of(burst)
-    assert "Each run has 300 sessions. This is the quick grid: fewer sessions." in text
-    assert "A queue of 5 or 100 places" in text
+    assert "Each run has 300 sessions. " in text
+    assert "The study uses 5 and 100 places." in text
 
 
 def test_a_figure_takes_three_files(burst: ProjectCopy) -> None:
