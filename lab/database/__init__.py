@@ -1,1 +1,1 @@
-"""The results database: copies of results in tables of PostgreSQL."""
+"""The results database, which has copies of results in tables of PostgreSQL."""

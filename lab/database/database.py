@@ -1,5 +1,7 @@
-"""The writer of results to PostgreSQL, for Grafana, psql and notebooks. If this database is
-missing, one line reports it, and `doorbuster results publish` can write all results later.
+"""Write results to PostgreSQL, for Grafana, psql and notebooks.
+
+If PostgreSQL is missing, a command prints one line about it, and `doorbuster results publish` can
+write all results later.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -26,7 +28,7 @@ DAMAGED = (
     *(ExperimentError, OSError, LookupError, TypeError, ValueError),
     *(AttributeError, ArithmeticError, RecursionError, MemoryError),
 )
-"""The exceptions that reading a damaged or edited result folder can raise."""
+"""The exceptions that can occur while a damaged or edited result folder is read."""
 
 Say = Callable[[str], None]
 _KEYS = {
@@ -76,8 +78,8 @@ class ResultsDatabase:
             schema.tell(self._connection, self._lab)
 
     def experiment(self, folder: ComparisonResult) -> None:
-        """Write the row of an experiment, and those rows of its runs that are missing or
-        incomplete. Raises ExperimentError if the folder is damaged.
+        """Write the row of an experiment, and the rows of its runs that are missing or incomplete
+        in the database. Raises ExperimentError if the folder is damaged.
         """
         row = results_rows.experiment_row(folder)
         spec = folder.spec()
@@ -134,7 +136,7 @@ class ResultsDatabase:
         return len(published)
 
     def forget(self, name: str) -> None:
-        """Delete the rows of a deleted result."""
+        """Delete the rows of a result."""
         with faults(self._lab):
             forget = "DELETE FROM results.experiments WHERE experiment = %s"
             self._connection.execute(forget, [name])

@@ -1,7 +1,7 @@
-"""The publication of experiments in progress, and of results that are imported or deleted.
+"""Update the results database while an experiment runs, and after an import or a deletion.
 
-A missing database causes only a warning. Only functions import the PostgreSQL driver, which is
-missing if only the simulator is installed.
+A missing database causes only a warning. Only functions import the PostgreSQL driver, because an
+installation for simulations does not have it.
 """
 
 import importlib.util
@@ -25,22 +25,22 @@ _LOOK_EVERY_S = 1.0
 
 
 class Publishing:
-    """The publication of one experiment, which stops at the first error of the database."""
+    """A writer of one experiment to the database; after the first error, it writes nothing more."""
 
     def __init__(self, database: "ResultsDatabase | None", say: "Say") -> None:
         self._database, self._say = database, say
         self._lock = threading.Lock()  # simultaneous runs write at the same time
 
     def experiment(self, folder: ComparisonResult) -> None:
-        """Publish the experiment after its beginning or its end."""
+        """Write the experiment to the database when it begins or ends."""
         self._try(lambda to: to.experiment(folder))
 
     def run(self, folder: ComparisonResult, planned: PlannedRun) -> None:
-        """Publish a run after its beginning, its end or a change."""
+        """Write a run to the database when it begins, changes or ends."""
         self._try(lambda to: to.run(folder, planned))
 
     def of_run(self, folder: ComparisonResult, planned: PlannedRun) -> Callable[[], None]:
-        """Return a function that publishes this run after each event."""
+        """Return a function that writes this run to the database."""
         return partial(self.run, folder, planned)
 
     def _try(self, write: "Callable[[ResultsDatabase], None]") -> None:
@@ -56,7 +56,9 @@ class Publishing:
 
 @contextmanager
 def publishing(lab: settings.Settings, say: "Say") -> Iterator[Publishing]:
-    """Publish an experiment until the block ends; report a missing database in one line."""
+    """Yield a writer for an experiment, until the block ends; report a missing database in one
+    line.
+    """
     if importlib.util.find_spec("psycopg") is None:
         yield Publishing(None, say)
         return
@@ -74,10 +76,10 @@ def publishing(lab: settings.Settings, say: "Say") -> Iterator[Publishing]:
 
 
 def prepare(lab: settings.Settings, say: "Say", wait_s: float = 0.0) -> None:
-    """Create the tables and the role before the first query, and fill a new database with all
-    results.
+    """Create the tables and the role, and write all results to a new database.
 
-    The function waits for the server. Raises ResultsDatabaseError, whose text explains the fix.
+    The function waits up to `wait_s` real seconds for the server. Raises ResultsDatabaseError,
+    whose text explains the fix.
     """
     with _within(lab, say, wait_s) as database:
         database.prepare()
@@ -110,7 +112,8 @@ def keep_in_step(
     say: "Say",
     rows_of: Callable[[str], Rows] = rows_of,
 ) -> None:
-    """Publish the import or deletion of results by a user; report an error in one line.
+    """Update the database after a user has imported or deleted these results; report an error in
+    one line.
 
     `rows_of` returns the rows of a folder.
     """
@@ -128,4 +131,7 @@ def keep_in_step(
 
 
 def _warning(fault: Exception) -> str:
-    return f"Warning: not written ({fault}); `doorbuster results publish` does it later."
+    return (
+        f"Warning: PostgreSQL did not receive the results ({fault}); `doorbuster results publish` "
+        "can write them later."
+    )

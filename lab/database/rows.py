@@ -1,4 +1,4 @@
-"""The rows that a result folder has in the results database."""
+"""Create the rows of a result folder for the results database."""
 
 import json
 from collections.abc import Mapping
@@ -25,9 +25,9 @@ Rows = dict[str, list[Row]]
 
 
 def rows_of(path: str) -> Rows:
-    """Return all rows of the result folder at `path` as JSON values; times are ISO 8601.
+    """Return all rows of the result folder at `path` as JSON values; times are ISO 8601 texts.
 
-    Raises ExperimentError, and any exception that damaged files cause.
+    Damaged files can cause any exception of `database.DAMAGED`.
     """
     folder = ComparisonResult(Path(path))
     spec, plan = folder.spec(), folder.plan()
@@ -137,7 +137,7 @@ def _figures(spec: Spec, planned: PlannedRun, run: RunFolder, bound: CapacityBou
         **{
             metric.name: metric.of(found)
             for metric in METRICS
-            if not (spec.clients and metric.is_of_sessions)  # clients always come back
+            if not (spec.clients and metric.is_of_sessions)  # clients have no sessions that end
         },
         **dict(zip(("response_p50_s", "response_p90_s", "response_p99_s"), quantiles, strict=True)),
         "server_cpu_s": whole_cpu_s,
@@ -152,7 +152,7 @@ def _figures(spec: Spec, planned: PlannedRun, run: RunFolder, bound: CapacityBou
 
 
 ON_CLOCK_OF_SAMPLES = ("switched", "fault", "fault over")
-"""The events whose times are counted from the start of the run, as in the samples."""
+"""The events whose `time_s` counts from the start of the run, as in the samples."""
 
 
 def _at(event: Mapping[str, Any]) -> datetime:

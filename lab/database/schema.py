@@ -1,4 +1,4 @@
-"""The schema `results` of the appliance's database, and the role that may read it.
+"""Create the schema `results` in the appliance's database, and the role that may read the schema.
 
 `schema.sql` has the tables.
 """
@@ -38,8 +38,8 @@ def statements() -> str:
 
 @cache
 def _form() -> str:
-    """Return the comment that identifies the form of the schema; a different comment causes its
-    replacement.
+    """Return the comment that identifies the form of the schema. An existing schema with a
+    different comment is replaced.
     """
     digest = hashlib.sha256(statements().encode()).hexdigest()
     return f"{_OURS}, form {digest[:12]}"
@@ -49,17 +49,17 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-_LOCK = 0x5245_5355  # the number of a lock, for processes that create the schema at the same time
+_LOCK = 0x5245_5355  # the number of the lock that a process holds while it creates the schema
 
 
 class ResultsDatabaseError(ExperimentError):
-    """The error that the database cannot be reached or written; its message is one line with the
-    fix.
+    """The error for a database that does not answer or cannot be written; its message is one
+    line.
     """
 
 
 class ServerAwayError(ResultsDatabaseError):
-    """The error that the server refuses the connection or does not answer yet."""
+    """The error for a server that refuses the connection or does not answer yet."""
 
 
 @contextmanager
@@ -135,7 +135,7 @@ def _tell(connection: psycopg.Connection, lab: Settings) -> None:
     connection.execute("DELETE FROM results.console")
     connection.execute("INSERT INTO results.console VALUES (%s)", [console_url(lab)])
     if lab.results_password:  # otherwise the role could not log in
-        # On another server, its administrator creates the role.
+        # If this user must not create roles, the administrator of the server creates this role.
         with suppress(psycopg.errors.InsufficientPrivilege), connection.transaction():
             _let_log_in(connection, lab)
     with suppress(psycopg.errors.UndefinedObject), connection.transaction():

@@ -1,6 +1,6 @@
--- The results in PostgreSQL: what Grafana, psql or a notebook asks. One statement of the truth stays the result folder;
--- everything here is made from it, so a newer form of these tables replaces the older one (`doorbuster results publish` fills it).
--- Units are in the names: _s are paper seconds, _rps per paper second, _ratio is 1 at 100 %.
+-- The results database, which Grafana, psql and notebooks read. All rows are copies of result folders.
+-- A newer form of these tables replaces the older one; `doorbuster results publish` then writes the rows again.
+-- The end of a name is its unit: _s means paper seconds, _rps means requests per paper second, and a _ratio of 1 means 100 %.
 
 DROP SCHEMA IF EXISTS results CASCADE;
 CREATE SCHEMA results;
@@ -8,7 +8,7 @@ CREATE SCHEMA results;
 CREATE TABLE results.console (
     url text PRIMARY KEY
 );
-COMMENT ON TABLE results.console IS 'One row: where the lab console is, for links from dashboards';
+COMMENT ON TABLE results.console IS 'One row with the address of the lab console, for links from dashboards';
 
 CREATE TABLE results.experiments (
     experiment         text PRIMARY KEY,
@@ -27,12 +27,12 @@ CREATE TABLE results.experiments (
     machine            text NOT NULL,
     spec               jsonb NOT NULL
 );
-COMMENT ON TABLE results.experiments IS 'A result folder each';
+COMMENT ON TABLE results.experiments IS 'One row for each result folder';
 COMMENT ON COLUMN results.experiments.experiment IS 'Name of the folder, also in the console''s addresses';
-COMMENT ON COLUMN results.experiments.imported IS 'Made on another machine and brought to this console as a bundle; its title says so too';
-COMMENT ON COLUMN results.experiments.ended_at IS 'When its last run ended; null while runs are missing';
-COMMENT ON COLUMN results.experiments.time_scale_ratio IS 'Paper seconds in a second of a live run';
-COMMENT ON COLUMN results.experiments.capacity_rps IS 'What ρ = 1 was; null in a closed loop';
+COMMENT ON COLUMN results.experiments.imported IS 'True if the result was made on another machine and imported as a bundle; its title then ends with (imported)';
+COMMENT ON COLUMN results.experiments.ended_at IS 'The time at which the last run ended; null while runs are missing';
+COMMENT ON COLUMN results.experiments.time_scale_ratio IS 'Paper seconds per real second of a live run';
+COMMENT ON COLUMN results.experiments.capacity_rps IS 'The capacity, which is the number of requests per paper second at ρ = 1; null in a closed loop';
 
 CREATE TABLE results.runs (
     experiment               text NOT NULL REFERENCES results.experiments ON DELETE CASCADE,
@@ -60,15 +60,15 @@ CREATE TABLE results.runs (
     switched                 boolean,
     PRIMARY KEY (experiment, number)
 );
-COMMENT ON TABLE results.runs IS 'One policy at one load with one seed; figures from run.state = whole on, warm-up left out';
-COMMENT ON COLUMN results.runs.run IS 'Name of its folder under runs/';
-COMMENT ON COLUMN results.runs.policy IS 'What the experiment calls the choice: queueing+admission+abandonment, or a label';
+COMMENT ON TABLE results.runs IS 'One row for each run, with one policy, one load and one seed; only runs with the state whole have metrics, which do not include the warm-up';
+COMMENT ON COLUMN results.runs.run IS 'Name of the folder of the run in runs/';
+COMMENT ON COLUMN results.runs.policy IS 'The name of the policy in the experiment: queueing+admission+abandonment, or a label';
 COMMENT ON COLUMN results.runs.rho IS 'Offered load; null in a closed loop';
-COMMENT ON COLUMN results.runs.state IS 'begun: under way, or it never ended';
-COMMENT ON COLUMN results.runs.response_p50_s IS 'Of completed attempts only';
-COMMENT ON COLUMN results.runs.wasted_cpu_ratio IS 'CPU spent after the customer had left, over all CPU of the server';
-COMMENT ON COLUMN results.runs.late_ratio IS 'Share of attempts that the load generator made late; null if simulated';
-COMMENT ON COLUMN results.runs.switched IS 'Somebody changed policy or load meanwhile: the figures are those of no single one';
+COMMENT ON COLUMN results.runs.state IS 'planned: the run has not begun; begun: the run is in progress or was interrupted; whole: the run is complete';
+COMMENT ON COLUMN results.runs.response_p50_s IS 'The median response time of the completed attempts';
+COMMENT ON COLUMN results.runs.wasted_cpu_ratio IS 'CPU time that the server spent on requests after their customers had left, divided by all CPU time of the server';
+COMMENT ON COLUMN results.runs.late_ratio IS 'Share of attempts that the load generator sent late; null if simulated';
+COMMENT ON COLUMN results.runs.switched IS 'True if the policy or the load was changed, or a fault was caused, during the run; the metrics then do not show one policy at one load';
 CREATE INDEX ON results.runs (started_at);
 
 CREATE TABLE results.events (
@@ -83,6 +83,6 @@ CREATE TABLE results.events (
     PRIMARY KEY (experiment, number, place),
     FOREIGN KEY (experiment, number) REFERENCES results.runs ON DELETE CASCADE
 );
-COMMENT ON TABLE results.events IS 'What happened in a run, as its events.jsonl has it';
-COMMENT ON COLUMN results.events.time_s IS 'Since the run began; null where the log does not say';
+COMMENT ON TABLE results.events IS 'The events of the runs, from their files events.jsonl';
+COMMENT ON COLUMN results.events.time_s IS 'Paper seconds from the start of the run; null for events without this time';
 CREATE INDEX ON results.events (at);

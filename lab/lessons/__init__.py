@@ -1,1 +1,1 @@
-"""The parts of the lab sheets as data: steps, commands, predictions, bands and questions."""
+"""The parser of the lab sheets in docs/labs."""

@@ -1,5 +1,7 @@
-"""Functions that read a band's value from a result's files or a command's output.
-docs/labs/README.md (*The form of a sheet*) lists the forms of the column *Read from*.
+"""Read a measured value from the files of a result or from the output of a command.
+
+The column *Read from* of a lab sheet names the place of the value; docs/labs/README.md (*The form
+of a sheet*) lists the forms of this column.
 """
 
 import csv
@@ -50,7 +52,7 @@ def place_of(where: str) -> Place:
             parts = found.groupdict()
             row = tuple(re.findall(r"\*([^*]+)\*", parts.get("row", "")))
             return Place(kind, parts.get("name", ""), row, parts.get("column", ""))
-    raise ValueError(f"{where!r}: not a place; the forms are in {Path(__file__).name}")
+    raise ValueError(f"{where!r} is not a place; docs/labs/README.md lists the allowed forms")
 
 
 def read(place: Place, folder: Path | None, printed: str) -> float | str:
@@ -77,7 +79,7 @@ def _cell(place: Place, header: Sequence[str], rows: Sequence[Sequence[str]]) ->
     Raises UnreadableError if the table has no such number.
     """
     if place.column not in header:
-        raise UnreadableError(f"no column {place.column!r} among {list(header)}")
+        raise UnreadableError(f"column {place.column!r} is missing; columns: {list(header)}")
     found = [one for one in rows if all(label in one for label in place.row)]
     if len(found) != 1:
         there = [list(one[:3]) for one in rows]
@@ -96,11 +98,12 @@ def _table(title: str, folder: Path) -> tuple[Sequence[str], Sequence[Sequence[s
         for table in found:
             if table["title"].split(":")[0] == title:
                 return table["header"], table["rows"]
-        raise UnreadableError(f"no table {title!r} among {[table['title'] for table in found]}")
+        titles = [table["title"] for table in found]
+        raise UnreadableError(f"table {title!r} is missing; tables: {titles}")
     path = folder / "tables" / f"{title}.csv"
     if not path.is_file():
         names = sorted(one.stem for one in path.parent.glob("*.csv"))
-        raise UnreadableError(f"no table {title!r} among {names}")
+        raise UnreadableError(f"table {title!r} is missing; tables: {names}")
     with path.open(encoding="utf-8", newline="") as file:
         header, *rows = list(csv.reader(file))
     return header, rows
@@ -126,7 +129,7 @@ def _score(place: Place, path: Path) -> float:
     title, load = place.row[0], place.column.removeprefix("ρ = ")
     rows = {row["title"]: row for row in json.loads(path.read_text(encoding="utf-8"))["rows"]}
     if title not in rows or load not in rows[title]["estimated"]:
-        raise UnreadableError(f"no {title} at {load} among {sorted(rows)}")
+        raise UnreadableError(f"{title} has no score at load {load}; policies: {sorted(rows)}")
     return float(rows[title]["estimated"][load]["mean"])
 
 

@@ -1,7 +1,6 @@
-"""The parts of a lab sheet as data: steps, commands, predictions, bands and questions.
+"""Parse a lab sheet into steps, commands, predictions, expected ranges and questions.
 
-The section *The form of a sheet* in docs/labs/README.md describes the format. `words_of` returns a
-command as arguments of the program `doorbuster`.
+docs/labs/README.md (*The form of a sheet*) describes the format.
 """
 
 import re
@@ -18,9 +17,9 @@ from runtime.settings import REPOSITORY
 FOLDER = REPOSITORY / "docs" / "labs"
 BAND_COLUMNS = ("Figure", "Step", "Read from", "Expected", "Quiet machine", "Busy machine")
 NONE = "–"
-"""The text of an empty cell in the table of bands."""
+"""The text of an empty cell in the table *What you should find*."""
 PREDICT = "**Predict.** "
-"""The text with which a paragraph that asks for a prediction begins."""
+"""The beginning of a paragraph that asks for a prediction."""
 
 _STEP = re.compile(r"^### Step (\d+)\. (.+) \((\d+) min\)$", re.MULTILINE)
 _BLOCK = re.compile(
@@ -151,7 +150,7 @@ class Band:
     """The wider range for a machine with other work; NONE if the machine does not matter."""
 
     def outcome(self, found: float | str) -> "Outcome":
-        """Return which range contains the measured number; a text (yes or no) must equal
+        """Return which range contains the measured number `found`; a text (yes or no) must equal
         `expected`.
         """
         if isinstance(found, str):
@@ -221,7 +220,7 @@ class Sheet:
 
     @property
     def bands(self) -> list[Band]:
-        """Return the rows of the table of bands, whose columns are BAND_COLUMNS."""
+        """Return the rows of the table *What you should find*, whose columns are BAND_COLUMNS."""
         header = f"| {' | '.join(BAND_COLUMNS)} |"
         _, found, rest = self.text.partition(header)
         if not found:

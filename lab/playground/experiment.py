@@ -1,6 +1,6 @@
-"""The experiment of the playground: it receives a visitor's choices and returns plain values.
+"""The experiment of the playground, which receives a visitor's choices and returns plain values.
 
-The module and its imports need only the standard library, because it also runs in a visitor's
+This module and its imports need only the standard library, because they also run in a visitor's
 browser (Pyodide). Times are paper seconds.
 """
 
@@ -37,10 +37,10 @@ class Slider:
 
 SLIDERS: Final = (
     Slider("rho", "Offered load ρ", 0.5, 4, 0.05, 1.4, "",
-           "The work that the customers request, divided by the work that the server can do; 1 is "
-           "its capacity."),
+           "The work that the customers request, divided by the work that the server can do. At 1, "
+           "the server has just enough capacity."),
     Slider("sessions", "Customers", 100, 3000, 100, 1000, "",
-           "The number of sessions that arrive; each requests one to eight pages."),
+           "The number of sessions that arrive; each requests one to seven pages."),
     Slider("timeout_s", "Patience, shortest", 1, 60, 1, 8, "s",
            "Every customer waits at least this long for a page."),
     Slider("think_timeout_mean_s", "Patience, mean extra", 0, 60, 1, 12, "s",
@@ -67,8 +67,9 @@ _CURVE_POINTS_S: Final = tuple(range(41))
 
 
 class ChoiceError(ValueError):
-    """The error that a choice of the visitor is invalid; its message names the field and the
-    allowed values."""
+    """The error for an invalid choice; its message names the field, the refused value and the
+    allowed values.
+    """
 
 
 def choices() -> dict[str, Any]:
@@ -111,7 +112,7 @@ def scenario_of(choice: Mapping[str, Any], own: Policy | None = None) -> Scenari
     values = {slider.name: _number(choice, slider) for slider in SLIDERS}
     shape = choice.get("shape", "steady")
     if shape not in SHAPES:
-        raise ChoiceError(f"shape: must be {' or '.join(SHAPES)}")
+        raise ChoiceError(f"shape: {shape!r:.40}; allowed: {' or '.join(SHAPES)}")
     is_rush = shape == "rush"
     server = SharedCpus()
     model = SessionModel(
@@ -143,7 +144,7 @@ def _policy(choice: Mapping[str, Any]) -> Policy:
     policy, admission = choice.get("policy", ""), choice.get("admission", _ADMISSION_FREE)
     for field, name, known in (("policy", policy, POLICIES), ("admission", admission, ADMISSIONS)):
         if name not in known:
-            raise ChoiceError(f"{field}: must be one of {', '.join(known)}")
+            raise ChoiceError(f"{field}: {name!r:.40}; allowed: {', '.join(known)}")
     return registry.create(policy, {}, admission)
 
 
@@ -151,7 +152,10 @@ def _number(choice: Mapping[str, Any], slider: Slider) -> float:
     given = choice.get(slider.name, slider.default)
     is_number = isinstance(given, int | float) and not isinstance(given, bool)
     if not is_number or not slider.low <= given <= slider.high:
-        raise ChoiceError(f"{slider.name}: must be a number from {slider.low:g} to {slider.high:g}")
+        raise ChoiceError(
+            f"{slider.name}: {given!r:.40}; allowed: a number from {slider.low:g} to "
+            f"{slider.high:g}"
+        )
     return float(given)
 
 

@@ -1,6 +1,7 @@
-"""Pyodide, the Python for browsers: files of one pinned npm package, which `python -m
-lab.playground.pyodide` fetches (`make playground`) into the virtual environment. Browsers load them
-only from the console.
+"""Download and check Pyodide, the Python for browsers.
+
+`make playground` (`python -m lab.playground.pyodide`) writes the files of one version of Pyodide's
+npm package into the virtual environment. Browsers load these files only from the console.
 """
 
 import argparse
@@ -37,7 +38,7 @@ _WAIT_S: Final = 60
 
 
 class FetchError(RuntimeError):
-    """The error that Pyodide cannot be fetched; its message gives the reason and the fix."""
+    """The error for a failed download of Pyodide; its message gives the reason and the fix."""
 
 
 def folder() -> Path:
@@ -112,7 +113,7 @@ def main() -> None:
         prog="python -m lab.playground.pyodide",
         description=f"Fetch Pyodide {VERSION} for the playground if it is missing.",
     ).parse_args()
-    # Ctrl-C ends the process by the signal itself, so that the shell that called it ends, too.
+    # The signal of Ctrl-C ends the process, so that the calling shell also ends.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         if not is_there():

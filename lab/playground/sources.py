@@ -1,4 +1,4 @@
-"""The project's modules that the playground needs, as one archive for the browser's Python."""
+"""Pack the modules that the playground needs into one archive for the browser's Python."""
 
 import ast
 import io

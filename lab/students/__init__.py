@@ -1,1 +1,1 @@
-"""Students' own policies: the files of a new policy, its check, and the class's scoreboard."""
+"""Create, check, test and compare students' own policies."""

@@ -1,4 +1,4 @@
-"""A minimal driver for a policy, which checks every verdict against the rules."""
+"""A driver that sends events to a policy, without a shop, and checks every verdict."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +22,7 @@ from gateway.policies.interface import (
 WORKERS = 4
 
 MOST_TIMERS = 10_000
-"""The maximum number of times that `finish` waits for a policy's timer."""
+"""The maximum number of timers for which `finish` waits."""
 
 Step = tuple[str, Any]
 """An event: its kind and its subject."""
@@ -31,8 +31,8 @@ Step = tuple[str, Any]
 class Drive:
     """A driver that sends events to a policy, 0.1 paper seconds apart.
 
-    Every third request can open a session; the others belong to one of seven sessions. Raises
-    BrokenPolicyError if a verdict breaks the rules.
+    Every third request begins a session; all other requests belong to seven sessions in progress.
+    Raises BrokenPolicyError if a verdict breaks the rules.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -61,11 +61,12 @@ class Drive:
         return WORKERS - len(self._driver.in_service)
 
     def event(self, kind: str, value: Any) -> None:
-        """Send one event to the policy; an impossible event is skipped.
+        """Send one event to the policy, after all timers that are due; an impossible event is
+        skipped.
 
-        The kinds are `arrival` (page), `completion` (place in service), `abandonment`, `withdraw`
-        (id), `load_sample` (ratio), `switch` (a new policy) and `timer`. Every event also brings
-        the timers that are due.
+        The meaning of `value` depends on the kind: `arrival` (page), `completion` (position in
+        `in_service`), `abandonment` and `withdraw` (id), `load_sample` (CPU utilisation), `switch`
+        (the new policy), `timer` (none).
         """
         self.time_s += 0.1
         now, driver = self.time_s, self._driver
@@ -105,13 +106,13 @@ class Drive:
         self.verdicts.append(verdict)
 
     def rejected(self, now_s: float, number: int) -> None:
-        """Process a rejection, which does not need a worker."""
+        """Do nothing, because a rejection needs no worker."""
 
     def cancel(self, now_s: float, id: int) -> None:
         self.verdicts.append(Cancel(id))
 
     def withdraw(self, now_s: float, id: int, item: Request) -> None:
-        """Process the withdrawal of a request whose customer does not wait for an answer."""
+        """Do nothing, because the customer of a withdrawn request does not wait for an answer."""
 
     # ---- rules between events ------------------------------------------------------------------
 
@@ -125,12 +126,13 @@ class Drive:
         timer_s = self.policy.next_timer_s()
         if timer_s is not None and timer_s < self.time_s:
             raise BrokenPolicyError(
-                f"next_timer_s returns {timer_s:g} s at {self.time_s:g} s, but that time has passed"
+                f"next_timer_s returns {timer_s:g} s at {self.time_s:g} s, but that time has "
+                "passed; return a later time or None"
             )
 
     def finish(self) -> None:
-        """Continue until no request is in service and no timer is pending for waiting requests.
-        Wait for at most MOST_TIMERS timers.
+        """Complete the requests in service, and let timers become due while requests wait, until
+        neither is left or MOST_TIMERS timers have been due.
         """
         timers = 0
         while self.in_service or (self.waiting and timers < MOST_TIMERS):
@@ -146,9 +148,7 @@ class Drive:
 
 
 def rush(seed: int = 7, steps: int = 2000) -> Iterator[Step]:
-    """Yield random events, two thirds of them arrivals, so that queues are full most of the
-    time.
-    """
+    """Yield random events, half of them arrivals, so that queues are full most of the time."""
     rng = random.Random(seed)
     for _ in range(steps):
         kind = rng.choice(["arrival", "arrival", "completion", "load_sample"])
@@ -157,8 +157,10 @@ def rush(seed: int = 7, steps: int = 2000) -> Iterator[Step]:
 
 
 def mixed(seed: int, steps: int, fresh: Callable[[], Policy] | None = None) -> Iterator[Step]:
-    """Yield random events of all kinds, with present and past ids. If `fresh` is given, every 40th
-    event changes the policy to the object that `fresh` returns."""
+    """Yield random events of all kinds, also for requests that have ended or do not exist.
+
+    If `fresh` is given, every 40th event changes the policy to the object that `fresh` returns.
+    """
     rng = random.Random(seed)
     kinds = ["arrival"] * 6 + ["completion"] * 4 + ["abandonment", "withdraw", "load_sample"]
     for place in range(steps):

@@ -1,7 +1,7 @@
-"""A student's policy in a visitor's browser: its check, its runs and its comparison.
+"""Check, run and compare a student's policy in a visitor's browser.
 
-Only the browser's worker confines the policy, so a server must not use this module. The module and
-its imports use only the standard library, because Pyodide runs them.
+Only the browser's worker confines the policy, so a server must not use this module. This module and
+its imports use only the standard library, because they run in Pyodide.
 """
 
 import json
@@ -24,7 +24,7 @@ from lab.students.validator import Finding, Place, check_file
 
 RIVALS: Final = ("8q-lifo-pri", "door-lifo")
 SEEDS: Final = (1, 2, 3, 4, 5)
-"""The seeds of a comparison, which are the seeds of the class's scoreboard."""
+"""The seeds of a comparison. The class's scoreboard uses the same seeds."""
 _SLOWER: Final = 4.0
 """The approximate factor by which Python is slower in a browser than in a process."""
 T = TypeVar("T")
@@ -33,7 +33,7 @@ Tell = Callable[[str], object]
 
 
 class InBrowser(Calls):
-    """A student's policy in this process."""
+    """Calls of a student's policy that runs in this process."""
 
     def __init__(self, file: PolicyFile) -> None:
         """Load the file; raises MisbehavedError if this fails."""
@@ -92,7 +92,9 @@ def check(name: str, text: str, tell: Tell) -> None:
 
 
 def run(name: str, text: str, choice: str, tell: Tell) -> None:
-    """Report the run of the policy for a choice of `experiment` as JSON, or the fault."""
+    """Run the policy with the choices in `choice` (JSON, as for `experiment.run`), and report the
+    run or the fault.
+    """
     try:
         _tell(tell, run=_run(_file(name, text), json.loads(choice)))
     except (ChoiceError, PolicyError, MisbehavedError) as fault:

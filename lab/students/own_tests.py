@@ -1,8 +1,9 @@
-"""The run of students' own tests: pytest runs in a confined process, because test files,
-conftest.py and plugins are programs. The process can read the interpreter, its packages, the
-project's packages that a policy may use, and the folder of the tests. The process can write only to
-a temporary folder. Control characters are removed from its output, so a test has no access to the
-terminal.
+"""Run students' own tests with pytest in a confined process, because test files can contain any
+code.
+
+The process can read the interpreter, the installed packages, some of the project's packages and the
+folder of the tests. It can write only to a temporary folder. Control characters in its output are
+replaced, so a test cannot control the terminal.
 """
 
 import contextlib
@@ -63,8 +64,8 @@ def run(
 ) -> int:
     """Run pytest with these arguments and return its exit status.
 
-    If the arguments do not name a test, it runs the tests in `folder`. `show` receives the output,
-    and a line with the reason if the process was stopped.
+    If the arguments do not name a test file, pytest runs the tests in `folder`. `show` receives the
+    output and, if the process was stopped, a line with the reason.
     """
     with tempfile.TemporaryDirectory(prefix="doorbuster-own-tests-") as written:
         chosen = [*arguments]
@@ -97,15 +98,15 @@ def run(
 
 
 def _environment(written: str) -> dict[str, str]:
-    """Return the environment for the tests, without this process's own variables, which can contain
-    passwords.
+    """Return the environment for the tests. It leaves out this process's variables, which can
+    contain passwords.
     """
     return {
         "HOME": written,
         "TMPDIR": written,
         "LC_ALL": "C.UTF-8",
         "COLUMNS": os.environ.get("COLUMNS", "100"),
-        "OPENBLAS_NUM_THREADS": "1",  # there are no threads
+        "OPENBLAS_NUM_THREADS": "1",  # the process must not start threads
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
     }
 

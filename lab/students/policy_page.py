@@ -1,6 +1,7 @@
-"""The page docs/policy-api.md: every event and verdict of a policy, each with a worked example.
+"""Write the page docs/policy-api.md, which explains every event and verdict of a policy with an
+example.
 
-`make pages` writes the page. A test compares it with the code and runs every example.
+`make pages` writes the page. A test compares the page with the code and runs every example.
 """
 
 import inspect

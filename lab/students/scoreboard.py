@@ -1,12 +1,13 @@
 """The class's scoreboard, which compares students' policies and three known policies with the same
 customers.
 
-    results/scoreboard/scores.json   a row per policy and author, the newest of each
+    results/scoreboard/scores.json   the newest row for each policy and author
     results/scoreboard/scores.md     the table
-    results/scoreboard/lock          held while a process writes; two authors can play at a time
+    results/scoreboard/lock          locked while a process writes
 
-A row remains until its author plays the policy again; --fresh empties the board before it adds
-rows. Scores that are not comparable with new rows are moved to another file, with a message.
+A row remains until its author runs the policy again. With --fresh, the board is emptied before the
+new rows are added. Scores that are not comparable with new rows are moved to another file, with a
+message.
 """
 
 import contextlib
@@ -44,10 +45,11 @@ _OF_BOARD: Final = (
     "expected",
     "repetitions",
 )
-"""The fields that rows of this board share with rows of the leaderboard."""
+"""The fields that the rows of this board and of the leaderboard have."""
 _FAR: Final = 4.0
-"""Chance can explain confirms that are fewer than expected by up to this number of standard
-deviations (√ of the expected count)."""
+"""The largest shortfall of confirms that chance can explain, in standard deviations. The standard
+deviation is the square root of the expected number of confirms.
+"""
 
 
 def play(
@@ -58,11 +60,11 @@ def play(
     by: str | None = None,
     with_known: bool = False,
 ) -> "Board":
-    """Check these policies, run the valid policies, and update, show and return the board; raises
-    ExperimentError if this fails.
+    """Check these policies, run the valid policies, and update, show and return the board.
 
-    `by` replaces the author that each file names. `with_known` runs the known policies again, so
-    that the result can be shown as a race.
+    `by` replaces the author that each file names. With `with_known`, the known policies run again,
+    so that the result can be shown as a race. Raises ExperimentError if no policy is valid or a run
+    fails.
     """
     from lab.report.terminal import console, show
     from runtime import settings
@@ -74,10 +76,10 @@ def play(
         console.print("The board is empty.")
         return board
     if not paths and not board.rows:
-        raise SpecError("FILE: own/ has no policy; make one with `make new-policy NAME=…`")
+        raise SpecError("FILE: own/ has no policy; create one with `make new-policy NAME=…`")
     twice = sorted(stem for stem, number in Counter(p.stem for p in paths).items() if number > 1)
     if twice:
-        raise SpecError(f"FILE: two files have the name {twice[0]}; play them one after the other")
+        raise SpecError(f"FILE: two files have the name {twice[0]}; give them in two commands")
     failed = {path: _failed(path) for path in paths}
     for path, findings in failed.items():
         for one in findings:
@@ -88,7 +90,7 @@ def play(
         raise ExperimentError(
             f"{paths[0].name} is not valid, so it has no row: {why}"
             if len(paths) == 1
-            else "No policy is valid: nothing was simulated; make check-policy shows the reasons."
+            else "No policy is valid, so nothing was simulated; make check-policy shows why."
         )
     if valid:
         board = Board.of(folder, console.print)
@@ -113,12 +115,15 @@ def alike() -> str:
 
 
 class _UnfitError(Exception):
-    """The error raised if existing scores are not comparable with new scores; its text gives the
-    reason."""
+    """The error for existing scores that are not comparable with new scores; its text gives the
+    reason.
+    """
 
 
 class Board:
-    """The rows by policy key and author, because two authors can use the same key."""
+    """The scoreboard: a row for each pair of policy key and author, because two authors can use the
+    same key.
+    """
 
     def __init__(self, conditions: str, rows: Iterable[dict[str, Any]]) -> None:
         self.conditions = conditions
@@ -126,9 +131,7 @@ class Board:
 
     @classmethod
     def read(cls, folder: Path) -> "Board":
-        """Return a folder's board for reading; the board is empty if the folder has no readable
-        board.
-        """
+        """Return the board in a folder, or an empty board if the folder has no valid board."""
         try:
             return cls._load(folder)
         except (_UnfitError, OSError):
@@ -136,8 +139,8 @@ class Board:
 
     @classmethod
     def shown(cls, file: Path) -> "Board":
-        """Return the board in a file, regardless of its conditions; the board is empty if the file
-        cannot be read.
+        """Return the board in a file, under any conditions, or an empty board if the file cannot be
+        read.
         """
         try:
             kept = json.loads(file.read_text(encoding="utf-8"))
@@ -149,8 +152,8 @@ class Board:
 
     @classmethod
     def of(cls, folder: Path, say: Callable[[str], None]) -> "Board":
-        """Return a folder's board for adding rows; an incompatible board is moved to another file,
-        with a message.
+        """Return the board in a folder, to which rows will be added. A board that is not comparable
+        is moved to another file, with a message.
 
         Raises ExperimentError if the folder cannot be read or written.
         """
@@ -161,8 +164,8 @@ class Board:
     def add(
         cls, folder: Path, rows: Iterable[dict[str, Any]], say: Callable[[str], None]
     ) -> "Board":
-        """Add these rows to the board in the folder, which other processes may have changed in the
-        meantime.
+        """Read the board in the folder again, because other processes may have changed it, and add
+        these rows.
 
         Raises ExperimentError if the folder cannot be read or written.
         """
@@ -174,7 +177,8 @@ class Board:
 
     @classmethod
     def emptied(cls, folder: Path, before: str, say: Callable[[str], None]) -> "Board":
-        """Return the board without the rows played before `before` (a text as in `played_at`).
+        """Delete all rows that are older than `before` (a text as in `played_at`), and return the
+        board.
 
         Raises ExperimentError as `add` does.
         """
@@ -229,9 +233,9 @@ class Board:
             raise _no_writing(folder, fault) from None
 
     def ranked(self) -> list[tuple[int | None, Mapping[str, Any]]]:
-        """Return pairs (place, row), from best to worst.
+        """Return pairs (rank, row), from best to worst.
 
-        Rows with far fewer sales than estimated come last, without a place.
+        Rows with far fewer confirms than expected come last, with the rank None.
         """
         best_first = sorted(self.rows.values(), key=lambda row: -row["overall"]["mean"])
         doubtful = [row for row in best_first if is_doubtful(row)]
@@ -252,17 +256,17 @@ class Board:
                 *("Place", "Policy", "By", *(f"ρ = {rho}" for rho in loads), "All loads"),
                 *("Behind the best", "Confirms", "Expected"),
             ),
-            note="Estimated revenue efficiency: mean of the repetitions ± half-width of the 95 % "
-            "interval; 1 is the capacity bound. All policies had the same customers. Behind "
-            "the best: the efficiency of the best policy minus the efficiency of this "
-            "policy over all loads, in pairs of runs with the same seed, with its 95 % "
-            "interval. If the interval contains 0, these runs do not show a difference "
-            "between the two policies. The intervals of the other columns show how exactly "
-            "each value is known; do not compare policies by whether these intervals overlap. "
-            "Confirms are sums over all runs; the expected number is calculated from the "
-            "estimate. Confirms scatter. A policy that sold far fewer books than expected has "
-            "no place, because the estimate is valid only if the policy does not know which "
-            "customers will buy. *: the policy failed in a run, and FIFO decided from then on.",
+            note="The columns with loads show the estimated revenue efficiency: the mean of the "
+            "repetitions ± the half-width of the 95 % interval. The value 1 is the capacity bound. "
+            "All policies had the same customers. The column Behind the best shows the efficiency "
+            "of the best policy minus the efficiency of this policy over all loads, in pairs of "
+            "runs with the same seed, with its 95 % interval. If the interval contains 0, these "
+            "runs do not show a difference between the two policies. The intervals of the other "
+            "columns show how exactly each value is known; do not use them to compare policies. "
+            "Confirms are sums over all runs, and their expected number is calculated from the "
+            "estimate. A policy that sold far fewer books than expected has no place, because the "
+            "estimate is valid only if the policy does not know which customers will buy. *: The "
+            "policy failed in a run, and FIFO decided from then on.",
         )
         ranked = self.ranked()
         best = next((row for place, row in ranked if place == 1), None)
@@ -283,8 +287,9 @@ class Board:
 
 
 def behind_words(row: Mapping[str, Any], best: Mapping[str, Any] | None) -> str:
-    """Return the difference from the best row, paired by seed, over the loads that both rows
-    have."""
+    """Return the difference between the best row and this row, paired by seed, over the loads that
+    both rows have.
+    """
     if best is None:
         return "–"
     loads = [rho for rho in best["repetitions"] if rho in row["repetitions"]]
@@ -327,8 +332,8 @@ def _play(
     by: str | None,
     with_known: bool,
 ) -> list[dict[str, Any]]:
-    """Return the new rows: those of the policies at these paths, and those of known policies that
-    the board lacks.
+    """Run the policies at these paths and the known policies that the board lacks, and return their
+    rows.
     """
     from lab.runner.comparison import compare
 
@@ -339,8 +344,8 @@ def _play(
 
 
 def with_known(path: Path) -> Spec:
-    """Return the spec whose result gives a policy's row and can be shown as a race; raises
-    SpecError if it is invalid.
+    """Return the spec that runs the policy at this path with all known policies; raises SpecError
+    if the spec is invalid.
     """
     return _spec([path], conditions().policy)
 
@@ -381,8 +386,10 @@ def rows_of_result(folder: ComparisonResult, by: str | None = None) -> list[dict
 
 
 def author(source: str) -> str:
-    """Return the author of a student's policy, who is never the project. Names that differ only in
-    spaces or in the form of a character (such as “ﬁ” and “fi”) belong to the same author.
+    """Return the author that the board shows for a student's policy; the result never equals KNOWN.
+
+    Names that differ only in spaces or in the form of a character (such as “ﬁ” and “fi”) belong to
+    the same author.
     """
     name = " ".join(unicodedata.normalize("NFKC", source).split())
     return f"{name} (own policy)" if name.casefold() == KNOWN else name

@@ -1,4 +1,4 @@
-"""The files of a new policy and its test, made from a working template."""
+"""Create the files of a new policy and its test from templates, which work unchanged."""
 
 import keyword
 import re
@@ -42,15 +42,18 @@ def _module(name: str) -> str:
     """Return the name of the module for a new policy: `quiet_door` for `quiet-door`."""
     if not re.fullmatch(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*", name) or len(name) > 40:
         raise SpecError(
-            f"NAME: {name!r} is not a name; allowed: 1 to 40 lower-case letters, digits and "
-            "hyphens, beginning with a letter, e.g. quiet-door"
+            f"NAME: {name!r:.60} is invalid; allowed: 1 to 40 lower-case letters, digits and "
+            "hyphens, beginning with a letter, for example quiet-door"
         )
     name, module = name.replace("_", "-"), name.replace("-", "_")
     taken = {*POLICIES, *ADMISSIONS, "haproxy", "nginx", "doorbuster"}
     if name in taken:
         raise SpecError(f"NAME: a policy named {name} exists already; allowed: another name")
     if keyword.iskeyword(module) or module in sys.stdlib_module_names or name.startswith("test-"):
-        raise SpecError(f"NAME: {name} is a keyword of Python; allowed: another name")
+        raise SpecError(
+            f"NAME: {name} is invalid; allowed: a name that does not begin with test- and is not a "
+            "keyword or a standard module of Python"
+        )
     return module
 
 

@@ -1,8 +1,7 @@
-"""The check of a student's policy, which prints a line for each requirement, and how to fix each
-error.
+"""Check a student's policy, and report for each requirement whether it holds and how to fix it.
 
 During the check, the policy runs in a separate confined process, as in the gateway and the
-simulator. In a browser, which cannot start such a process, another `Place` takes its place.
+simulator. A browser cannot start such a process and uses another `Place`.
 """
 
 import time
@@ -29,8 +28,8 @@ from simulator.simulation import BrokenPolicyError, simulate
 FEW, MANY = 100, 10_000
 """The numbers of waiting requests for which decisions are timed."""
 SLOW_US: Final = 5_000.0
-"""The maximum CPU time of a decision with many waiting requests, in microseconds; a longer decision
-would delay the gateway's other customers.
+"""The maximum CPU time of a decision with many waiting requests, in microseconds. A longer decision
+would delay all customers of the gateway.
 """
 _TIMED: Final = 200
 SESSIONS: Final = 300
@@ -45,7 +44,7 @@ class _FailedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of a check, which is printed as one line."""
+    """The result of the check of one requirement."""
 
     check: str
     holds: bool
@@ -77,8 +76,8 @@ class Place:
     start: Callable[[PolicyFile], Calls]
     """A function that loads a file and returns an object for calls of its policy."""
     layers: Callable[[Calls], Mapping[str, str]] | None
-    """A function that returns the layers of confinement around a loaded file; None if the place
-    does not confine the file.
+    """A function that returns the layers of confinement of a loaded policy; None if the place has
+    no such layers.
     """
     slower: float = 1.0
     """The factor by which Python is slower in this place than in a separate process."""
@@ -99,16 +98,16 @@ PROCESS: Final = Place(
 
 
 def check(path: Path, on_finding: Callable[[Finding], None] = lambda _: None) -> Checked:
-    """Check the file; `on_finding` receives each line at once.
+    """Check the file; `on_finding` receives each finding immediately.
 
-    After a failure, checks that depend on it are omitted. Raises PolicyError if the file does not
-    exist or is not text.
+    After a failure, checks that depend on the failed check are omitted. Raises PolicyError if the
+    file does not exist or is not text.
     """
     return check_file(files.opened(str(path)), on_finding, PROCESS)
 
 
 def check_file(file: PolicyFile, on_finding: Callable[[Finding], None], place: Place) -> Checked:
-    """Check a text in this place, as `check` does."""
+    """Check a file in this place, as `check` does."""
     findings: list[Finding] = []
 
     def tell(finding: Finding) -> None:
@@ -209,8 +208,8 @@ class _UnderTest:
     def _every_request(self) -> str:
         """Check that every request gets a verdict.
 
-        FIFO replaces the policy if it lets a request wait while all workers are free and no event
-        remains.
+        A policy that does not dispatch a waiting request, although all workers are free and no
+        event follows, is replaced by FIFO and fails the check.
         """
         drive = Drive(self._fresh())
         for kind, value in rush(steps=RUSH):
@@ -286,8 +285,8 @@ class _UnderTest:
         return recorder.events
 
     def _decision(self, waiting: int) -> "_Decision":
-        """Return the mean times of arrival, workers_free and completion with `waiting` waiting
-        requests, or fewer if the policy rejects some.
+        """Return the mean times of a call of the policy while `waiting` requests wait, or fewer if
+        the policy turns some away.
         """
         policy = self._fresh()
         page = PAGES[0]
@@ -314,7 +313,7 @@ class _UnderTest:
 
 
 class _ObservedStandIn(StandIn):
-    """A wrapper that takes the place of a policy and shows the policy's state to the checks."""
+    """A wrapper of a policy that shows the policy's state to the checks."""
 
     def __init__(self, name: str, child: Calls) -> None:
         super().__init__(name, child, WITHOUT_CUSTOMERS)
@@ -325,7 +324,7 @@ class _ObservedStandIn(StandIn):
 
 
 def _watch(policy: object) -> "_ObservedStandIn":
-    """Return this wrapper; raises MisbehavedError if FIFO replaced the policy."""
+    """Return the policy's wrapper; raises _FailedError if FIFO replaced the policy."""
     assert isinstance(policy, _ObservedStandIn)
     if policy.fallen_back is not None:
         raise _FailedError(f"at {policy.fallen_back.at_s:.1f} s: {policy.fallen_back.reason}")

@@ -62,7 +62,9 @@ def said(*words: str, status: int = 0) -> str:
 def test_the_gateway_gets_another_policy(asked):
     """Parameters and admission go with it. Without a run, the message says how long it lasts."""
     words = said("policy", "sq", "--set", "capacity=7", "--admission", "sbac-responsive")
-    assert words.endswith("No run is in progress. The next run replaces this setting when it begins.\n")
+    assert words.endswith(
+        "No run is in progress. The next run replaces this setting when it begins.\n"
+    )
     ((method, path, body),) = asked
     assert (method, path) == ("PUT", "/policy")
     assert body == {

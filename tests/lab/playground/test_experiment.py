@@ -94,11 +94,11 @@ def test_the_archive_needs_nothing_else(tmp_path):
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ({"policy": "none"}, "policy: must be one of sq, "),
-        ({"policy": "sq", "admission": "door"}, "admission: must be one of none, "),
-        ({"policy": "sq", "rho": 9}, "rho: must be a number from 0.5 to 4"),
-        ({"policy": "sq", "rho": "two"}, "rho: must be a number from 0.5 to 4"),
-        ({"policy": "sq", "shape": "wave"}, "shape: must be steady or rush"),
+        ({"policy": "none"}, "policy: 'none'; allowed: sq, "),
+        ({"policy": "sq", "admission": "door"}, "admission: 'door'; allowed: none, "),
+        ({"policy": "sq", "rho": 9}, "rho: 9; allowed: a number from 0.5 to 4"),
+        ({"policy": "sq", "rho": "two"}, "rho: 'two'; allowed: a number from 0.5 to 4"),
+        ({"policy": "sq", "shape": "wave"}, "shape: 'wave'; allowed: steady or rush"),
     ],
 )
 def test_an_invalid_choice_names_the_field_and_what_it_may_be(choice, message):

@@ -160,9 +160,7 @@ def test_a_place_that_cannot_be_written_is_an_error_for_people(tmp_path):
 
 def test_two_of_a_name_are_not_played_at_once(tmp_path, monkeypatch):
     monkeypatch.setenv("DOORBUSTER_RESULTS_DIR", str(tmp_path / "results"))
-    with pytest.raises(
-        SpecError, match="two files have the name mine; play them one after the other"
-    ):
+    with pytest.raises(SpecError, match="two files have the name mine; give them in two commands"):
         play([tmp_path / "a/mine.py", tmp_path / "b/mine.py"], fresh=False, processes=None)
     assert not (tmp_path / "results" / "scoreboard").exists()
 
