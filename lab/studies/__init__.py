@@ -1,5 +1,4 @@
-"""The papers' studies: each paper's figures and tables, with published and reproduced values; see
-README.md."""
+"""The studies of the papers: figures and tables with published and reproduced values."""
 
 SESSION_METRICS = "studies:sessions"
 PAGE_METRICS = "studies:pages"

@@ -1,5 +1,7 @@
-"""The facts about a paper for lists of experiments: `ABOUT` in the paper's folder, which can be
-read without loading the study."""
+"""The facts about a paper that lists of experiments show, in `ABOUT` of the paper's folder.
+
+The facts can be read without loading the study.
+"""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -30,8 +32,8 @@ class About:
     reference_engine: Engine = "simulated"
     """The engine with which the reference result was made."""
     reference_text: str = ""
-    """A remark shown with the reference result. If empty, the remark names the simulation and the
-    live command."""
+    """A remark shown with the reference result. If it is empty, the page says that the runs are
+    simulated, and names the live command."""
 
     @property
     def short_name(self) -> str:

@@ -1,7 +1,7 @@
-"""Live reproductions: their common base, and the kind that consists of comparisons on the
-appliance.
+"""The base classes of live reproductions.
 
-A paper's `live.py` lists its comparisons, or defines another way to run.
+`LiveStudy` is the base of all. `ApplianceStudy` runs comparisons on the appliance, which a paper's
+`live.py` lists.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -62,8 +62,8 @@ class LiveStudy(StudyRun, Generic[C]):
 
     @property
     def folder_name(self) -> str:
-        """Return the name of the result's folder, made of the paper's name, "live", and "quick" if
-        the study is quick."""
+        """Return the name of the result's folder: the paper's name, "live", and "quick" if the
+        study is quick."""
         return f"reproduce-{self.paper.name}-live{'-quick' if self.quick else ''}"
 
     @property
@@ -90,7 +90,7 @@ class LiveStudy(StudyRun, Generic[C]):
         return self._estimate
 
     def ended(self) -> None:
-        """Keep the command's duration for later estimates if it had the usual options and carried
+        """Keep the duration for later estimates if the command had the usual options and carried
         out all runs."""
         chosen = ("repetitions", *self.paper.options)
         if stopwatch.is_new and all(self.given[option] is None for option in chosen):
@@ -169,7 +169,7 @@ class ApplianceStudy(LiveStudy[C]):
         return [
             ("Runs", "; ".join(str(one.path) for one in comparisons)),
             *([("Capacity", "; ".join(known))] if known else []),
-            ("Simulated beside them", f"{len(self.simulations)} simulations"),
+            ("Simulated in addition", f"{len(self.simulations)} simulations"),
             ("Time scale", f"{self.parts[0].spec.time_scale:g} paper seconds per second"),
         ]
 

@@ -1,6 +1,6 @@
-"""The metrics of a simulation: numbers for figures and tables.
+"""The metrics of a simulated case, from which figures and tables are made.
 
-All metrics can be written as JSON, from which figures can be drawn again without simulating.
+All metrics can be written as JSON, so that figures can be drawn again without simulating.
 """
 
 import importlib
@@ -66,8 +66,8 @@ def measure_of(name: str) -> Measure:
 def session_metrics(simulated: Simulated, run: ShopRun) -> dict[str, Any]:
     """Return the number of sessions by outcome and length, and the server's time by use.
 
-    `unfinished` is the number of sessions in progress when the run ended. The bins of lengths m are
-    those in SBAC, section 6: up to the mean, from the mean to twice the mean, and longer.
+    `unfinished` is the number of sessions in progress when the run ended. Lengths have three bins,
+    as in SBAC, section 6: up to the mean, from the mean to twice the mean, and longer.
     """
     sessions = simulated.sessions
     fate, length, kinds = map(np.asarray, (sessions.fate, sessions.length, sessions.kind))

@@ -23,7 +23,7 @@ class Papers(Mapping[str, "PaperStudy[Any]"]):
         return study
 
     def about(self) -> "dict[str, About]":
-        """Return the facts about the papers for lists of experiments; a paper without such facts is
+        """Return the facts about the papers for lists of experiments. A paper without `ABOUT` is
         omitted."""
         found = {
             name: getattr(import_module(package), "ABOUT", None)

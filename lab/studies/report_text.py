@@ -24,9 +24,9 @@
 
     One paragraph: a note that the code of the figure uses.
 
-The file is a Jinja template: `{{ value }}` prints a number of the study, `{% if quick %}` chooses
-between sentences. A tag alone on a line does not leave an empty line. Markup within a paragraph is
-printed unchanged.
+The file is a Jinja template: `{{ value }}` prints a number of the study, and `{% if quick %}`
+chooses between sentences. A line that has only a tag leaves no empty line. Markup within a
+paragraph is printed unchanged.
 """
 
 import re
@@ -85,7 +85,7 @@ class ReportText:
         """Return the note `name` of a figure."""
         notes = self._figure(key).notes
         if name not in notes:
-            raise ReportTextError(f"{key}: there is no note “{name}” under it in report.md")
+            raise ReportTextError(f"{key}: report.md has no note “{name}” below this heading")
         return notes[name]
 
     def _figure(self, key: str) -> FigureText:
@@ -127,7 +127,8 @@ def parse_report(text: str) -> ReportText:
             part = name
             if part not in ("Readings", "Figures and tables") or paragraphs:
                 raise ReportTextError(
-                    f"## {name}: allowed: “Readings” and “Figures and tables”, without text"
+                    f"## {name}: a heading of level 2 must be “Readings” or “Figures and tables”, "
+                    "without text below it"
                 )
         elif level == 3 and part == "Readings":
             readings.append((name, _only(name, paragraphs)))
@@ -140,7 +141,9 @@ def parse_report(text: str) -> ReportText:
         elif level == 4 and figures:
             list(figures.values())[-1].notes[name] = _only(name, paragraphs)
         else:
-            raise ReportTextError(f"{'#' * level} {name}: a figure's heading ends in {{#its-key}}")
+            raise ReportTextError(
+                f"{'#' * level} {name}: a figure's heading must end in {{#its-key}}"
+            )
     if not title:
         raise ReportTextError("report.md does not begin with “# Title”")
     return ReportText(title, tuple(summary), tuple(readings), figures)
@@ -148,7 +151,7 @@ def parse_report(text: str) -> ReportText:
 
 def _only(name: str, paragraphs: Sequence[str]) -> str:
     if len(paragraphs) != 1:
-        raise ReportTextError(f"{name}: {len(paragraphs)} paragraphs under it; it must have one")
+        raise ReportTextError(f"{name}: {len(paragraphs)} paragraphs below it; allowed: one")
     return paragraphs[0]
 
 

@@ -29,8 +29,8 @@ S = TypeVar("S", bound=Scale)
 
 @dataclass(frozen=True, slots=True)
 class PaperCases(Generic[S]):
-    """The cases of a paper at a scale and on an engine; a paper's subclass has a method for each
-    kind of case."""
+    """The cases of a paper at a scale and on an engine. Each paper has a subclass, with a method
+    for each kind of case."""
 
     scale: S
     engine: Engine = "simulated"
@@ -42,8 +42,8 @@ CasesT_co = TypeVar("CasesT_co", bound=PaperCases[Any], covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class PaperFigures(Generic[CasesT_co]):
-    """The figures and tables of a paper: `cases` supplies their curves and cells, and `text`
-    supplies their prose."""
+    """The figures and tables of a paper. `cases` has the runs behind them, and `text` their
+    prose."""
 
     cases: CasesT_co
     text: ReportText
@@ -60,7 +60,7 @@ class PaperStudy(Generic[C]):
     name: str
     """The paper's name in commands and result folders."""
     package: str
-    """The name of the paper's package, whose folder has `report.md` and `live`."""
+    """The name of the paper's package, whose folder has `report.md` and, if any, `live.py`."""
     scales: Mapping[Engine, Mapping[bool, Scale]]
     """The scales by engine and by `quick`; the paper runs only on these engines."""
     cases: Callable[[Any, Engine], C]

@@ -1,5 +1,4 @@
-"""The calculation of how many requests each client makes, so that a reproduction takes the intended
-time."""
+"""The number of requests of each client, chosen so that a reproduction takes the intended time."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -52,9 +51,9 @@ CostOf = Callable[[int], Cost]
 def requests_by_clients(runs: Iterable[Cell], cost_of: CostOf, runs_s: float) -> dict[int, int]:
     """Return how many requests each client makes, by number of clients.
 
-    The runs with each number of clients get the same share of `runs_s`. However, no client makes
-    more requests than in the paper, and each client makes the minimum number of requests, even if
-    all runs together then take longer than `runs_s`.
+    `runs_s` is divided equally between the numbers of clients. A client makes at most as many
+    requests as in the paper. It makes at least the minimum number of requests, even if all runs
+    together then take longer than `runs_s`.
     """
     cells = list(runs)
     by_clients: dict[int, list[Cell]] = {}
@@ -89,7 +88,9 @@ def _least(clients: int) -> int:
 
 
 def _most(clients: int) -> int:
-    """Return the maximum number of requests per client: the paper's number, or LEAST_A_RUN."""
+    """Return the maximum number of requests per client: the paper's number, or LEAST_A_RUN for a
+    single client.
+    """
     return PUBLISHED_REQUESTS if clients > 1 else LEAST_A_RUN
 
 

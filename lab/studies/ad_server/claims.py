@@ -108,8 +108,11 @@ def _above(
     text: str, required: str, larger: Sequence[Figure], smaller: Sequence[Figure] = ()
 ) -> Claim:
     """Return the claim that the mean of some metrics is above the mean of other metrics, or above
-    0. The claim is decided by the difference between the two means in each repetition. It does not
-    hold if the interval of these differences contains 0."""
+    0.
+
+    The difference between the two means in each repetition decides the claim. The claim is not
+    decided if the interval of these differences contains 0.
+    """
 
     def check(results: Results) -> Verdict:
         found = _difference(results, larger, smaller)

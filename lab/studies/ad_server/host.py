@@ -22,7 +22,7 @@ from runtime.native import own_ad_server
 from runtime.settings import Settings
 
 LEVELS = {level: level + 1 for level in range(8)}
-"""The number of threads for each priority level; with these levels, one server can serve all
+"""The number of threads for each priority level. One server with these levels can serve all
 cells."""
 
 MOST_WORDS = 12
@@ -53,8 +53,8 @@ def running_ad_server(lab: Settings, banners: int) -> Iterator[AdServer]:
             yield AdServer(f"http://127.0.0.1:{port}", _commonest_words(port, token))
     except own_ad_server.NotStarted as fault:
         raise ExperimentError(
-            f"The ad server of the reproduction did not start: {fault} (`make doctor` checks the "
-            "machine)"
+            f"The ad server of the reproduction did not start: {fault}; to check the machine: "
+            "make doctor"
         ) from None
 
 
@@ -86,10 +86,11 @@ class AdClients:
         self._log = log
 
     def play(self, order: AdOrder) -> dict[str, Any]:
-        """Return what `loadgen.customers.ad_clients.play` returns in the clients' process.
+        """Let the clients' process carry out a run; return the answer of
+        `loadgen.customers.ad_clients.play`.
 
-        Raises ExperimentError if the process ends or a request gets no answer; in this case, the
-        run's attempts are not kept.
+        Raises ExperimentError if the process ends or a request gets no answer. The run's attempts
+        are then not kept.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -116,8 +117,8 @@ class AdClients:
 
 @contextmanager
 def clients_process(url: str, log: Path) -> Iterator[AdClients]:
-    """Run the clients' process until the block ends, on any of this process's CPUs; it writes its
-    errors to `log`."""
+    """Run the clients' process until the block ends, on all CPUs of this process. Its errors are
+    written to `log`."""
     command = pinned.command(
         tuple(sorted(os.sched_getaffinity(0))),
         [sys.executable, "-m", "loadgen.customers.ad_clients", url],

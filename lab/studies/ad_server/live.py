@@ -1,4 +1,4 @@
-"""The ad server's live reproduction: runs on a separate server, then the report."""
+"""The ad server's live reproduction, which starts a separate ad server and measures its clients."""
 
 import json
 import tempfile
@@ -43,7 +43,7 @@ def live_study(given: Mapping[str, Any]) -> "AdServerStudy":
 
 
 class AdServerStudy(LiveStudy[Cases]):
-    """A live study that starts an ad server and measures its clients."""
+    """A live study of the response times of a separate ad server."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         super().__init__(STUDY, given)
@@ -55,8 +55,8 @@ class AdServerStudy(LiveStudy[Cases]):
 
     @property
     def folder_name(self) -> str:
-        """Return a folder name made of the paper's name and whether the study is quick; the engine
-        is always live."""
+        """Return the name of the result's folder: the paper's name, and "quick" if the study is
+        quick. The engine is always live."""
         return f"reproduce-{self.paper.name}{'-quick' if self.quick else ''}"
 
     @property
@@ -103,7 +103,7 @@ class AdServerStudy(LiveStudy[Cases]):
             _play(result, self.cases, plan, todo, clients, server)
 
     def study(self, result: StudyResult, results: Results) -> Study:
-        """Return the study; its report contains a warning if other processes used much CPU time."""
+        """Return the study. Its report has a warning if other processes used much CPU time."""
         plan, shares = self._plan_and_shares(result)
         words = measured_words(plan.requests, shares.busy_words())
         return STUDY.report(self.cases, quick=self.quick, **words)
@@ -247,7 +247,7 @@ class Shares(NamedTuple):
         )
 
     def busy_words(self) -> str:
-        """Return a warning that other processes affect the gains; empty on a quiet machine."""
+        """Return a warning that other processes affect the gains, or "" if they used little CPU."""
         if fmean(self.others) <= _QUIET_RATIO:
             return ""
         return (

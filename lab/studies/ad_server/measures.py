@@ -16,11 +16,11 @@ STREAM = 100
 
 
 def metrics(attempts: pa.Table, requests: int) -> dict[str, Any]:
-    """Return for each priority the number of requests, the mean and the relative standard deviation
-    of the response times, and the first response times.
+    """Return, for each priority, the number of requests and the metrics of their response times.
 
-    Requests count if they begin after every client has its first answer, and before every client
-    has the answer to its request number `requests`. Times are in seconds.
+    The metrics are the mean, the relative standard deviation, and the first response times. A
+    request counts if it begins between two moments: when all clients have their first answer, and
+    when all clients have the answer to their request number `requests`. Times are in real seconds.
     """
     step, finished_s = attempts.column("step"), attempts.column("finished_s")
     first_s = pc.max(finished_s.filter(pc.equal(step, 0)))
@@ -75,14 +75,12 @@ def rsd_percent(priority: str) -> Value:
 
 
 def gain_percent(found: Metrics) -> float | None:
-    """Return by how many percent the mean response time is lower with high priority than with low
-    priority."""
+    """Return the gain: by how many percent high priority lowers the mean response time."""
     low, high = (found[priority]["mean_s"] for priority in PRIORITIES)
     return None if low is None or high is None else 100 * (1 - high / low)
 
 
 def rsd_drop_points(found: Metrics) -> float | None:
-    """Return by how many percentage points the relative standard deviation is lower with high
-    priority than with low priority."""
+    """Return by how many percentage points high priority lowers the relative standard deviation."""
     low, high = (found[priority]["rsd_percent"] for priority in PRIORITIES)
     return None if low is None or high is None else low - high

@@ -34,8 +34,10 @@ def words(cases: Cases) -> dict[str, Any]:
 
 
 def measured_words(requests: Mapping[int, int], busy: str = "") -> dict[str, str]:
-    """Return the values for `report.md` that describe the runs: the number of `requests` per
-    client, by number of clients, and a warning if the machine was `busy`.
+    """Return the values for `report.md` that describe the runs.
+
+    `requests` is the number of requests per client, by number of clients, and `busy` is the warning
+    about a busy machine.
     """
     return {"requests": requests_words(requests) if requests else "", "busy": busy}
 

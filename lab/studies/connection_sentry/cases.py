@@ -24,10 +24,8 @@ Profile = Literal["real", "paper"]
 CLIENT_METRICS = "studies.connection_sentry:clients"
 
 TIME_SCALE = 10.0
-"""The time scale at which a search of 0.15 real seconds takes 1.5 paper seconds, as in the
-simulator.
-
-A page of profile `real` takes the same real time at every time scale.
+"""The time scale of live runs, with which a search of 0.15 real seconds takes 1.5 paper seconds, as
+in the simulator. A page of profile `real` takes the same real time at every time scale.
 """
 
 MODES: dict[str, Abandonment] = {"X": "ignore", "S": "cancel"}
@@ -38,7 +36,7 @@ CLASSES = ("home", "browse", "search", "file", "select")
 
 RUN_S: float = 60.0 * published()["connection_sentry"]["run_minutes"]
 THINK_TIME_MEAN_S = 3.5
-"""The mean think time, in paper seconds, calculated from Tables 1 and 2 (see
+"""The mean think time, in paper seconds, calculated from Tables 1 to 4 (see
 docs/reproductions.md)."""
 
 CATALOGUE_BOOKS = 300_000
@@ -94,8 +92,7 @@ class Scale:
     per_sets: tuple[int, ...]
     repetitions: int
     sessions: int
-    """The number of sessions in the simulation of LIFO-Pri's customers, whom cancelling does not
-    help; no other engine runs this case."""
+    """The number of sessions in the case with LIFO-Pri's customers, which is always simulated."""
 
 
 _PATIENCES_S = (7.5, 10.0, 15.0)
@@ -108,8 +105,8 @@ SCALES: dict[Engine, dict[bool, Scale]] = {
     },
     "live": {
         False: Scale(RUN_S, 60.0, _PATIENCES_S, _PER_SETS, 3, 2400),
-        # Two dozen runs take 12 real seconds each, and the catalogue grows for some minutes.
-        # Together this is less than ten minutes.
+        # 24 runs take 12 real seconds each, and the catalogue grows for some minutes. Together,
+        # this is less than ten minutes.
         True: Scale(120.0, 20.0, (7.5, 15.0), (9, 3), 3, 1200),
     },
 }
@@ -129,7 +126,7 @@ class Cases(PaperCases[Scale]):
         return [Cell(each, HEAVIEST.patience_max_s) for each in self.scale.per_sets]
 
     def cells(self) -> list[Cell]:
-        """Return each cell once; the cell with the small catalogue is last."""
+        """Return each cell once. The cell with page profile `paper` is last."""
         return list(dict.fromkeys([*self.by_patience(), *self.by_clients(), PAPER_PROFILE]))
 
     def run(self, cell: Cell, mode: str) -> Case[ShopRun]:
@@ -152,7 +149,7 @@ class Cases(PaperCases[Scale]):
         return Case(run, CLIENT_METRICS)
 
     def shoppers(self, scheme: str, abandonment: Abandonment) -> Case[ShopRun]:
-        """Return the case of LIFO-Pri's shop and customers at ρ = 2, which is simulated even if the
+        """Return the case of LIFO-Pri's shop and customers at ρ = 2. It is simulated even if the
         other cases run live."""
         run = ShopRun(
             PolicyChoice(name=scheme),

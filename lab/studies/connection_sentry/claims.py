@@ -1,4 +1,4 @@
-"""The claims of Connection Sentry's reproduction: they state directions and orders, not sizes."""
+"""The claims of Connection Sentry's reproduction, most of which are about directions and orders."""
 
 from itertools import pairwise
 

@@ -63,8 +63,8 @@ def printed(table: str, cells: Sequence[Cell], label: Label) -> Printed:
 
 
 def figure_of(figures: Printed, kind: str, column: str, i: int) -> float | None:
-    """Return the published number without the sentry (X, 0) or with it (S, 1), or None if the paper
-    has no number."""
+    """Return the published number, or None if the paper has none. `i` is 0 for X (without the
+    sentry) and 1 for S (with it)."""
     found = figures.get((kind, column))
     return None if found is None else found[i]
 
@@ -98,7 +98,7 @@ class Measure(NamedTuple):
 
     @property
     def beside(self) -> str:
-        """Return the ending that both tables' titles have."""
+        """Return the words at the end of the table's title."""
         return ", published | reproduced" if self.printed else ""
 
 
@@ -141,7 +141,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def paper_profile(self) -> Figure:
-        """Return the table for the cell with the largest load and LIFO-Pri's pages."""
+        """Return the tables of the cell with LIFO-Pri's pages."""
         return self._pair(
             "paper-profile",
             [PAPER_PROFILE],
@@ -151,8 +151,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def figure_7(self) -> Figure:
-        """Return Fig. 7: the time that each task of a page takes, without the sentry and with
-        it."""
+        """Return Fig. 7: the time of each task of a page, without the sentry and with it."""
         live = self.cases.engine == "live"
         tasks = [
             (TASKS[0], measures.busy("queue_s")),
@@ -264,8 +263,8 @@ class Figures(PaperFigures[Cases]):
         )
 
     def no_help(self) -> Figure:
-        """Return the table of LIFO-Pri's customers at ρ = 2, with orphans executed and with orphans
-        cancelled."""
+        """Return the table of LIFO-Pri's customers at ρ = 2, with a row for each rule for
+        orphans."""
         columns: list[Column] = [
             ("Completed requests", measures.completed, 0),
             ("Wasted CPU, %", measures.wasted_busy_percent, 1),
@@ -312,8 +311,8 @@ class Figures(PaperFigures[Cases]):
         latency: tuple[str, Printed],
         throughput: tuple[str, Printed],
     ) -> Figure:
-        """Return the table that shows the latency and throughput of these cells, and the ratios of
-        both values."""
+        """Return the figure with the latency and the throughput of these cells, and their
+        ratios."""
         shown = (
             Measure(*latency, "latency", "mean latency, s per request", measures.latency_s, 1),
             Measure(*throughput, "throughput", "requests in 30 minutes", measures.throughput, 0),

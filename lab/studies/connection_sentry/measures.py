@@ -32,8 +32,8 @@ def client_metrics(
     waste: Mapping[str, float | None],
     run: ShopRun,
 ) -> dict[str, Any]:
-    """Return the control set's metrics by class, and the level of multiprogramming and the wasted
-    work of the whole run.
+    """Return the control set's metrics by class, and the pages in service and the wasted work of
+    both sets.
 
     `samples` are the columns of samples.parquet, and `waste` is the entry of this name in run.json.
     A latency is the mean response time of the requests that begin after the warm-up. Throughput
@@ -246,8 +246,8 @@ def wasted_percent(metrics: Metrics) -> float | None:
 
 
 def unanswered_percent(metrics: Metrics) -> float | None:
-    """Return the CPU time spent on these requests before their clients left, as a percentage of all
-    CPU time."""
+    """Return the CPU time spent on unanswered requests before their clients left, as a percentage
+    of all CPU time."""
     return _percent_of_cpu("unanswered_cpu_s")(metrics)
 
 

@@ -1,6 +1,6 @@
 """eDragon's runs: applications and their processors, provisioning, admission and load.
 
-The first part of the module describes the 90-minute run with both applications: its schedule, its
+The first part of the module describes the 90-minute run with two applications: its schedule, its
 zones and the published numbers. The second part defines the cases of the figures.
 
 Source: Guitart et al., Computer Networks 52 (2008) 1390-1409. Section and figure numbers in this
@@ -30,7 +30,7 @@ APPLICATIONS = ("Tomcat 1", "Tomcat 2")
 """The paper's names for the two applications; here each application is a shop."""
 
 SATURATION_SESSIONS_PS = 3.0
-"""The rate that four processors can serve, in new sessions/s (section 5.2, Fig. 4)."""
+"""The largest load that four processors can serve, in new sessions/s (section 5.2, Fig. 4)."""
 
 PROCESSORS = 4
 
@@ -72,8 +72,8 @@ SCHEDULE = (
 """The new sessions/s at both applications over time.
 
 The paper prints the loads of zones B and D. We chose the other loads within the limits that the
-paper's text gives. In zones A and C, both applications together get at most 3 new sessions/s. "The
-rest of the time" they get more; with 8 new sessions/s or more, they are "completely overloaded".
+paper's text gives. In zones A and C, both applications together have at most 3 new sessions/s. "The
+rest of the time" they have more; with 8 new sessions/s or more, they are "completely overloaded".
 """
 
 PRINTED_LOADS = ("B", "D")
@@ -81,7 +81,7 @@ PRINTED_LOADS = ("B", "D")
 
 
 class Range(NamedTuple):
-    """A published value (`low` equals `high`) or a published range ("between … and …")."""
+    """A published range ("between … and …"), or a published value (`low` equals `high`)."""
 
     low: float
     high: float
@@ -212,8 +212,8 @@ SERVERS: dict[str, tuple[Provisioning, Admission]] = {
     ORIGINAL: ("static", "none"),
     SELF_MANAGED: ("ecm", "eac"),
 }
-"""The two servers of section 5.1: the original server has all processors and never refuses a
-connection; the self-managed server has ELM, EAC and ECM."""
+"""The two servers of section 5.1. The original server has all processors and never refuses a
+connection. The self-managed server has ELM, EAC and ECM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,7 @@ class Scale:
     """The loads of the runs, their duration and their number."""
 
     loads: tuple[float, ...]
-    """The loads of section 5.1: new sessions/s, on the paper's scale."""
+    """The loads of section 5.1 in new sessions/s, on the paper's scale."""
     load_run_s: float
     course: Course
     repetitions: int
@@ -241,9 +241,9 @@ LIVE = Host(
 )
 """The settings of live runs.
 
-Zones are shorter than in the paper, so sessions are also shorter. The time scale is small because
-several connections must arrive in each interval of 2 s, and a session costs more CPU time than in
-the paper.
+Zones are shorter than in the paper, so sessions are also shorter. A session costs more CPU time
+than in the paper. Therefore, the time scale is small, so that several connections arrive in each
+interval of 2 s.
 """
 
 
@@ -289,8 +289,7 @@ class Cases(PaperCases[Scale]):
         )
 
     def processors_range(self, arrangement: Arrangement, zone: str, i: int) -> Range | None:
-        """Return the published range of processors, scaled to the number of available
-        processors."""
+        """Return the published range of processors, scaled to the processors of these cases."""
         theirs = published_processors(arrangement.key, zone, i)
         ratio = self.scale.processors / PROCESSORS
         return theirs and Range(theirs.low * ratio, theirs.high * ratio)
@@ -311,8 +310,7 @@ class Cases(PaperCases[Scale]):
 
 
 def cases_on(scale: Scale, engine: Engine) -> Cases:
-    """Return the cases of a scale on an engine; live cases run on all processors of this
-    machine."""
+    """Return the cases of a scale on an engine. Live cases use all processors of this machine."""
     if engine == "live":
         scale = replace(scale, processors=len(cpus.usable()))
     return Cases(scale, engine)

@@ -168,8 +168,8 @@ def _less(
 
 
 def _assignments(cases: Cases) -> list[Claim]:
-    """Return the claims that for each zone, every assignment in the paper is reproduced to within
-    half a processor."""
+    """Return a claim for each number of processors that the paper prints: the reproduced number
+    differs by at most half a processor."""
     return [
         _assignment(cases, arrangement, zone.name, i, theirs)
         for arrangement in MANAGED
@@ -202,8 +202,8 @@ def _assignment(
 
 
 def _throughputs(cases: Cases) -> list[Claim]:
-    """Return the claims of section 5.2's text about which arrangement has the higher throughput in
-    a zone."""
+    """Return the claims in section 5.2's text that an arrangement has more throughput in a zone
+    than another arrangement."""
     return [
         _more(cases, "B", 0, LINUX, STATIC, "1"),
         _more(cases, "E", 0, TWO_TO_ONE, EQUAL, "10"),
@@ -226,8 +226,8 @@ def _more(
 
 
 def _zone_e(cases: Cases) -> list[Claim]:
-    """Return the claim that two overloaded applications have the lowest throughput with blind
-    admission."""
+    """Return the claims that two overloaded applications have less throughput with blind admission
+    than with other arrangements."""
     zone = cases.scale.course.zone("E")
     others: Sequence[Arrangement] = (STATIC, EQUAL) if cases.engine == "simulated" else (EQUAL,)
     return [

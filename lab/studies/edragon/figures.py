@@ -44,8 +44,8 @@ DRAWN_EVERY_S = 30.0
 bins."""
 _PRINTED_EVERY_S = 300.0
 _ROOM = 1.18
-"""The height of the axis divided by the highest value; the space above that value holds the zones'
-names."""
+"""The height of the axis, divided by the highest value. The names of the zones are in the space
+above this value."""
 
 _COLUMNS = {
     STATIC.key: "Static (Fig. 1)",
@@ -67,8 +67,7 @@ class LargestShare:
         return (case for _, case in self.cases_by_load)
 
     def each(self, results: Results) -> list[float]:
-        """Return the throughput share at the last load, with a value for each repetition that has
-        runs at all loads."""
+        """Return the share for each repetition that has runs at all loads."""
         found = []
         for run in results.together(*self.cases()).values():
             throughputs = [measures.throughput_ps(metrics) for metrics in run]
@@ -156,8 +155,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def figure_4(self) -> Figure:
-        """Return Fig. 4: throughput over load, and the throughput at the last load as a share of
-        the largest."""
+        """Return Fig. 4: throughput over load, and a table of the throughput at the last load."""
         claims = PAPER["claims"]
         theirs = {
             "original": 100 * claims["throughput_share_of_max_uncontrolled"],

@@ -1,7 +1,7 @@
-"""eDragon live: a series of hosting platforms on this machine, and the report of their runs.
+"""eDragon's live runs, each on a separate hosting platform on this machine.
 
-Loads and costs are scaled to the capacity that the load generator and the database leave on this
-machine.
+The load generator and the database use a part of this machine's processors. Loads and costs are
+scaled to the capacity that the applications then have.
 """
 
 import shutil
@@ -41,8 +41,8 @@ _TRIAL_LOAD_RATIO = 0.3
 """The load of the trial run, as a share of the capacity that the applications would have if no
 other process ran."""
 _OTHERS_AT_MOST_RATIO = 0.1
-"""The largest share of the processors that other processes (such as the CPU manager, Redis and the
-system) can use without a warning."""
+"""The largest share of the processors that other processes can use without a warning. The CPU
+manager, Redis and the system are such processes."""
 
 
 def live_study(given: Mapping[str, Any]) -> "PlatformStudy":
@@ -55,8 +55,8 @@ class PlatformStudy(LiveStudy[Cases]):
     machine."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        """Read the measured costs of a connection; raises ExperimentError if they were not
-        measured."""
+        """Read the measured costs of a connection. Raises ExperimentError if they were not
+        measured, or if the appliance does not run."""
         super().__init__(STUDY, given)
         running_appliance(self.lab)
         self.costs = connection_costs.kept(
@@ -114,7 +114,7 @@ class PlatformStudy(LiveStudy[Cases]):
                 progress.say(f"{title}: {verdict(metrics)} ({time.monotonic() - began_s:.0f} s)")
 
     def study(self, result: StudyResult, results: Results) -> Study:
-        """Return the study; its report contains a warning if other processes used much processor
+        """Return the study. Its report has a warning if other processes used much processor
         time."""
         disturbed = disturbed_words(self._all(results), self.processors)
         return STUDY.report(self.cases, quick=self.quick, disturbed=disturbed)
@@ -124,8 +124,8 @@ class PlatformStudy(LiveStudy[Cases]):
         return result.results(self.runs)
 
     def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
-        """Return the facts about the runs: the costs from which the loads follow, and the number of
-        processors that each kind of process used."""
+        """Return the facts about the runs: the costs from which the loads are calculated, and the
+        number of processors that each kind of process used."""
         return [
             ("Connections cost", costs_words(self.costs, read_json(result.path / _BESIDE))),
             *shares_words(self._all(results), self.processors),

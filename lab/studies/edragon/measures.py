@@ -2,8 +2,8 @@
 
 A run has the metrics `duration_s`, `bin_s` and `applications`. Each application has counts
 (`sessions`, `completed`, `refused`, `timed_out`, `replies`), `response_p95_s`, `processors` (the
-mean number assigned) and `series`. Each series (`completed`, `refused` and `timed_out`) has a value
-for every `bin_s` seconds.
+mean number assigned) and `series`. Each series (`sessions_ps`, `replies_ps` and `processors`) has a
+value for every `bin_s` paper seconds.
 """
 
 import math

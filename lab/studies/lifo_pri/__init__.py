@@ -7,6 +7,6 @@ ABOUT = About(
     PAPERS["lifo-pri"],
     WHO_IS_NEXT,
     "Reproduce every figure and table (quick grid)",
-    "Published next to simulated numbers, with a verdict on every claim of the paper.",
+    "The report compares published with simulated numbers, and checks the paper's claims.",
     "lifo-pri-fig5",
 )

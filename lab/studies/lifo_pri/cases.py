@@ -40,8 +40,8 @@ LONG_INTERVAL_S = 120.0
 mostly uses FIFO while the load is below capacity (Fig. 3)."""
 SHORT_INTERVAL_S = 1.0
 WARM_UP_S = 300.0
-"""The approximate paper seconds that a queue of 50 places takes to fill at ρ = 1.15; requests in
-this time do not count."""
+"""The approximate paper seconds in which a queue of 50 places fills at ρ = 1.15. Requests in this
+time do not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,8 @@ class Cases(PaperCases[Scale]):
         page_cpu_s: float = PAGE_CPU_S,
         spread_ratio: float = 0.5,
     ) -> Case[ShopRun]:
-        """Return the simulated case of the single queue; its parameters choose a reading where the
-        paper is not precise."""
+        """Return the simulated case of the single queue. The keyword arguments choose a reading
+        where the paper is not precise."""
         run = ShopRun(
             PolicyChoice(name=policy),
             SharedCpus(

@@ -74,7 +74,7 @@ class Figures(PaperFigures[Cases]):
         ]
 
     def single_queue_cases(self, rho: float, timeout_s: float) -> dict[str, Case[ShopRun]]:
-        """Return the cases of the three policies. In the simulator, add the case of
+        """Return the cases of the three policies. In the simulator, a fourth case has
         LIFO-at-overload with a utilisation sample every second."""
         found = {TITLES[name]: self.cases.single(name, rho, timeout_s) for name in SINGLE_QUEUE}
         if self.cases.engine == "live":
@@ -138,8 +138,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def page_readings(self) -> Figure:
-        """Return the table that shows, for several CPU times of the page, the metrics that depend
-        on this time."""
+        """Return the table that compares readings of the page's CPU time with published values."""
         paper = published()["lifo_pri"]
         table_1 = paper["table1"]["timeout_20s"]["completed"]
         modes, shares = paper["claims"]["fig4_mode_s"], paper["claims"][

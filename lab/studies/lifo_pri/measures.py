@@ -24,7 +24,7 @@ def throughput_rps(metrics: Metrics) -> float:
 
 
 def outcome_percent(outcome: str) -> Value:
-    """Return the attempts with this outcome as a percentage of all attempts."""
+    """Return a metric: the attempts with this outcome as a percentage of all attempts."""
 
     def value(metrics: Metrics) -> float:
         found = outcomes(metrics)
@@ -35,8 +35,8 @@ def outcome_percent(outcome: str) -> Value:
 
 
 def unanswered_percent(t_s: float) -> Value:
-    """Return the percentage of attempts at Br-1 not answered within `t_s`: the unconditional
-    CCDF."""
+    """Return a metric: the percentage of attempts at Br-1 that were not answered within `t_s`. This
+    is the unconditional complementary distribution."""
     before = round(t_s / RESPONSE_STEP_S)
 
     def value(metrics: Metrics) -> float:
@@ -47,8 +47,7 @@ def unanswered_percent(t_s: float) -> Value:
 
 
 def answered_between_percent(from_s: float, to_s: float) -> Value:
-    """Return the percentage of attempts at Br-1 with a response time in this range: the
-    histogram."""
+    """Return a metric: the percentage of attempts at Br-1 with a response time in this range."""
     first, last = round(from_s / RESPONSE_STEP_S), round(to_s / RESPONSE_STEP_S)
 
     def value(metrics: Metrics) -> float:
@@ -59,16 +58,16 @@ def answered_between_percent(from_s: float, to_s: float) -> Value:
 
 
 def mode_s(repetitions: Sequence[Metrics], width_s: float = 1.0) -> float:
-    """Return the mode of Br-1's response times: the middle of the most frequent bin, with bins of
-    `width_s`."""
+    """Return the mode of Br-1's response times: the middle of the bin that has the most, among bins
+    of `width_s`."""
     counts = np.sum([one["first_page_response_counts"] for one in repetitions], axis=0)
     joined = counts.reshape(-1, round(width_s / RESPONSE_STEP_S)).sum(axis=1)
     return float(width_s * (joined.argmax() + 0.5))
 
 
 def largest_answered_s(repetitions: Sequence[Metrics], share: float = 0.999) -> float:
-    """Return the response time that this `share` of the answered requests does not exceed. The
-    largest response time would say less, because it can be a single outlier."""
+    """Return the response time that the `share` of the answered requests does not exceed. This
+    share leaves out single outliers."""
     counts = np.sum([one["first_page_response_counts"] for one in repetitions], axis=0)
     position = int(np.searchsorted(np.cumsum(counts), share * counts.sum()))
     return float(RESPONSE_EDGES_S[position + 1])

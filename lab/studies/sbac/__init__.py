@@ -7,6 +7,6 @@ ABOUT = About(
     PAPERS["sbac"],
     WHO_MAY_ENTER,
     "Reproduce every figure and Table 2 (quick grid)",
-    "Published next to simulated numbers, with a verdict on every claim of the paper.",
+    "The report compares published with simulated numbers, and checks the paper's claims.",
     "sbac-aborted",
 )

@@ -1,5 +1,4 @@
-"""SBAC's cases: the simulations with the servers, customers and loads of sections 4 to 6, and the
-live runs.
+"""SBAC's cases: simulated runs with the paper's servers, customers and loads, and the live runs.
 
 Source: Cherkasova, Phaal, *Session-Based Admission Control*, IEEE Transactions on Computers 51(6),
 2002. Section numbers in this package refer to that paper.
@@ -39,20 +38,20 @@ STRATEGIES = {
 
 PLANNED_UTILISATION = 0.95
 """The share of the capacity that the predictive strategy uses in its plan: the ac-threshold.
-Equation 7 plans with the full capacity, but with the file sizes of SPECweb96, the wait in the queue
-would then exceed the timeout of 1 s by chance alone."""
+Equation 7 plans with the full capacity. With the file sizes of SPECweb96, chance alone would then
+make the wait in the queue longer than the timeout of 1 s."""
 
 DURATION_S = 500.0
-"""The duration of a run that begins with an empty system, in paper seconds; the paper does not
-state it."""
+"""The duration of a run that begins with an empty system, in paper seconds. The paper does not
+state a duration."""
 
 USUAL_DAY = (1.0, 1.0, 1.3, 1.0, 1.0, 1.5, 1.0, 1.0, 1.3, 1.0)
 """The loads of the usual day, read from the plot in Fig. 10a: about 100 %, with a few intervals of
 moderate overload."""
 
 BUSY_DAY = (1.0, 1.5, 1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 1.5)
-"""The loads of the busy day, read from Fig. 10b: half of the intervals are in overload, one of
-these at 300 %; the other half is at about 100 %."""
+"""The loads of the busy day, read from the plot in Fig. 10b: half of the intervals are in overload,
+one of them at 300 %. The load of the other half is about 100 %."""
 
 DAYS = {"usual": USUAL_DAY, "busy": BUSY_DAY}
 QUICK_FILES = (FileClass(0.8, 200.0, 1000.0), FileClass(0.2, 1000.0, 3400.0))
@@ -64,8 +63,8 @@ second would vary by 40 % instead of 13 %. The sizes here have a squared coeffic
 """
 
 SEGMENTS_S = (50.0, 500.0)
-"""The two durations, in paper seconds, that each of a day's ten intervals can have; the paper does
-not state a duration."""
+"""The two durations of an interval, in paper seconds, with which each day is simulated. The paper
+does not state a duration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +80,7 @@ class Scale:
     """For each class of files, its share, smallest size and largest size (in bytes); None means the
     published sizes of SPECweb96."""
     long_day_means: tuple[int, ...]
-    """The mean session lengths for which the days are simulated with both durations of the
-    intervals."""
+    """The mean session lengths of the days with long intervals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +140,7 @@ class Cases(PaperCases[Scale]):
         """Return a case without admission control, with the paper's clients (section 6) or with
         other clients (section 5).
 
-        The run is cut when arrivals end, unless `everybody_finishes` is true.
+        The run ends when arrivals end, unless `everybody_finishes` is true.
         """
         paper = published()["sbac"]
         retries = paper["retries"] if retries is None else retries

@@ -38,12 +38,12 @@ ABORTED = "aborted sessions, % of admitted"
 
 
 def percent(load: float) -> float:
-    """Return a load in the unit of the paper's axes."""
+    """Return a load in percent, as on the paper's axes."""
     return round(100 * load, 6)
 
 
 def always(value: Value) -> Callable[[float], Value]:
-    """Return the same metric at every load."""
+    """Return a function that returns this metric for every load."""
     return lambda load: value
 
 
@@ -55,12 +55,11 @@ def mean_label(mean: float) -> str:
 BINS = ("up to m", "m to 2m", "over 2m")
 RUN_READINGS: Mapping[tuple[LengthKind, bool], str] = {
     ("geometric", False): "geometric, cut at 500 s",
-    ("geometric", True): "geometric, everybody finishes",
+    ("geometric", True): "geometric, all sessions finish",
     ("exponential", False): "max(1, round(Exp)), cut at 500 s",
-    ("exponential", True): "max(1, round(Exp)), everybody finishes",
+    ("exponential", True): "max(1, round(Exp)), all sessions finish",
 }
-"""The labels of the readings: each combines a kind of session lengths with runs that are cut at 500
-s or runs whose sessions all finish."""
+"""The labels of the readings, by kind of session lengths and by whether all sessions finish."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,8 +343,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def reading(self) -> Figure:
-        """Return the figure that compares the readings of session lengths and of a run's end with
-        the published numbers."""
+        """Return the tables that compare the readings with the published numbers."""
         paper = published()["sbac"]["overloaded"]
         lengths = paper["completed_length_mean_at_300"]
         rows = []
@@ -410,8 +408,7 @@ class Figures(PaperFigures[Cases]):
         value: Callable[[float], Value],
         from_load: float = 0.0,
     ) -> CaseCurve:
-        """Return a curve over the loads; `value` can depend on the load, and `always` is a `value`
-        that ignores it."""
+        """Return a curve over the loads. `value` takes the load and returns the metric."""
         loads = [load for load in self.cases.scale.loads if load >= from_load]
         return CaseCurve(label, [(percent(load), case(load), value(load)) for load in loads])
 
@@ -433,8 +430,8 @@ class LiveFigures(PaperFigures[LiveCases]):
         return [self.of_length(mean) for mean in LIVE_MEANS]
 
     def of_length(self, mean: float) -> Figure:
-        """Return the figure that shows the outcome of sessions with `mean` requests on average
-        under each strategy."""
+        """Return the figure that compares the strategies for sessions of `mean` requests on
+        average."""
         return self.text.figure(
             f"live-{mean}",
             (

@@ -23,8 +23,8 @@ def useful_utilisation(metrics: Metrics) -> float:
 
 
 def useful_over_load(load: float) -> Value:
-    """Return a metric: useful utilisation divided by the offered load; the published values must be
-    read this way."""
+    """Return a metric: useful utilisation divided by the offered load. This report reads the
+    published values as such ratios."""
     return lambda metrics: useful_utilisation(metrics) / load
 
 
@@ -54,7 +54,7 @@ def rejection_percent(metrics: Metrics) -> float | None:
 
 def bin_percent(which: str, position: int) -> Value:
     """Return a metric: the percentage of sessions whose lengths are in a bin (section 6). `which`
-    is the name of the metric with the bins."""
+    is the name of the metric that has the bins."""
 
     def value(metrics: Metrics) -> float | None:
         total = sum(metrics[which])
@@ -93,8 +93,8 @@ def live_throughput(mean: float) -> Value:
 
 
 def live_metrics(folder: RunFolder, run: ShopRun, capacity_rps: float | None) -> Metrics:
-    """Return the sessions of a live run by outcome, under the metric names that the simulation
-    uses."""
+    """Return the number of sessions of a live run by outcome. The names are those of the simulated
+    metrics."""
     attempts = folder.attempts()
     fates = outcomes_of(attempts, run.rho).fates
     assert run.duration_s is not None
