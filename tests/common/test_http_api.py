@@ -119,7 +119,10 @@ def test_the_document_is_valid_and_has_the_calls():
 
 def test_the_tables_have_calls_and_fields():
     page = http_api.tables(http_api.document(Api("Things", "For the tests."), CALLS))
-    assert "| `PUT /things/{id}` | Change one | `id` in the path, [Wanted](#wanted) |" in page
+    words = "`id` in the path (its id), [Wanted](#wanted)"
+    assert f"| `PUT /things/{{id}}` | Change one | {words} |" in page
+    assert "`limit` in the query (entries)" in page
+    assert "; |" not in page, "a call without refusals has no empty list of statuses"
     assert '| `kind` | `a`, `b`, optional, default `"a"` | its kind |' in page
     assert "\n## Done\n\nThe answer of a call.\n" in page
 
