@@ -26,6 +26,17 @@ disk.
 class LabCommand(OneLineCommand):
     """A command of the lab, which reports an error in one line."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; the error for a text instead of a number names the allowed range."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.BadParameter as fault:
+            kind = None if fault.param is None else fault.param.type
+            text, is_not, _ = fault.message.partition(" is not a valid ")
+            if is_not and isinstance(kind, click.IntRange | click.FloatRange):
+                fault.message = f"{text} is not a number; allowed: {_range_words(kind)}"
+            raise
+
     def invoke(self, ctx: click.Context) -> Any:
         from runtime.settings import SettingsError
 
@@ -44,6 +55,14 @@ class LabCommand(OneLineCommand):
                 err=True,
             )
             sys.exit(1)
+
+
+def _range_words(kind: click.IntRange | click.FloatRange) -> str:
+    number = "a whole number" if isinstance(kind, click.IntRange) else "a number"
+    low = f" {'above' if kind.min_open else 'from'} {kind.min:,.12g}"
+    if kind.max is None:
+        return number + low
+    return f"{number}{low} to {'less than ' if kind.max_open else ''}{kind.max:,.12g}"
 
 
 class TimedCommand(LabCommand):

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from common import fault_limits
 from gateway.policies import ADMISSIONS, NO_ADMISSION, Abandonment
+from hosting.option_types import Finite
 from lab.cli.experiment_options import beginning, complete_policy
 from lab.cli.faults import LabCommand
 from lab.engines.live import faults
@@ -72,7 +73,7 @@ def policy(name: str, **given: Any) -> None:
 
 
 @click.command(cls=LabCommand)
-@click.argument("factor", type=click.FloatRange(0, HIGHEST_LOAD_FACTOR))
+@click.argument("factor", type=Finite(0, HIGHEST_LOAD_FACTOR))
 def load(factor: float) -> None:
     """Multiply the rate of arriving customers by FACTOR until the run in progress ends.
 
@@ -95,7 +96,7 @@ def abandonment(mode: Abandonment) -> None:
 @click.option(
     "--for",
     "for_s",
-    type=click.FloatRange(fault_limits.FEWEST_S, fault_limits.MOST_S),
+    type=Finite(fault_limits.FEWEST_S, fault_limits.MOST_S),
     default=100,
     show_default=True,
     help="Duration in paper seconds; at most 300 real seconds.",

@@ -84,6 +84,9 @@ def test_the_gateway_gets_another_policy(asked):
             "must be NAME=VALUE; allowed values: a number",
         ),
         (["load", "30"], "not in the range 0<=x<=10"),
+        (["load", "abc"], "'FACTOR': 'abc' is not a number; allowed: a number from 0 to 10\n"),
+        (["load", "nan"], "'nan' is not a finite number"),
+        (["fault", "slow-database", "--for", "x"], "allowed: a number from 10 to 600\n"),
         (["abandonment", "forget"], "'ignore', 'drop-queued', 'cancel'"),
     ],
 )
