@@ -1,4 +1,4 @@
-"""The commands of the console's services, `python -m lab.console`; the runtime starts them."""
+"""The command `python -m lab.console`, with which the runtime starts the console's services."""
 
 import os
 import signal

@@ -1,4 +1,5 @@
-"""The API: its calls with their permissions, and the JSON answer for every refused call."""
+"""The decorators for the API's calls and their permissions, and the JSON answer to every refused
+call."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -27,8 +28,7 @@ _Operation = TypeVar("_Operation", bound=Callable[..., Any])
 
 
 class _Parser(Parser):
-    """The parser of request bodies, which are JSON; a launch may also have a spec in TOML as its
-    body."""
+    """The parser of request bodies. A body is JSON, or a launch's spec in TOML."""
 
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
         if request.content_type == TOML:
@@ -72,8 +72,7 @@ def call(
 def listing(
     path: str, permission: Permission, summary: str, *, answers: Any
 ) -> Callable[[_Operation], _Operation]:
-    """Return the decorator `call` for a call that lists entries; a query in the address selects the
-    entries."""
+    """Return a decorator for a call that lists the entries which a query in the address selects."""
     return call("GET", path, permission, summary, answers=answers, refusals=(400,))
 
 
@@ -105,7 +104,7 @@ def _answering(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRespo
 def _as_json(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
     if answer.status_code == 405:
         methods = answer.headers["Allow"]
-        return refusal(405, f"{request.method} is not a method of this call.", allowed=methods)
+        return refusal(405, f"This call does not allow {request.method}.", allowed=methods)
     wait_s = answer.headers.get("Retry-After")
     words = one_line(answer.content.decode().strip())
     return refusal(answer.status_code, words, wait_s=None if wait_s is None else int(wait_s))

@@ -174,7 +174,7 @@ def _changed(request: HttpRequest, base: Spec, options: schemas.Options) -> Spec
 def _allowed(form: LaunchForm, name: str) -> str:
     field = form.fields.get(name)
     if field is None:
-        return "a spec of the console"
+        return "options that make a valid spec"
     if choices := getattr(field, "choices", None):
         return ", ".join(str(value) for value, _ in choices if value)
     low, high = getattr(field, "min_value", None), getattr(field, "max_value", None)

@@ -130,7 +130,7 @@ class NewLaunch(Body):
     """An experiment to launch. Give exactly one of `name`, `spec` and `toml`."""
 
     name: str | Optional = Field(
-        None, max_length=100, description="an experiment of `GET /api/experiments`"
+        None, max_length=100, description="the name of an experiment in `GET /api/experiments`"
     )
     options: Options | Optional = Field(None, description="changes to the experiment `name`")
     spec: dict[str, Any] | Optional = Field(None, description="a spec as an object")

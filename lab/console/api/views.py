@@ -76,7 +76,7 @@ logger = logging.getLogger("lab.people")
 @students
 @require_http_methods(["GET", "POST"])
 def own_tokens(request: HttpRequest) -> HttpResponse:
-    """Show this person's tokens; or create a token and show it once, in the answer."""
+    """Show this person's tokens, or create a token and show it once."""
     context: dict[str, object] = {"has_accounts": LAB.lab_accounts}
     if LAB.lab_accounts:
         assert isinstance(request.user, User)

@@ -1,5 +1,5 @@
-"""The experiments of the gallery, with their results, the published numbers, and their durations on
-this machine."""
+"""The cards of the gallery: each shows an experiment with its finding, a picture and the duration
+on this machine."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -87,8 +87,8 @@ CARDS: tuple[Card, ...] = (
         WHO_IS_NEXT,
         LIFO_PRI,
         "First look: one queue against eight",
-        "Twice as many customers as the shop can serve: watch the queue fill, and see who still "
-        "buys.",
+        "Twice as many customers come as the shop can serve. Watch the queue fill, and see which "
+        "customers still buy.",
         "first-look",
         engine="live",
         pictured="simulated",
@@ -112,8 +112,8 @@ CARDS: tuple[Card, ...] = (
         WHO_IS_NEXT,
         TODAY,
         "Waves of customers, by a formula",
-        "Three times in a quarter of an hour the load rises to nearly twice the capacity and "
-        "falls to a tenth.",
+        "In a quarter of an hour, the load rises three times to nearly twice the capacity and "
+        "falls to a tenth of the capacity.",
         "waves",
         pictured="simulated",
     ),
@@ -122,8 +122,8 @@ CARDS: tuple[Card, ...] = (
         WHO_IS_NEXT,
         LIFO_PRI,
         "Three policies in the same rush",
-        "At ρ = 1.4, one queue sells next to nothing; eight queues with LIFO and priorities "
-        "continue to sell.",
+        "At ρ = 1.4, the shop with one queue sells almost nothing. With eight queues, LIFO and "
+        "priorities, the shop continues to sell.",
         "lifo-pri-confirms",
         engine="live",
     ),
@@ -132,8 +132,8 @@ CARDS: tuple[Card, ...] = (
         WHO_IS_NEXT,
         LIFO_PRI,
         "Three policies with as many sessions as in the paper",
-        "Tables 4 and 5 with 24,000 sessions in each run: how many pages are completed, and how "
-        "many customers reach the confirm page.",
+        "With 24,000 sessions in each run, see how many pages are completed (Table 4) and how "
+        "the requests end (Table 5).",
         "lifo-pri-fates",
     ),
     Card(
@@ -141,7 +141,7 @@ CARDS: tuple[Card, ...] = (
         WHO_IS_NEXT,
         LIFO_PRI,
         "Three policies at three loads, with repetitions",
-        "Loads from below the capacity to twice the capacity, with confidence intervals.",
+        "The loads are 0.85, 1.4 and 2 times the capacity. The results have confidence intervals.",
         "lifo-pri-stages",
         engine="live",
     ),
@@ -168,8 +168,8 @@ CARDS: tuple[Card, ...] = (
         WHO_HAS_LEFT,
         SENTRY,
         "Work for customers who have left",
-        "At twice the capacity, more than half of the shop's work is for customers who have left; "
-        "the Connection Sentry stops almost all of this work.",
+        "At twice the capacity, more than half of the shop's work is for customers who have left. "
+        "The Connection Sentry stops almost all of this work.",
         "connection-sentry-home",
         engine="live",
     ),
@@ -179,8 +179,8 @@ CARDS: tuple[Card, ...] = (
         WHAT_TODAY,
         TODAY,
         "Leaderboard: the papers' policies, today's and DOOR",
-        "All policies have the same customers: which policy sells most, and which policy answers "
-        "in time?",
+        "All policies serve the same customers. Which policy sells the most, and which policy "
+        "answers in time?",
         "leaderboard",
         pictured="simulated",
     ),
@@ -189,8 +189,8 @@ CARDS: tuple[Card, ...] = (
         WHAT_TODAY,
         TODAY,
         "Leaderboard: DOOR, HAProxy, nginx and the papers' best",
-        "The policies run the same shop one after the other: what share of the possible sales "
-        "does each policy reach?",
+        "The policies control the same shop, one after the other. What share of the possible "
+        "sales does each policy reach?",
         "live-leaderboard",
         engine="live",
         pictured="live",
@@ -200,7 +200,7 @@ CARDS: tuple[Card, ...] = (
         WHAT_TODAY,
         TODAY,
         "Robustness: other customers, another server, bursts",
-        "The same policies under conditions for which they were not tuned.",
+        "The policies face customers, servers and loads for which they were not tuned.",
         "leaderboard",
         ("leaderboard", "robustness"),
         pictured="simulated",
@@ -221,7 +221,7 @@ CARDS: tuple[Card, ...] = (
         WHAT_TODAY,
         TODAY,
         "DOOR, one rule at a time",
-        "How much efficiency each rule adds on the way from 8Q-LIFO-Pri to DOOR.",
+        "See how much efficiency each rule adds on the way from 8Q-LIFO-Pri to DOOR.",
         "door-ablation",
         pictured="simulated",
     ),

@@ -1,5 +1,7 @@
 """Pictures of simulated or measured results, for the gallery's cards without a published result.
 
+These commands make the results and draw the pictures:
+
 doorbuster simulate first-look --repetitions 20
 python -m lab.console.gallery.measured_pictures first-look results/<folder>
 doorbuster simulate leaderboard --rho 1.4

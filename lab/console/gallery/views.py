@@ -87,8 +87,8 @@ def _spec_form(
 ) -> HttpResponse:
     """Show the launch form of a spec, or launch a submitted form.
 
-    If the launch takes long, the page asks for a confirmation, and `asks_s` is its expected
-    duration.
+    If the launch takes longer than LONG_S, the page asks for a confirmation, and `asks_s` is the
+    expected duration.
     """
     allowance = permissions.allowance_of(request)
     form = LaunchForm(request.POST or None, initial=initial(base))

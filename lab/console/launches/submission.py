@@ -1,5 +1,5 @@
-"""The submission of a launch: its creation from a spec, the check against the person's limits, and
-its entry in the queue."""
+"""Functions that create a launch from a spec, check it against the person's limits, and put it into
+the queue."""
 
 from collections.abc import Callable, Sequence
 

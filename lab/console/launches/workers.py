@@ -1,7 +1,7 @@
-"""The Celery workers that run launches: each starts the command `doorbuster` and watches it until
-it ends.
+"""The Celery workers that run launches: each worker starts the command `doorbuster` and waits until
+the command ends.
 
-A message only wakes a worker, so a lost or repeated message does no harm; the queue decides which
+A message only wakes a worker, so a lost or repeated message does no harm. The queue decides which
 launch is next.
 """
 

@@ -1,6 +1,6 @@
 """The pages for teachers: the class's progress, and the work that was handed in.
 
-The person who handed in a work can read it, too.
+Students can also read the work that they handed in.
 """
 
 import io

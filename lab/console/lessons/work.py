@@ -51,9 +51,10 @@ class Work:
         return next((one.number for one in self.sheet.steps if one.number not in done), None)
 
     def result_of(self, step: int) -> str:
-        """Return the name of the result that a step uses; empty if the step has no result yet. The
-        person can choose the result; without a choice, the step uses the result of its newest
-        launch, once this launch has ended.
+        """Return the name of the result that a step uses; empty if the step has no result yet.
+
+        The step uses the result that a teacher has chosen, or the result of its newest launch once
+        this launch has ended.
         """
         launch = self.launches.get(step)
         ended = launch.result if launch is not None and launch.has_ended else ""

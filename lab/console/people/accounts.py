@@ -1,8 +1,8 @@
 """The accounts of the console: the rules for their names, and functions that create and change
 accounts.
 
-Two names are alike if they differ only in capitals or compatibility characters; only one of them
-can have an account.
+Two names are alike if they differ only in capitals or in compatibility characters, for example
+full-width letters. Only one of two such names can have an account.
 """
 
 import csv

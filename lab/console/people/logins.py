@@ -57,7 +57,7 @@ class TooManyError(Exception):
 
 
 class ConcurrencyLimit:
-    """A limit on concurrency: at most `most` callers are inside at a time; further callers wait, or
+    """A context manager that at most `most` callers can enter at a time; further callers wait, or
     get TooManyError."""
 
     def __init__(self, most: int, *, most_waiting: int, patience_s: float) -> None:
@@ -118,8 +118,8 @@ class PasswordHasher(PBKDF2PasswordHasher):
         """Return whether the next login hashes this password again; False if `made` hashed it.
 
         A second hash would take a second of CPU time at each person's first login. A wrong password
-        for such an account is refused faster, which reveals that the account exists; the names of a
-        class are not secret.
+        for such an account is refused faster, which reveals that the account exists. This does no
+        harm, because the names of a class are not secret.
         """
         if self.decode(encoded)["iterations"] == self.MADE_ITERATIONS:
             return False
@@ -130,7 +130,8 @@ def network_of(address: str) -> str:
     """Return the name under which login attempts from an address are counted: `loopback`, the /64
     network of an IPv6 address, or the address itself.
 
-    A machine can choose its addresses freely within loopback and within a /64 network.
+    One machine can use any address of loopback or of its /64 network, so the attempts from all
+    these addresses are counted together.
     """
     try:
         known = ipaddress.ip_address(address)

@@ -73,7 +73,7 @@ class RaceForm(forms.Form):
         min_value=0.1, max_value=5, label="Offered load ρ", help_text="0.1 to 5; 1 is the capacity"
     )
     sessions = forms.IntegerField(
-        min_value=100, max_value=24_000, help_text="100 to 24,000; the paper has 24,000"
+        min_value=100, max_value=24_000, help_text="100 to 24,000, the number in the paper"
     )
     seed = forms.IntegerField(
         min_value=0, max_value=MOST_SEED, help_text="the same seed gives the same customers"
@@ -94,12 +94,12 @@ class RaceForm(forms.Form):
         chosen = self.cleaned_data.get("policies", [])
         if self.cleaned_data.get("engine") == "live" and len(chosen) > self.most_live:
             most = self.most_live
-            here = f"for {most} shops" if most else "for only one shop"
-            few = f"at most {most} policies or " if most else ""
+            shops = f"{most} shops" if most else "one shop"
+            few = f"at most {most} policies, or " if most else ""
             self.add_error(
                 "engine",
-                f"This machine has processors {here} in addition to the other services; "
-                f"choose {few}simulated.",
+                f"This machine has enough processors for only {shops} in addition to the other "
+                f"services. Choose {few}the engine “simulated”.",
             )
 
     def clean_policies(self) -> list[str]:

@@ -67,7 +67,7 @@ def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> N
 
     Raises TooLargeError if the files together are larger than `most_bytes`, because no console
     would import such a bundle. The bundle omits unfinished files, and files without a suffix, which
-    control a run in progress (`load-factor`). It also contains the files that exist only in bundles
+    control a run in progress (`load-factor`). The bundle also has files that exist only in bundles
     (`lab.bundle.extras`).
     """
     paths = {path.relative_to(folder).as_posix(): path for path in files_of(folder)}
@@ -276,7 +276,8 @@ def _quick(path: Path) -> Iterator[None]:
     took_s = _cpu_s() - began_s
     if took_s > MOST_READING_S:
         raise ExperimentError(
-            f"{path} takes {took_s:.1f} s of CPU to read; allowed: at most {MOST_READING_S:g} s"
+            f"{path} takes {took_s:.1f} s of CPU time to read; allowed: at most "
+            f"{MOST_READING_S:g} s"
         )
 
 

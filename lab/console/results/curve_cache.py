@@ -1,4 +1,5 @@
-"""The cache for the curves of results; curves are computed again only if the logs have changed."""
+"""The cache for the curves of results. Curves are computed again only if the logs or the code have
+changed."""
 
 import contextlib
 import hashlib

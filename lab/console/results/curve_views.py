@@ -86,7 +86,8 @@ def overlay(request: HttpRequest) -> HttpResponse:
         if one.is_reproduction:
             messages.warning(
                 request,
-                f"{one.title} is a report: choose it together with reports of the same paper.",
+                f"{one.title} is a report, so this chart leaves it out. Choose it together with "
+                "reports of the same paper.",
             )
     if not chosen:
         messages.error(request, "First choose the results that you want to draw in one chart.")
@@ -121,8 +122,8 @@ def _label(result: ResultEntry, *, is_alone: bool) -> str:
 
 
 def _differences(results: list[ResultEntry]) -> list[tuple[str, list[str]]]:
-    """Return for each result its engine, versions and machine, as far as they differ from those of
-    other results."""
+    """Return each condition (engine, version, machine) that differs between the results, with its
+    value for every result."""
     known: list[dict[str, Any]] = [one.circumstances() for one in results]
     names = dict.fromkeys(name for one in known for name in one)
     return [

@@ -86,8 +86,8 @@ def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -
         )
     if not trace.found:
         raise ExperimentError(
-            "No policy decided about this request, because a request for a book cover needs no "
-            "worker."
+            "No policy decided about this request, because requests for book covers do not go "
+            "through a policy."
         )
     spec = ComparisonResult(result.path).spec()
     abandonment = spec.abandonment_of(spec.choice(planned.policy))

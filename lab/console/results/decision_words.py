@@ -22,25 +22,21 @@ def answer(trace: DecisionTrace) -> str:
     """Return one sentence that says what happened to the attempt."""
     if _waited_in_vain(trace):
         waited_s = (trace.refused_s or 0.0) - (trace.arrived_s or 0.0)
-        return f"Held for {waited_s:.2f} s, then turned away: {trace.reason}."
-    if trace.refused == "reject":
-        return f"Refused by the admission policy when the request arrived: {trace.reason}."
+        return f"The request was held for {waited_s:.2f} s and then turned away: {trace.reason}."
     if trace.refused:
-        return f"Refused by the queueing policy: {trace.reason}."
+        verb = "rejected" if trace.refused == "reject" else "dropped"
+        return f"The policy {verb} the request when it arrived: {trace.reason}."
     if trace.dispatched_s is None:
-        return "Held, and never served."
+        return "The request was held and never served."
     waited_s = trace.dispatched_s - (trace.arrived_s or 0.0)
     if waited_s == 0.0 and not trace.served_before and not trace.overtook:
-        served = "Served at once: a worker was free when the request arrived"
+        served = "The request was served at once, because a worker was free"
     else:
-        served = f"Held for {waited_s:.2f} s, then served"
+        served = f"The request was held for {waited_s:.2f} s and then served"
     if trace.outcome == "orphaned":
-        return (
-            f"{served}, but its customer had already left: this was an orphan request, which "
-            "wastes work."
-        )
+        return f"{served}. Its customer had already left: such an orphan request wastes work."
     if trace.outcome == "cancelled":
-        return f"{served}, and stopped before the page was complete, because its customer had left."
+        return f"{served}. It was stopped before the page was complete: its customer had left."
     return f"{served}."
 
 
@@ -51,7 +47,7 @@ def sentences(trace: DecisionTrace, attempt: Mapping[str, Any], abandonment: str
     assert trace.arrived_s is not None
     knew = trace.knew_at_arrival
     text = f"{_queue(knew, page)} {_load(trace)}"
-    verdict = f"The verdict: {trace.refused}, “{trace.reason}”."
+    verdict = f"The policy's verdict was {trace.refused}: “{trace.reason}”."
     if trace.refused and not _waited_in_vain(trace):
         text += f" {verdict}"
     else:

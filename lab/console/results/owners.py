@@ -1,6 +1,6 @@
 """The permissions to delete a result and to read the students' policies in it.
 
-A launch that simulates a submitted policy for the scoreboard makes a result with such a policy.
+A submitted policy is in the result of the launch that simulates it for the scoreboard.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,8 @@ def _without_policies_of_others(request: HttpRequest, arguments: Mapping[str, An
     if author in (None, name_of(request)):
         return ""
     return (
-        "This result contains the file of a policy that another person submitted to the scoreboard."
+        "This result contains a policy that another person submitted to the scoreboard. Only a "
+        "teacher and this person can read the policy's file."
     )
 
 

@@ -1,6 +1,6 @@
 """Limits on how often a person or an address can do something, and on simultaneous actions.
 
-The counts are in memory: the console is one process, and a restart forgets them.
+The console is one process and keeps the counts in memory, so a restart sets them to 0.
 """
 
 import math

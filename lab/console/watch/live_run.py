@@ -105,7 +105,7 @@ def under_way() -> UnderWay | None:
     if not runs.title:
         return UnderWay(runs.experiment, "a run from a terminal", launch)
     title = launch.title if launch is not None else runs.title
-    return UnderWay(title, "between two runs", launch, runs)
+    return UnderWay(title, "the next run begins soon", launch, runs)
 
 
 def _measuring(told: Mapping[str, Any], launch: Launch | None) -> UnderWay:
@@ -129,8 +129,8 @@ def _without_run(launch: Launch) -> UnderWay:
         with contextlib.suppress(ExperimentError):
             planned, made = len(folder.plan()), len(folder.whole_runs())
     if made == 0:
-        return UnderWay(launch.title, launch.words or "preparing the first run", launch)
-    words = "between two runs" if made < planned else "writing the report"
+        return UnderWay(launch.title, launch.words or "the first run is being prepared", launch)
+    words = "the next run begins soon" if made < planned else "the report is being written"
     return UnderWay(launch.title, words, launch, is_between=True)
 
 

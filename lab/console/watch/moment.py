@@ -57,7 +57,7 @@ def _without_run(frame: Mapping[str, Any]) -> list[str]:
     sold = frame["sold"]
     if sold is not None:
         has_ended = f"The run has ended ({sold['words']}). {_bought(sold)}."
-        return [has_ended, f"The shop works on {_requests(still)}." if still else ""]
+        return [has_ended, f"The shop still works on {_requests(still)}." if still else ""]
     if still:
         return [f"No run is in progress. The shop works on {_requests(still)}."]
     return ["The shop is idle: no run is in progress. Launch an experiment to see customers here."]
@@ -65,7 +65,7 @@ def _without_run(frame: Mapping[str, Any]) -> list[str]:
 
 def _last(sold: Mapping[str, Any] | None) -> str:
     """Return a sentence about the purchases during the last run; empty if there was no run."""
-    return "" if sold is None else f"In the last run ({sold['words']}) {_bought(sold)}."
+    return "" if sold is None else f"In the last run ({sold['words']}), {_bought(sold)}."
 
 
 def _bought(sold: Mapping[str, Any]) -> str:
@@ -90,11 +90,12 @@ def _side_by_side(shops: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _queue(frame: Mapping[str, Any]) -> list[str]:
-    waiting, busy = frame["waiting"], f"{frame['in_service']} of {frame['workers']}"
+    waiting = frame["waiting"]
+    busy = f"{frame['in_service']} of the shop's {frame['workers']} workers are busy."
     if waiting is None:
-        return [f"{busy} places in the shop are in use."]
+        return [busy]
     if waiting == 0:
-        return [f"No request waits: {busy} places in the shop are in use."]
+        return ["No request waits.", busy]
     gone = _gone(frame)
     requests = "1 request waits" if waiting == 1 else f"{waiting} requests wait"
     if gone:
@@ -112,8 +113,8 @@ def _wait(frame: Mapping[str, Any]) -> str:
     has_one_queue = frame["policy"] in _ONE_QUEUE and frame["sessions"] is None
     if has_one_queue and frame["discipline"] == "LIFO":
         text = (
-            f"The newest request is next, after {newest_s:.0f} s; the oldest request has waited "
-            f"{oldest_s:.0f} s"
+            f"The newest request is next and has waited {newest_s:.0f} s. The oldest request has "
+            f"waited {oldest_s:.0f} s"
         )
     elif has_one_queue and frame["discipline"] == "FIFO":
         text = f"The next request to be served has waited {oldest_s:.0f} s"

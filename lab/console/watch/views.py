@@ -31,7 +31,9 @@ def _for_whose_run_is_under_way(request: HttpRequest, arguments: Mapping[str, An
     going = live_run.under_way()
     # A launch that waits for the machine has no run, and changes nothing.
     owns_run = going is not None and going.run is not None and owns(request, going.launch)
-    if owns_run and not LAB.lab_classroom:
+    if LAB.lab_classroom:
+        return "In classroom mode, only a teacher can change the shop."
+    if owns_run:
         return ""
     return (
         "Only a teacher and the person who launched the live run in progress can change the shop."
@@ -39,8 +41,8 @@ def _for_whose_run_is_under_way(request: HttpRequest, arguments: Mapping[str, An
 
 
 run_owners = Permission(sends=_for_whose_run_is_under_way)
-"""The permission of the watch page: all people can watch the shop; teachers and the person who
-launched the live run can change it."""
+"""The permission of the watch page. All people can watch the shop. Teachers can change it, and so
+can the person who launched the live run, except in classroom mode."""
 
 ASK_EVERY_S = 2.0
 """The interval, in real seconds, at which a stream checks its viewer's login."""

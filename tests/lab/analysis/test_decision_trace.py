@@ -25,7 +25,7 @@ def test_whom_the_policy_takes_out_of_its_line_was_withdrawn():
     policy = watched("door-lifo")
     policy.abandonment(9.0, 1)
     assert policy.trace.withdrawn_s == 9.0
-    assert answer(policy.trace) == "Held, and never served."
+    assert answer(policy.trace) == "The request was held and never served."
     assert words(policy) == ["It arrived", "Its customer left"]
 
 
@@ -33,18 +33,22 @@ def test_who_is_pushed_out_had_waited():
     policy = watched("door-lifo", {"places": 1})
     policy.arrival(3.5, Request(2, "Br-1", 3.5, "8.1"))
     reason = "admission queue full (1), and the other requests are newer"
-    assert answer(policy.trace) == f"Held for 2.50 s, then turned away: {reason}."
+    assert answer(policy.trace) == (
+        f"The request was held for 2.50 s and then turned away: {reason}."
+    )
     came, away = sentences(policy.trace, ATTEMPT, "ignore")
     assert came.text.endswith("The policy has not decided yet: the request waits.")
-    assert (away.head, away.text) == ("It was turned away", f"The verdict: drop, “{reason}”.")
+    assert (away.head, away.text) == (
+        "It was turned away",
+        f"The policy's verdict was drop: “{reason}”.",
+    )
 
 
 def test_who_has_waited_long_enough_is_not_refused_by_admission():
     policy = watched("door-fifo")
     policy.timer_due(7.0)
-    assert (
-        answer(policy.trace)
-        == "Held for 6.00 s, then turned away: waited 6 s in the admission queue."
+    assert answer(policy.trace) == (
+        "The request was held for 6.00 s and then turned away: waited 6 s in the admission queue."
     )
 
 

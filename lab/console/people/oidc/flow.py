@@ -164,7 +164,7 @@ def _unreachable(request: HttpRequest, fault: Exception) -> HttpResponse:
     from lab.console.people.oidc.people import logger
 
     logger.warning("%s cannot be used: %.200r", PROVIDER.discovery, fault)
-    return refused(request, f"{PROVIDER.name} does not answer. Try again later.", status=502)
+    return refused(request, f"{PROVIDER.name} gave no valid answer. Try again later.", status=502)
 
 
 def _json(address: str) -> dict[str, Any]:

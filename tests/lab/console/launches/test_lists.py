@@ -102,7 +102,7 @@ def test_an_open_page_goes_to_the_result_by_itself(console, chromium, result):
         plain = open_page("/launches/listed/", java_script_enabled=False)
         write(console, "listed", state="done", result=result, ended_at="2026-11-22T17:28:40Z")
         for one in (page, other):
-            one.get_by_text("The launch is done. This page shows the result in").wait_for()
+            one.get_by_text("The launch is done. The result opens in").wait_for()
             assert one.locator("#leads").get_attribute("role") == "status"
         other.get_by_role("link", name="Stay on this page").click()
         page.wait_for_url(f"**/results/{result}/")

@@ -87,7 +87,9 @@ def test_in_the_classroom_the_teacher_runs_live(people):
     refused = bert.upload("spec", "/upload/", "live.toml", LIVE.encode())
     assert "only a teacher can run live experiments; allowed: simulated" in refused.text
     assert "/launches/" not in re.sub(r"/launches/$", "", refused.url)
-    assert bert.post("/watch/policy", {"policy": "sq"}).status_code == 403
+    refused = bert.post("/watch/policy", {"policy": "sq"})
+    assert refused.status_code == 403
+    assert "In classroom mode, only a teacher can change the shop." in refused.text
     answer = teacher.upload("spec", "/upload/", "live.toml", LIVE.encode())
     launch = answer.url.rstrip("/").rsplit("/", 1)[-1]
     teacher.wait_until(launch, "failed")  # there is no appliance, which is another matter

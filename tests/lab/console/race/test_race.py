@@ -230,7 +230,7 @@ def test_where_cpus_lack_nothing_at_once_is_taken(console):
     answer = console.post("/race/", {**FORM, "engine": "live"})
     assert answer.status_code == 400
     assert (
-        "This machine has processors for only one shop in addition to the other services"
+        "This machine has enough processors for only one shop in addition to the other services"
         in answer.text
     )
     assert console.get("/launches/table").text.count("<tr>") == before

@@ -54,9 +54,9 @@ def told(console, address):
 def test_a_dropped_one_found_its_queue_full(console, result):
     _, found = rows(console, result, run=run_of(console, result, "sq"), kind="dropped")
     trace = told(console, found[0])
-    assert "Refused by the queueing policy: queue full (100)." in trace
+    assert "The policy dropped the request when it arrived: queue full (100)." in trace
     assert "In the single queue 100 of 100 places were taken; the discipline was FIFO." in trace
-    assert "The verdict: drop, “queue full (100)”." in trace
+    assert "The policy's verdict was drop: “queue full (100)”." in trace
     assert "every attempt had the same outcome as in this result" in trace
     page = html.unescape(console.get(found[0]).text)
     assert "drop an arrival while capacity requests wait" in page
@@ -69,7 +69,7 @@ def test_a_slow_one_was_held_while_others_were_served(console, result):
     took = [float(one) for one in re.findall(r"<td>([\d.]+)</td><td>completed</td>", text)]
     assert took == sorted(took, reverse=True)
     trace = told(console, found[0])
-    assert re.search(r"Held for \d+\.\d\d s, then served\.", trace)
+    assert re.search(r"The request was held for \d+\.\d\d s and then served\.", trace)
     assert "had arrived before it" in trace
     assert "overtook" not in trace  # FIFO
     assert re.search(
@@ -83,7 +83,7 @@ def test_a_purchase_went_first_by_its_priority(console, result):
     text, found = rows(console, result, run=run, kind="confirmed")
     assert set(re.findall(r"<td>((?:Br|Tr)-\d)</td>", text)) == {"Tr-4"}
     trace = told(console, found[-1])
-    assert re.search(r"(Held for|Served at once)", trace)
+    assert re.search(r"The request was (held for|served at once)", trace)
     assert "Queue Tr-4 had the largest N × utility: 1 × 5000 = 5000" in trace
 
 

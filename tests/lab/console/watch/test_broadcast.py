@@ -298,7 +298,7 @@ def test_a_run_that_is_changed_says_so(appliance, lab):
 
 
 MEASURING = {"title": "A rush", "words": "measuring the shop's capacity, about 40 s left"}
-BETWEEN = {"title": "A rush", "words": "between two runs", "between": True}
+BETWEEN = {"title": "A rush", "words": "the next run begins soon", "between": True}
 
 
 def run(number, **customers):

@@ -39,14 +39,17 @@ def test_the_second_run_is_compared_with_the_first():
     """The purchases of the run before stay on the page while the next run is in progress."""
     before = {"confirms": 3, "words": "run 1/2: SQ, ρ = 2"}
     found = said(RUN | {"run": 2}, QUEUE, SOLD | {"before": before}, policy=FIFO)
-    assert found.endswith("In the last run (run 1/2: SQ, ρ = 2) 3 customers bought.")
+    assert found.endswith("In the last run (run 1/2: SQ, ρ = 2), 3 customers bought.")
 
 
 @pytest.mark.parametrize(
     ("acts", "words"),
     [
         (FIFO, "The next request to be served has waited 17 s."),
-        (LIFO, "The newest request is next, after 0 s; the oldest request has waited 17 s."),
+        (
+            LIFO,
+            "The newest request is next and has waited 0 s. The oldest request has waited 17 s.",
+        ),
         (
             policy("8q-lifo-pri") | {"snapshot": {"discipline": "LIFO"}},
             "The oldest request has waited 17 s.",
@@ -66,7 +69,7 @@ def test_customers_who_never_leave_have_no_patience_to_tell():
 def test_an_empty_queue_and_the_end_of_arrivals_are_told():
     run = RUN | {"customers": {"planned": 100, "started": 100}}
     assert said(run, {"requests": []}, **EMPTY) == (
-        "No request waits: 12 of 30 places in the shop are in use. "
+        "No request waits. 12 of the shop's 30 workers are busy. "
         "All customers of the run have arrived."
     )
 
@@ -74,9 +77,9 @@ def test_an_empty_queue_and_the_end_of_arrivals_are_told():
 def test_before_and_between_runs_the_launch_speaks():
     measuring = {"words": "Measuring the shop's capacity: about 40 s left."}
     assert said(measuring, QUEUE, policy=FIFO) == measuring["words"]
-    between = {"words": "between two runs", "between": True}
+    between = {"words": "the next run begins soon", "between": True}
     assert said(between, sold=SOLD) == (
-        "Between two runs. In the last run (run 1/2: SQ, ρ = 2) 4 customers bought."
+        "The next run begins soon. In the last run (run 1/2: SQ, ρ = 2), 4 customers bought."
     )
 
 
@@ -88,7 +91,7 @@ def test_without_a_run_the_page_says_what_is_known():
 
 
 def test_a_proxy_that_does_not_report_its_queue_is_told_by_its_places():
-    assert said(RUN, waiting=None) == "30 of 30 places in the shop are in use."
+    assert said(RUN, waiting=None) == "30 of the shop's 30 workers are busy."
 
 
 def test_shops_side_by_side_have_a_leader_or_none():

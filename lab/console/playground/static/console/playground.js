@@ -123,11 +123,11 @@ addEventListener("DOMContentLoaded", () => {
     const [a, b] = runs.map(({ title, metrics }) => ({ title, ...metrics }));
     const most = Math.max(a.confirm_bound, b.confirm_bound);
     const best = Math.max(a.confirms, b.confirms);
-    const limit = most < 0.5 ? "" : best >= most ? ` That is about all that was possible (${format(most)}).` : ` At most ${format(most)} were possible.`;
-    if (a.confirms === b.confirms) return `${a.title} and ${b.title} both sold ${format(a.confirms)}.${limit} Try another seed: a single run depends much on chance.`;
+    const limit = most < 0.5 ? "" : best >= most ? ` This is about the most that any policy could sell (${format(most)}).` : ` At most ${format(most)} sales were possible.`;
+    if (a.confirms === b.confirms) return `${a.title} and ${b.title} both sold ${format(a.confirms)}.${limit} Try another seed, because chance has a large effect on a single run.`;
     const [more, less] = a.confirms > b.confirms ? [a, b] : [b, a];
-    const chance = more.confirms - less.confirms < 2 * Math.sqrt(more.confirms + less.confirms) ? " The difference is small, so try other seeds before you rely on it." : "";
-    return `${more.title} sold ${format(more.confirms)}, ${less.title} ${format(less.confirms)}.${limit}${chance}`;
+    const chance = more.confirms - less.confirms < 2 * Math.sqrt(more.confirms + less.confirms) ? " The difference is small, so try other seeds before you rely on this result." : "";
+    return `${more.title} sold ${format(more.confirms)}, and ${less.title} sold ${format(less.confirms)}.${limit}${chance}`;
   }
 
   function table() {

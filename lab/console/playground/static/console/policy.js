@@ -248,7 +248,7 @@ addEventListener("DOMContentLoaded", () => {
       }
       const { metrics, samples } = run;
       byId("ran").hidden = false;
-      set(byId("ran-verdict"), `${path()} sold ${format(metrics.confirms)}. At most ${format(metrics.confirm_bound, 1)} were possible.`);
+      set(byId("ran-verdict"), `${path()} sold ${format(metrics.confirms)}. At most ${format(metrics.confirm_bound, 1)} sales were possible.`);
       const percent = (ratio) => `${format(100 * ratio, 1)} %`;
       const rows = [
         ["Purchases (confirms)", format(metrics.confirms)],
@@ -364,7 +364,7 @@ addEventListener("DOMContentLoaded", () => {
         fail(`Not submitted. ${told.error.replace(/^text: /, "")}`, marksIn(told.error));
       }
     } catch {
-      fail("Not submitted: the console does not answer. Your browser has stored the text; try again later.");
+      fail("Not submitted: the console does not answer. Your browser keeps the text. Try again later.");
     }
     byId("submit").disabled = false;
   });
@@ -417,7 +417,7 @@ addEventListener("DOMContentLoaded", () => {
     URL.revokeObjectURL(link.href);
   });
   byId("clear").addEventListener("click", () => {
-    if (!confirm("Remove all rows and their texts?")) return;
+    if (!confirm("Remove all rows of your private scoreboard, with their texts?")) return;
     keep(KEPT_SCORES, []);
     showScores();
   });

@@ -34,7 +34,7 @@ addEventListener("DOMContentLoaded", async () => {
   const pages = [...new Set(whole.flatMap((one) => one.lines.flatMap((line) => Object.keys(line.attempts))))];
   const shared = pages.filter((page) => whole.every((one) => one.lines.some((line) => page in line.above)));
   const highest = (one) => one.lines.reduce((most, line) => (line.rho > most.rho ? line : most)).load;
-  const HIGHEST = "the highest of each";
+  const HIGHEST = "the highest load of each result";
   const group = (one, policy) => `${one.source.name}/${policy}`;
   // At first, a result with many policies (a board) shows only policies that another result has, too.
   const isNew = !["page", "load", "against", "hide"].some((name) => chosen.has(name));

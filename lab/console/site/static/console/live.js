@@ -5,7 +5,7 @@ const live = (() => {
   const state = { frames: [], marks: [], newest: null };
   const listeners = [];
   const awayListeners = [];
-  const LOST = "The console does not answer, so this page shows old values. It continues by itself as soon as the console answers again.";
+  const LOST = "The console does not answer, so this page shows old values. New values appear as soon as the console answers again.";
   const ENDED = "The console no longer sends data to this page, so it shows old values. Load the page again; you may have to log in again.";
   const money = new Intl.NumberFormat("en", { style: "currency", currency: "EUR", maximumFractionDigits: 0 });
 
