@@ -1,4 +1,4 @@
-"""The names and labels of other projects' exporters in the rules and dashboards.
+"""The metrics of other projects' exporters that the rules and dashboards use, with their labels.
 
 tests/dashboards/prometheus/test_exporters.py compares the list with installed exporters.
 """

@@ -16,7 +16,7 @@ _APPLIANCE = Section(
         Entry(
             "status",
             "runtime.commands:status",
-            "Show the running services and their starting times",
+            "Show the services, and how long they have been running",
         ),
         Entry("logs", "runtime.commands:logs", "Follow the logs"),
         Entry("down", "runtime.commands:down", "Stop everything"),

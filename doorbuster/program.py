@@ -28,7 +28,7 @@ class Entry:
     place: str
     """The place of the code: `module:object`."""
     summary: str
-    """Its line in the help of the group."""
+    """The line for this command in the help of its group."""
     goes_inside: bool = False
     """Whether the command must run in a container if the appliance runs in containers."""
 

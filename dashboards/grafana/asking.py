@@ -1,6 +1,5 @@
-"""`python -m dashboards.grafana.asking`: send every query of the dashboards to Prometheus.
-
-It shows without Grafana whether the dashboards have data.
+"""The command `python -m dashboards.grafana.asking`, which sends every query of the dashboards to
+Prometheus and shows, without Grafana, which queries have no data.
 """
 
 import contextlib
@@ -21,7 +20,7 @@ _TIMEOUT_S = 30.0
 
 
 class PrometheusError(click.ClickException):
-    """The error for a Prometheus that does not answer, or has no such data; the message is one
+    """The error for a Prometheus that does not answer or refuses a query; the message is one
     line.
     """
 
@@ -98,7 +97,7 @@ def _known(context: click.Context, option: click.Parameter, names: tuple[str, ..
     "--application",
     default="shop",
     show_default=True,
-    help="The application of the hosting platform.",
+    help="The application whose data is requested: shop, or one of a hosting platform.",
 )
 @click.option(
     "--since-s", default=900.0, help="The time range of the queries up to now, in seconds."

@@ -16,7 +16,7 @@ _SCRAPES_IN_A_RATE = 4
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query as Grafana sends it to Prometheus for `application`, at the highest zoom."""
+    """A query of a panel, as Grafana sends it to Prometheus at the highest zoom."""
 
     dashboard: str
     panel: str

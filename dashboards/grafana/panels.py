@@ -1,6 +1,6 @@
 """The kinds of panels: lines over time, single numbers, bars, tables and heat maps.
 
-Every panel has a unit, and a description of its behaviour in a rush.
+Every panel has a unit and a description, which often explains what happens in a rush.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -118,7 +118,7 @@ def number(
 ) -> Panel:
     """Return a panel with the latest value in front of its line over time.
 
-    `words` shows the series' name instead.
+    With `words`, the panel shows the name of the series instead of its value.
     """
     if words:
         queries = _now(queries)

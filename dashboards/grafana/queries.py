@@ -23,7 +23,7 @@ OF_APPLICATION = 'application="$application"'
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A query in PromQL. `every_s` is its job's scrape interval; a rate is taken over four
+    """A query in PromQL. `every_s` is the scrape interval of its job; a rate covers at least four
     intervals.
     """
 
@@ -74,13 +74,16 @@ Query = Ask | Select
 
 
 def rate(metric: str, *labels: str, by: str = "") -> str:
-    """Return PromQL for the sum of rates per second, by these labels."""
+    """Return PromQL for the sum of a metric's rates per second.
+
+    `labels` are conditions such as `page="ads"`. `by` names the labels that separate the sums.
+    """
     selector = f"{{{','.join(labels)}}}" if labels else ""
     summed = f"sum by ({by})" if by else "sum"
     return f"{summed} (rate({metric}{selector}[$__rate_interval]))"
 
 
 def quantile(share: float, histogram: str, *labels: str, by: str = "") -> str:
-    """Return PromQL for the quantile of a histogram, by these labels."""
+    """Return PromQL for a quantile of a histogram, with `labels` and `by` as in `rate`."""
     within = rate(f"{histogram}_bucket", *labels, by=f"le, {by}" if by else "le")
     return f"histogram_quantile({share:g}, {within})"

@@ -1,8 +1,7 @@
 """The Grafana Foundation SDK for the classic dashboard model.
 
-The module adds the PostgreSQL query that the SDK lacks. The SDK prefers the second form of
-dashboards, which Grafana 12 does not provision from files by default, and warns when it is
-imported.
+The module adds the PostgreSQL query that the SDK lacks. When it is imported, the SDK warns that it
+prefers a newer dashboard model, which Grafana 12 does not provision from files by default.
 """
 
 import json
@@ -20,7 +19,9 @@ POSTGRESQL = "grafana-postgresql-datasource"
 """The data source's type since Grafana 11."""
 
 _IN_A_MENU = ("placement", "inControlsMenu")
-"""The SDK's default for links and switches of annotations, which keeps them visible."""
+"""The SDK's default place of links and annotation switches, which `as_plain` removes so that they
+stay visible.
+"""
 
 
 class SqlQuery(cogvariants.Dataquery):
@@ -79,7 +80,7 @@ def register() -> None:
 
 
 def as_plain(model: object) -> Any:
-    """Return a model as plain JSON values, without those that Grafana must not receive."""
+    """Return a model as plain JSON values, without values that Grafana must not receive."""
     return _without(json.loads(JSONEncoder().encode(model)))
 
 

@@ -17,8 +17,8 @@ def board() -> Board:
     return Board(
         "ads",
         "Ad server",
-        "Selections of banners: their number, their times, and whether every slot gets a "
-        "banner. A request with a higher priority gets more threads for its search.",
+        "The number of selections of banners, the time they take, and the share of slots that get "
+        "a banner. A request with a higher priority gets more threads for its search.",
         [
             Part("Now", _now()),
             Part("Selections", _selections()),
@@ -69,8 +69,8 @@ def _selections() -> list[object]:
     return [
         lines(
             "Selections",
-            "Each page with banners causes one selection, so in a rush, selections per second "
-            "equal the pages per second of the shop.",
+            "Each page with banners causes one selection. If all pages have banners, there are as "
+            "many selections as pages per second.",
             "reqps",
             Ask(rate(f"{seconds}_count", by="priority"), OF_PRIORITY, 5),
             stacked=True,
@@ -78,8 +78,8 @@ def _selections() -> list[object]:
         ),
         lines(
             "Time to choose",
-            "Real seconds. A page waits for its banners, so this time should stay at a few "
-            "milliseconds, even in a rush.",
+            "Times in real seconds. A page waits for its banners, so this time should stay at a "
+            "few milliseconds, even in a rush.",
             "s",
             Ask(quantile(0.5, seconds, by="priority"), f"half, {OF_PRIORITY}", 5),
             Ask(quantile(0.99, seconds, by="priority"), f"99 in 100, {OF_PRIORITY}", 5),
@@ -96,7 +96,8 @@ def _deliveries() -> list[object]:
     return [
         lines(
             "Slots filled",
-            "Placed banners, divided by requested slots. It is 100 % unless contracts run out.",
+            "The share of the requested slots that got a banner. It is 100 % unless contracts run "
+            "out.",
             "percentunit",
             Ask(f"{placed} / {slots}", OF_PRIORITY, 5),
             wide=8,
@@ -137,8 +138,8 @@ def _bypass() -> list[object]:
         ),
         lines(
             "CPU of the ad server",
-            "CPU of all processes of the ad server, as a share of one processor, which is not "
-            "the shop's.",
+            "CPU use of all processes of the ad server, as a share of one processor. The ad server "
+            "does not use the shop's processors.",
             "percentunit",
             Ask(rate(f"{ADS}_cpu_seconds_total"), "CPU", 5),
         ),

@@ -48,17 +48,19 @@ def _processors() -> list[object]:
         ),
         lines(
             "Used",
-            "CPU use of each application, in processors. It is never above the assigned number. "
-            "If it is much lower, the application has requested too many processors.",
+            "CPU use of each application, in processors. It is above the assigned number only if "
+            "the application shares a processor. If it is much lower, the application has "
+            "requested too many processors.",
             "none",
             Ask(rate(used, by="application"), "{{application}}", 2),
         ),
         lines(
             "Assignment of each processor",
-            "1: one application has the processor to itself; ½: two applications share it.",
+            "1: only this application uses the processor. ½: two applications share the processor.",
             "none",
             Ask(
-                f"sum by (application, processor) ({ECM}_processor_info)",
+                f"{ECM}_processor_info / on (processor) group_left () "
+                f"count by (processor) ({ECM}_processor_info)",
                 "{{application}} on {{processor}}",
                 2,
             ),
@@ -115,8 +117,8 @@ def _itself() -> list[object]:
         ),
         lines(
             "Interval",
-            "The configured and the measured time between two decisions. If the two lines are "
-            "far apart, the machine is too busy for the manager.",
+            "The configured and the measured time between two decisions, in real seconds. If the "
+            "lines are far apart, the machine is too busy for the manager.",
             "s",
             Ask(f"{ECM}_interval_seconds", "as set", 2),
             Ask(f"{ECM}_last_interval_seconds", "as measured", 2),
@@ -125,7 +127,7 @@ def _itself() -> list[object]:
         ),
         lines(
             "CPU of the manager",
-            "CPU of the manager, as a share of one processor. It is always close to 0.",
+            "CPU use of the manager, as a share of one processor. It is always close to 0.",
             "percentunit",
             Ask(rate(f"{ECM}_cpu_seconds_total"), "CPU", 2),
             wide=6,
@@ -133,7 +135,7 @@ def _itself() -> list[object]:
         ),
         lines(
             "Decisions and priorities",
-            "Decisions per second, and the configured priorities.",
+            "Decisions of the manager per second, and the configured priorities.",
             "none",
             Ask(rate(f"{ECM}_turns_total"), "decisions/s", 2),
             Ask(f"{ECM}_priority", "P of {{application}}", 2),

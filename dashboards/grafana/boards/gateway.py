@@ -1,4 +1,4 @@
-"""Gateway and policies: queues, priorities, fates of requests, connections."""
+"""Gateway and policies: queues, priorities, outcomes of requests, connections."""
 
 from dashboards.grafana.boards.rush import ANSWERED, RESPONSE
 from dashboards.grafana.colours import BAD, GOOD, OUTCOMES, PAGES
@@ -39,16 +39,15 @@ def _policy() -> list[object]:
         ),
         number(
             "Admission of sessions",
-            "The policy that decides which sessions may begin; without such a policy, all "
-            "sessions may.",
+            "The policy that decides which sessions may begin. With none, every session may begin.",
             "none",
             Ask(f"doorbuster_gateway_policy_info{{{OF}}}", "{{admission}}"),
             words=True,
         ),
         number(
             "Admission of connections",
-            "The policy that accepts TLS connections: all of them, or as many new connections as "
-            "EAC allows.",
+            "The policy that decides which TLS connections are accepted: all of them, or only as "
+            "many new connections as EAC allows.",
             "none",
             Ask(f"doorbuster_gateway_policy_info{{{OF}}}", "{{connection_admission}}"),
             words=True,
@@ -128,7 +127,7 @@ def _queues() -> list[object]:
         ),
         bars(
             "How full the queues are",
-            "1 means full: the next arrival is dropped.",
+            "At 100 %, the queue is full, and the next arrival is dropped.",
             "percentunit",
             Ask(
                 f"doorbuster_gateway_queue_requests{{{OF}}} / "
@@ -140,7 +139,7 @@ def _queues() -> list[object]:
         ),
         lines(
             "Arrivals, by page",
-            "With retries, so that in a rush, there are more requests than customers.",
+            "Arrivals include retries, so there are more of them in a rush than customers need.",
             "reqps",
             Ask(rate("doorbuster_gateway_arrivals_total", OF, by="page"), "{{page}}"),
             wide=8,
@@ -164,8 +163,9 @@ def _requests() -> list[object]:
     return [
         heat(
             "Response times of answered requests",
-            "Paper seconds. In a rush, FIFO shows one bright band at the time when patience "
-            "ends, and LIFO a bright band at the bottom with some late answers above.",
+            "Times in paper seconds. In a rush under FIFO, there is one bright band at the time "
+            "when patience ends. Under LIFO, there is a bright band at the bottom, with some late "
+            "answers above.",
             "s",
             Ask(
                 rate(f"{RESPONSE}_bucket", OF, ANSWERED, by="le"),
@@ -186,8 +186,8 @@ def _requests() -> list[object]:
         ),
         lines(
             "Time within which 9 of 10 requests are answered, by page",
-            "Paper seconds. 8Q-LIFO-Pri serves the pages of buyers fast; the home page takes "
-            "longer.",
+            "Times in paper seconds. 8Q-LIFO-Pri serves the pages of buyers fast, and the home "
+            "page more slowly.",
             "s",
             Ask(quantile(0.9, RESPONSE, OF, ANSWERED, by="page"), "{{page}}"),
             wide=8,
@@ -207,8 +207,8 @@ def _requests() -> list[object]:
         ),
         lines(
             "Answers of the gateway itself",
-            "Answers with status 503 to dropped or rejected requests; there are none in quiet "
-            "times.",
+            "Answers that came from the gateway, not from the shop. Dropped and rejected requests "
+            "get status 503, which does not occur in quiet times.",
             "cps",
             Ask(rate("doorbuster_gateway_refusals_total", OF, by="status"), "{{status}}"),
             wide=8,
@@ -221,7 +221,8 @@ def _connections() -> list[object]:
     return [
         lines(
             "Open connections",
-            "Connections of customers, and connections to the shop, at most one per worker.",
+            "Connections from customers, connections to the shop (at most one for each worker), "
+            "and TLS handshakes that have not ended.",
             "short",
             Ask(f"doorbuster_gateway_customer_connections{{{OF}}}", "customers"),
             Ask(f"doorbuster_gateway_shop_connections{{{OF}}}", "shop"),
@@ -258,8 +259,8 @@ def _itself() -> list[object]:
     return [
         lines(
             "CPU of the gateway",
-            "CPU of the gateway, as a share of one processor. It must stay far below 100 %; "
-            "otherwise, the gateway is the bottleneck instead of the shop.",
+            "CPU use of the gateway, as a share of one processor. It must stay far below 100 %. "
+            "Otherwise, the gateway is the bottleneck instead of the shop.",
             "percentunit",
             Ask(
                 rate("process_cpu_seconds_total", 'job="gateway"', by="application"),
@@ -269,7 +270,7 @@ def _itself() -> list[object]:
         ),
         number(
             "Connections over the limit",
-            "Connections that were turned away because there were too many.",
+            "Connections that the gateway closed at once because too many were open.",
             "short",
             Ask(f"doorbuster_gateway_turned_away_connections_total{{{OF}}}"),
             tall=8,

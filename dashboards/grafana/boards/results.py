@@ -42,9 +42,9 @@ def board() -> Board:
     return Board(
         "results",
         "Experiment results",
-        "Complete runs, live and simulated; values are means over the repetitions that you "
-        "choose above. The lab console shows intervals, published values and warnings. All "
-        "times are paper seconds.",
+        "The metrics of complete runs, live or simulated. Values are means over the repetitions "
+        "that you choose above. The lab console shows intervals, published values and warnings. "
+        "All times are in paper seconds.",
         [
             Part("The experiment", _experiment()),
             Part("Compared", _compared()),
@@ -117,10 +117,9 @@ def _compared() -> list[object]:
         columns(
             "Revenue efficiency and completed requests",
             "Revenue efficiency: confirms divided by the bound, the most sales any policy could "
-            "make without knowing who will buy. Completed requests: their share of the planned "
-            "requests. Above "
-            "capacity, SQ reaches a few per cent of the bound, and 8Q-LIFO-Pri several times that "
-            "share.",
+            "make without knowing who will buy. Requests completed: the share of the planned "
+            "requests. Far above capacity, SQ reaches a few per cent of the bound, and 8Q-LIFO-Pri "
+            "reaches about two thirds.",
             "percentunit",
             Select(
                 f"SELECT {NAME},\n"
@@ -150,8 +149,8 @@ def _compared() -> list[object]:
         ),
         columns(
             "Response times of completed requests",
-            "Paper seconds. A policy that drops many requests may look fast here, so compare "
-            "the outcomes, too.",
+            "Times in paper seconds. A policy that drops many requests may look fast here, so "
+            "compare the outcomes, too.",
             "s",
             Select(
                 f"SELECT {NAME},\n"

@@ -16,8 +16,8 @@ def board() -> Board:
         "rush",
         "Rush at a glance",
         "This dashboard shows whether customers are served, how long they wait, how busy the "
-        "shop is, and whether the measurement is sound. Response times are paper seconds, all "
-        "other times are real seconds.",
+        "shop is, and whether the measurement is sound. Response times are in paper seconds; all "
+        "other times are in real seconds.",
         [
             Part("Now", _now()),
             Part("Service for customers", _customers()),
@@ -54,8 +54,8 @@ def _now() -> list[object]:
         ),
         number(
             "Order of the queue",
-            "FIFO in quiet times. 8Q-LIFO-Pri and LIFO-at-overload switch to LIFO when the "
-            "shop's CPU is full.",
+            "The order is FIFO in quiet times. 8Q-LIFO-Pri and LIFO-at-overload switch to LIFO "
+            "when the shop's CPU is full.",
             "none",
             Ask(f"doorbuster_gateway_discipline_info{{{OF}}}", "{{discipline}}"),
             words=True,
@@ -71,8 +71,8 @@ def _now() -> list[object]:
         ),
         number(
             "Waiting",
-            "Requests that wait for a worker. With hundreds of them under FIFO, most customers "
-            "leave before their requests are served.",
+            "Requests that wait for a worker. If hundreds of requests wait under FIFO, most "
+            "customers leave before their requests are served.",
             "short",
             Ask(f"sum(doorbuster_gateway_waiting_requests{{{OF}}})"),
             wide=3,
@@ -80,7 +80,7 @@ def _now() -> list[object]:
         ),
         number(
             "Confirms",
-            "Sales: orders of the present run that were confirmed to customers.",
+            "Completed purchases of the run in progress.",
             "short",
             Ask("sum by (run) (doorbuster_lab_run_confirms_total)", "{{run}}", 2, now=True),
             wide=3,
@@ -93,8 +93,9 @@ def _customers() -> list[object]:
     return [
         lines(
             "Outcomes of attempts",
-            "Attempts, as the customers see them. Under SQ in a rush, red (the customer left) "
-            "exceeds green (answered in time); a good policy keeps green near the capacity.",
+            "Attempts, as the customers see them. Under SQ in a rush, there is more red (the "
+            "customer left) than green (answered in time). A good policy keeps the green area near "
+            "the capacity.",
             "reqps",
             Ask(
                 rate("doorbuster_lab_run_attempts_total", 'outcome!="not_generated"', by="outcome"),
@@ -106,9 +107,9 @@ def _customers() -> list[object]:
         ),
         lines(
             "Response times of answered requests",
-            "Paper seconds, measured at the gateway. Customers wait for at least 8 s. In a "
-            "rush, nearly all answers take that long under FIFO; under LIFO, half of them are "
-            "far faster.",
+            "Times in paper seconds, measured at the gateway. Customers wait for at least 8 s. In "
+            "a rush under FIFO, nearly all answers take 8 s or more. Under LIFO, half of the "
+            "answers are far faster.",
             "s",
             Ask(quantile(0.5, RESPONSE, OF, ANSWERED), "half"),
             Ask(quantile(0.9, RESPONSE, OF, ANSWERED), "9 in 10"),
@@ -119,8 +120,8 @@ def _customers() -> list[object]:
         ),
         lines(
             "Waiting, by page",
-            "Waiting requests, by page. Under FIFO, nearly all are for Br-1, the home page; "
-            "8Q-LIFO-Pri serves the queues of buyers (Tr-1 to Tr-4) first.",
+            "Waiting requests, by page. Under FIFO, most are for Br-1, the home page. 8Q-LIFO-Pri "
+            "serves the queues of buyers (Tr-1 to Tr-4) first.",
             "short",
             Ask(f"doorbuster_gateway_waiting_requests{{{OF}}}", "{{page}}"),
             stacked=True,
@@ -140,7 +141,7 @@ def _shop() -> list[object]:
     return [
         lines(
             "CPU and workers of the shop",
-            "Both are at 100 % in a rush. If workers are busy and the CPU is low, the shop "
+            "Both are at 100 % in a rush. If the workers are busy but the CPU is not, the shop "
             "waits for its database.",
             "percentunit",
             Ask(f"doorbuster_gateway_shop_cpu_utilisation_ratio{{{OF}}}", "CPU"),
@@ -156,9 +157,9 @@ def _shop() -> list[object]:
         ),
         lines(
             "CPU spent on customers who had left",
-            "The share of the shop's CPU that was spent after customers had left. It is counted "
-            "when a request ends, so a short peak may exceed 100 %. In a rush, FIFO wastes most "
-            "of the CPU, and cancelling almost none.",
+            "Shares of the shop's CPU time that was spent on requests whose customers left. The "
+            "time is counted when a request ends, so a short peak may be above 100 %. In a rush "
+            "under FIFO, most of the time is wasted; with cancelling, almost none is.",
             "percentunit",
             Ask(
                 rate("doorbuster_shop_sentry_cpu_seconds_total", OF, by="work")
@@ -195,8 +196,8 @@ def _honesty() -> list[object]:
         ),
         number(
             "Late attempts",
-            "Attempts of this run that started too late. A few do no harm; a result with more "
-            "than 1 % of them is marked.",
+            "Attempts of this run that started too late. A few do no harm, but a result with more "
+            "than 1 % of late attempts is marked.",
             "short",
             Ask("sum(doorbuster_lab_run_late_attempts_total)", "", 2, now=True),
             tall=8,
@@ -204,7 +205,8 @@ def _honesty() -> list[object]:
         ),
         number(
             "Runs that do not reconcile",
-            "Runs in which customers, gateway and shop have different counts. It must be 0.",
+            "Runs in which customers, gateway and shop have different counts. There should be 0 "
+            "such runs.",
             "short",
             Ask("sum(doorbuster_lab_unreconciled_runs)", "", 2, now=True),
             tall=8,
@@ -212,7 +214,8 @@ def _honesty() -> list[object]:
         ),
         number(
             "Time scale",
-            "Paper seconds in one real second: 10 unless the experiment sets another scale.",
+            "The number of paper seconds in one real second, which is 10 unless the experiment "
+            "sets another number.",
             "none",
             Ask(f"doorbuster_gateway_time_scale_ratio{{{OF}}}"),
             tall=8,
@@ -244,8 +247,8 @@ def _launches() -> list[object]:
         ),
         number(
             "Tasks queued",
-            "Messages that no worker has taken from the broker; near 0 unless the workers are "
-            "busy or unavailable.",
+            "Messages that no worker has taken from the broker. The number is near 0 unless the "
+            "workers are busy or unavailable.",
             "short",
             Ask("doorbuster_lab_queued_tasks", "", 2, now=True),
             wide=6,

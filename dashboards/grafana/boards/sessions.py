@@ -17,7 +17,7 @@ def board() -> Board:
         "sessions",
         "Sessions and admission",
         "Session-based admission control decides which sessions begin, so that admitted "
-        "sessions can finish. Without an admission policy, its panels are empty.",
+        "sessions can finish. Without an admission policy, the panels of the gate are empty.",
         [Part("The gate", _gate()), Part("Sessions", _sessions())],
     )
 
@@ -36,8 +36,8 @@ def _gate() -> list[object]:
         ),
         states(
             "The gate for new sessions",
-            "The gate is open in quiet times. In a rush, responsive SBAC opens and closes it in "
-            "every interval, stable SBAC only rarely.",
+            "The gate is open in quiet times. In a rush, responsive SBAC opens and closes the gate "
+            "often, and stable SBAC only rarely.",
             "none",
             Ask(f"{GATE}_open{{{OF}}}", "{{policy}}"),
             names={"1": ("let in", GOOD), "0": ("turned away", BAD)},
@@ -45,7 +45,8 @@ def _gate() -> list[object]:
         ),
         number(
             "Sessions turned away",
-            "Share of the new sessions. At ρ = 2, it should be about one half.",
+            "The share of new sessions that the policy turned away. At ρ = 2, this share should be "
+            "about one half.",
             "percentunit",
             Ask(f"{REJECTED} / ({REJECTED} + {ADMITTED})"),
             wide=6,
@@ -66,8 +67,8 @@ def _gate() -> list[object]:
         ),
         lines(
             "Weight of the latest measurement",
-            "The weight k. Hybrid SBAC raises it towards 1 while sessions are aborted, and lowers "
-            "it otherwise.",
+            "The weight k. Hybrid SBAC sets k to 1 when requests are aborted, and otherwise lowers "
+            "k step by step.",
             "none",
             Ask(f"{GATE}_weight_ratio{{{OF}}}", "k"),
             wide=8,
@@ -76,7 +77,8 @@ def _gate() -> list[object]:
         ),
         lines(
             "Sessions that may begin in an interval",
-            "The quota of new sessions in this interval, which only predictive SBAC has.",
+            "The number of new sessions that predictive SBAC allows in this interval. Other "
+            "policies have no such number.",
             "short",
             Ask(f"{GATE}_quota_sessions{{{OF}}}", "quota"),
             wide=8,
@@ -90,7 +92,7 @@ def _sessions() -> list[object]:
     return [
         lines(
             "New sessions, let in and turned away",
-            "In a rush, the sum is the number of arriving sessions, and the green part the "
+            "In a rush, the sum is the number of arriving sessions, and the green part is the "
             "number that the shop can finish.",
             "cps",
             Ask(ADMITTED, "let in"),
@@ -99,17 +101,17 @@ def _sessions() -> list[object]:
             colours={"let in": GOOD, "turned away": BAD},
         ),
         lines(
-            "Aborted requests and refused connections",
-            "Aborted requests of admitted sessions. With an admission policy, the line should "
-            "be near 0, except under responsive SBAC at the start of a rush.",
+            "Aborted requests of admitted sessions",
+            "Requests of admitted sessions that were dropped, or whose customers left. The line "
+            "should be near 0, except under responsive SBAC at the start of a rush.",
             "cps",
             Ask(rate(f"{GATE}_aborted_requests_total", OF), "aborted"),
             colours={"aborted": BAD},
         ),
         lines(
             "Sessions in progress",
-            "Counted by the load generator. Without an admission policy, the number grows in a "
-            "rush.",
+            "The load generator counts these sessions. Without an admission policy, their number "
+            "grows in a rush.",
             "short",
             Ask(
                 f'sum({sessions}{{event="started"}}) - sum({sessions}{{event="ended"}})',

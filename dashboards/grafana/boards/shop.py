@@ -83,7 +83,7 @@ def _pages() -> list[object]:
     def mean(title: str, says: str, what: str) -> object:
         spent = rate(f"doorbuster_shop_page_{what}_seconds_total", OF, by="page")
         asked = Ask(f"{spent} / {SERVED} {SCALE}", "{{page}}")
-        return lines(title, f"Paper seconds. {says}", "s", asked, wide=6, colours=PAGES)
+        return lines(title, f"Times in paper seconds. {says}", "s", asked, wide=6, colours=PAGES)
 
     return [
         lines(
@@ -97,8 +97,8 @@ def _pages() -> list[object]:
         ),
         lines(
             "Orders, per second",
-            "Orders that the shop stored. Under SQ, there are hardly any in a rush, because a "
-            "buyer needs four more pages.",
+            "Orders that the shop stored. Under SQ, there are hardly any in a rush, because an "
+            "order needs a sequence of several pages.",
             "cps",
             Ask(rate("doorbuster_shop_orders_total", OF), "orders"),
             colours={"orders": GOOD},
@@ -111,14 +111,14 @@ def _pages() -> list[object]:
         ),
         mean(
             "Mean CPU",
-            "This should be equal in a rush and in quiet times. If it rises in a rush, another "
-            "program uses the shop's CPU.",
+            "The CPU time of a page should be equal in a rush and in quiet times. If it rises in a "
+            "rush, another program uses the shop's CPU.",
             "cpu",
         ),
         mean(
             "Mean wait for PostgreSQL and Redis",
-            "Without the waits of page work. The wait is near 0 in profile paper; if it rises "
-            "in a rush, the database is the bottleneck.",
+            "The waits of page work are not included. The wait is near 0 with profile paper. If it "
+            "rises in a rush, the database is the bottleneck.",
             "back_end_wait",
         ),
         lines(
@@ -140,11 +140,11 @@ def _waste() -> list[object]:
     return [
         lines(
             "CPU spent on unanswered requests",
-            "Shares of the shop's CPU. wasted: spent after the customer had left; cancelling "
-            "saves it. kept: the same, on work that had to be finished. unanswered: spent before "
-            "the customer left, on a request that was then never answered. It is counted when a "
-            "request ends, so a short peak may be above 100 %. Under FIFO in a rush, most of "
-            "the CPU is wasted.",
+            "Shares of the shop's CPU time. Wasted time was spent after the customer had left, and "
+            "cancelling can save it. Kept time was spent after the customer had left, on work that "
+            "had to be finished. Unanswered time was spent before the customer left. The time is "
+            "counted when a request ends, so a short peak may be above 100 %. Under FIFO in a "
+            "rush, most of the time is wasted.",
             "percentunit",
             Ask(rate(f"{SENTRY}_cpu_seconds_total", OF, by="work") + of_all, "{{work}}"),
             wide=8,
@@ -155,7 +155,7 @@ def _waste() -> list[object]:
         lines(
             "Database time spent on unanswered requests",
             "Seconds per second for which such requests waited for query results. The value is "
-            "above 1 if several pages wait at the same time. With cancelling, it is near 0.",
+            "above 1 if several pages wait at the same time. With cancelling, the value is near 0.",
             "short",
             Ask(rate(f"{SENTRY}_database_seconds_total", OF, by="work"), "{{work}}"),
             wide=8,
@@ -196,9 +196,8 @@ def _stores() -> list[object]:
     return [
         lines(
             "Connections of PostgreSQL",
-            "Connections, by state. Normally, there are about as many active connections as "
-            "processors of the database. At the limit (dashed), PostgreSQL refuses further "
-            "connections.",
+            "Connections, by state. Each worker of the shop keeps a connection, which is idle most "
+            "of the time. At the limit (dashed), PostgreSQL refuses further connections.",
             "short",
             Ask("sum by (state) (pg_stat_activity_count)", "{{state}}", 5),
             Ask("max(pg_settings_max_connections)", "limit", 5),
@@ -216,8 +215,8 @@ def _stores() -> list[object]:
         ),
         lines(
             "Blocks found in memory",
-            "Near 100 % if the whole shop fits into memory, and lower after the catalogue has "
-            "grown.",
+            "This share is near 100 % if all data of the shop fits into memory, and lower after "
+            "the catalogue has grown.",
             "percentunit",
             Ask(
                 f"{rate(f'{blocks}_hit')} / ({rate(f'{blocks}_hit')} + {rate(f'{blocks}_read')})",
@@ -262,8 +261,8 @@ def _machine() -> list[object]:
         ),
         lines(
             "Memory available",
-            "Available memory of the machine. It must not fall towards 0: a machine that swaps "
-            "gives no valid measurement.",
+            "Available memory of the machine. The line must not fall towards 0, because a "
+            "measurement on a machine that swaps is not valid.",
             "bytes",
             Ask("node_memory_MemAvailable_bytes", "available", 5),
         ),
