@@ -48,6 +48,7 @@ from common.one_line import OneLineCommand
 from common.waiting import wait_while
 from lab.engines.live import capacity as capacities
 from lab.engines.live.appliance import Appliance
+from lab.engines.live.run import LiveRun
 from lab.files.run_folder import PlannedRun, RunFolder
 from lab.machine.description import describe_machine, live_run_lock
 from lab.runner.live import make_run
@@ -362,7 +363,7 @@ class LiveRuns:
             planned = PlannedRun(seed, watched_runs.POLICY, RHO, seed)
             folder = RunFolder(self._folder / kind / "runs" / planned.folder)
             run = ShopRun.of_spec(self._spec, watched_runs.POLICY, RHO, self._rps)
-            make_run(self._appliance, run, seed, folder, lambda line: None)
+            make_run(LiveRun(self._appliance, run, seed, folder))
             rows.append((seed, watched_runs.metrics_of(self._spec, planned, folder)))
         return rows
 

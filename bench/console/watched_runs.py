@@ -19,6 +19,7 @@ import numpy as np
 from lab.analysis.outcomes import outcomes_of, response_times_s
 from lab.engines.live import capacity as capacities
 from lab.engines.live.appliance import Appliance
+from lab.engines.live.run import LiveRun
 from lab.files.run_folder import PlannedRun, RunFolder
 from lab.intervals import Estimate, estimate, half_width
 from lab.machine.description import live_run_lock
@@ -120,7 +121,7 @@ def pairs(
                 files = RunFolder(Path(folder) / experiment / "runs" / planned.folder)
                 run = ShopRun.of_spec(spec, POLICY, rho, rps)
                 with watching(*console, viewers if is_watched else 0):
-                    make_run(appliance, run, seed, files, lambda line: None)
+                    make_run(LiveRun(appliance, run, seed, files))
                 rows[is_watched].append(metrics_of(spec, planned, files))
     return rows[False], rows[True]
 

@@ -2,7 +2,7 @@
 measurement to the last run."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
@@ -15,10 +15,9 @@ from lab.engines.capacity import Capacity
 from lab.engines.live import announcement as live_runs
 from lab.engines.live import capacity as measuring
 from lab.engines.live.appliance import Appliance
-from lab.engines.live.run import LiveRun
-from lab.engines.load_generators import Progress, run_loads
+from lab.engines.live.run import LiveRun, record_runs
+from lab.engines.load_generators import Progress
 from lab.errors import ExperimentError
-from lab.files.run_folder import RunFolder
 from lab.files.run_summary import RunSummary
 from lab.machine import speeds
 from lab.machine.description import describe_machine, live_run_lock
@@ -138,10 +137,18 @@ class LiveComparison(Comparison):
                 titles = [planned.title(total) for planned in group]
                 steps = progress.at_once(titles, real_s, until_s)
                 tells = [published.of_run(result, planned) for planned in group]
-                folders = [result.run(planned) for planned in group]
-                runs = [ShopRun.of_spec(spec, one.policy, one.rho, capacity_rps) for one in group]
+                live = [
+                    LiveRun(
+                        shop,
+                        ShopRun.of_spec(spec, planned.policy, planned.rho, capacity_rps),
+                        planned.seed,
+                        result.run(planned),
+                        tell,
+                    )
+                    for shop, planned, tell in zip(self._shops, group, tells, strict=True)
+                ]
                 began_s = time.monotonic()
-                made = self._make(runs, group[0].seed, folders, steps, tells, shops_rps)
+                made = self._make(live, steps, shops_rps)
                 beyond_s = time.monotonic() - began_s - expectation.real_s(group)
                 stopwatch.spent("live run", 1, max(beyond_s, 0.1))
                 for title, tell, one in zip(titles, tells, made, strict=True):
@@ -149,21 +156,12 @@ class LiveComparison(Comparison):
                     progress.say(f"{title}: {verdict(one)}")
 
     def _make(
-        self,
-        runs: Sequence[ShopRun],
-        seed: int,
-        folders: Sequence[RunFolder],
-        steps: Sequence[Progress],
-        tells: Sequence[Callable[[], None]],
-        shops_rps: Sequence[float],
+        self, live: Sequence[LiveRun], steps: Sequence[Progress], shops_rps: Sequence[float]
     ) -> list[RunSummary]:
         """Carry out a group of runs: either a single run or simultaneous runs on separate shops."""
         if self._shop_cpus is not None:
-            return side_by_side.make_runs(
-                self._shops, runs, seed, folders, steps, tells, self._shop_cpus, shops_rps
-            )
-        (shop,), (run,), (folder,), (step,), (tell,) = self._shops, runs, folders, steps, tells
-        return [make_run(shop, run, seed, folder, step, tell)]
+            return side_by_side.make_runs(live, steps, self._shop_cpus, shops_rps)
+        return [make_run(run, step) for run, step in zip(live, steps, strict=True)]
 
 
 def running_appliance(lab: settings.Settings) -> Appliance:
@@ -179,23 +177,12 @@ def running_appliance(lab: settings.Settings) -> Appliance:
     return appliance
 
 
-def make_run(
-    appliance: Appliance,
-    run: ShopRun,
-    seed: int,
-    folder: RunFolder,
-    on_progress: Progress,
-    on_event: Callable[[], None] = lambda: None,
-) -> RunSummary:
+def make_run(live: LiveRun, on_progress: Progress = lambda line: None) -> RunSummary:
     """Carry out one live run, replace the files in its folder, and return the content of run.json.
-
-    `on_event` is called when `events.jsonl` receives the beginning of the run or a change during
-    the run. Raises ExperimentError if the run fails.
+    Raises ExperimentError if the run fails.
     """
-    with LiveRun(appliance, run, seed, folder, on_event) as live:
-        load = live.load_generator(on_progress)
-        run_loads([load], appliance.lab.other_cpus, on_end=lambda _: live.customers_gone())
-    return summarise(run, seed, folder, live.record())
+    (record,) = record_runs([live], [on_progress], live.appliance.lab.other_cpus)
+    return summarise(live.run, live.seed, live.folder, record)
 
 
 def measure_capacity(

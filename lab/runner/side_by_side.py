@@ -1,7 +1,7 @@
 """Run several live shops at the same time with the same customers, one shop for each policy."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
@@ -10,15 +10,13 @@ from hosting.errors import HostingError
 from hosting.plain import PlainShops
 from lab.analysis.reconciliation import summarise
 from lab.engines.live.appliance import Appliance
-from lab.engines.live.run import LiveRun
+from lab.engines.live.run import LiveRun, record_runs
 from lab.engines.live.shop_file import LiveShop
-from lab.engines.load_generators import Progress, run_loads
+from lab.engines.load_generators import Progress
 from lab.errors import ExperimentError
-from lab.files.run_folder import RunFolder
 from lab.files.run_summary import RunSummary
 from lab.report.terminal import console
 from lab.spec.experiment import Spec
-from lab.spec.runs import ShopRun
 from lab.spec.shop_cpus import ShopCpus
 from loadgen.records.attempt_log import read_metadata
 from runtime.settings import Settings
@@ -66,25 +64,18 @@ def shops(lab: Settings, spec: Spec, cpus: ShopCpus) -> Iterator[list[Appliance]
 
 
 def make_runs(
-    appliances: Sequence[Appliance],
-    runs: Sequence[ShopRun],
-    seed: int,
-    folders: Sequence[RunFolder],
+    live: Sequence[LiveRun],
     on_progress: Sequence[Progress],
-    on_event: Sequence[Callable[[], None]],
     cpus: ShopCpus,
     shops_rps: Sequence[float],
 ) -> list[RunSummary]:
-    """Run several runs at the same time, each on a separate shop.
+    """Carry out several runs at the same time, each on a separate shop, and return the contents of
+    their run.json. `shops_rps` is the capacity of each shop for run.json.
 
-    The customers of all runs start at the same moment. `shops_rps` has the capacity of each shop,
-    for run.json. The other sequences have an argument of `live.make_run` for each run.
+    The customers of all runs start at the same moment. `on_progress` has one function for each run.
+    Raises ExperimentError if a run fails.
     """
     with ExitStack() as stack:
-        live = [
-            stack.enter_context(LiveRun(shop, run, seed, folder, event))
-            for shop, run, folder, event in zip(appliances, runs, folders, on_event, strict=True)
-        ]
 
         def begun() -> None:
             came_at = time.time()
@@ -93,23 +84,17 @@ def make_runs(
                 lab, counts, scale = run.appliance.lab, run.before, run.server.time_scale
                 LiveShop.of(lab, counts, came_at=came_at, time_scale=scale).write(run.folder)
 
-        run_loads(
-            [run.load_generator(told) for run, told in zip(live, on_progress, strict=True)],
-            cpus.rest,
-            on_begin=begun,
-            on_end=lambda index: live[index].customers_gone(),
-        )
+        records = record_runs(live, on_progress, cpus.rest, on_begin=begun)
     came_at = [read_metadata(run.folder.attempts_file)["started_at"] for run in live]
     facts = {
-        "of": len(runs),
+        "of": len(live),
         "apart_s": max(came_at) - min(came_at),
         "shops_rps": list(shops_rps),
         **cpus.facts(),
     }
     summaries = []
-    for number, run in enumerate(live, start=1):
-        record = run.record()
+    for number, (run, record) in enumerate(zip(live, records, strict=True), start=1):
         at_once = {"shop": number, **facts}
         record = replace(record, facts={**record.facts, "at_once": at_once})
-        summaries.append(summarise(run.run, seed, run.folder, record))
+        summaries.append(summarise(run.run, run.seed, run.folder, record))
     return summaries

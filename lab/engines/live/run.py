@@ -2,9 +2,10 @@
 
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from lab.baselines.requests import complete
 from lab.engines import waste
@@ -17,6 +18,7 @@ from lab.engines.load_generators import (
     Progress,
     distributed_options,
     load_plan,
+    run_loads,
 )
 from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
@@ -25,6 +27,8 @@ from lab.spec import runs
 from lab.spec.runs import ShopRun
 from lab.spec.sections import PolicyChoice
 from loadgen.records.attempt_log import read_metadata
+
+T = TypeVar("T")
 
 
 class LiveRun:
@@ -49,8 +53,8 @@ class LiveRun:
         self.before: Mapping[str, Any] = {}
         """The counts of gateway and shop at the beginning of the run."""
         self._on_event = on_event
-        self._switched = self._loaded = self._away = 0  # the number of changes that are in the log
-        self._faults = self._faults_over = 0
+        self._logged: Counter[str] = Counter()
+        """The number of changes of each event that are in the log."""
         self._after: Mapping[str, Any] = {}
         self._shadows: Sequence[Mapping[str, Any]] = ()
         self._announcement: live_runs.RunAnnouncement | None = None
@@ -170,30 +174,26 @@ class LiveRun:
         lines. Raises ExperimentError if a part has died.
         """
         self._check_lived()
-        switched = self.sampler.changes[self._switched :]
-        loaded = load_changes[self._loaded :]
-        away = self.sampler.outages.found[self._away :]
-        for outage in away:
+        sampler = self.sampler
+        before = self._logged.total()
+        for outage in self._new("away", sampler.outages.found):
             self.folder.log("away", back_end=outage.back_end, time_s=outage.from_s)
-        for change in switched:
+        for change in self._new("switched", sampler.changes):
             self.folder.log("switched", **change)
-        for load_change in loaded:
-            self.folder.log(
-                "load changed", time_s=load_change["at_s"], factor=load_change["factor"]
-            )
-        begun = self.sampler.faults.found[self._faults :]
-        over = self.sampler.faults.ends[self._faults_over :]
-        for fault in begun:
+        for load in self._new("load changed", load_changes):
+            self.folder.log("load changed", time_s=load["at_s"], factor=load["factor"])
+        for fault in self._new("fault", sampler.faults.found):
             self.folder.log("fault", name=fault.name, time_s=fault.from_s)
-        for fault in over:
+        for fault in self._new("fault over", sampler.faults.ends):
             self.folder.log("fault over", name=fault.name, time_s=fault.until_s)
-        self._faults += len(begun)
-        self._faults_over += len(over)
-        self._switched += len(switched)
-        self._loaded += len(loaded)
-        self._away += len(away)
-        if switched or loaded or away or begun or over:
+        if self._logged.total() > before:
             self._on_event()
+
+    def _new(self, event: str, changes: Sequence[T]) -> Sequence[T]:
+        """Return the changes that are not in the log yet; the caller logs them."""
+        new = changes[self._logged[event] :]
+        self._logged[event] += len(new)
+        return new
 
     def customers_gone(self) -> None:
         """Finish the run after the load generator has ended: wait until the shop has finished all
@@ -248,6 +248,30 @@ class LiveRun:
             "traced_ratio": sampler.traced_ratio,
         }
         return RunRecord(self.before, self._after, facts)
+
+
+def record_runs(
+    live: Sequence[LiveRun],
+    on_progress: Sequence[Progress],
+    on_cpus: tuple[int, ...],
+    *,
+    on_begin: Callable[[], None] = lambda: None,
+) -> list[RunRecord]:
+    """Carry out live runs, several of them at the same time, and return their records.
+
+    `on_progress` has one function for each run. The load generators use `on_cpus`; `on_begin` is
+    called when the customers of several runs start. Raises ExperimentError if a run fails.
+    """
+    with ExitStack() as stack:
+        for run in live:
+            stack.enter_context(run)
+        run_loads(
+            [run.load_generator(step) for run, step in zip(live, on_progress, strict=True)],
+            on_cpus,
+            on_begin=on_begin,
+            on_end=lambda index: live[index].customers_gone(),
+        )
+    return [run.record() for run in live]
 
 
 def prepare(appliance: Appliance, run: ShopRun, seed: int) -> None:
