@@ -185,7 +185,7 @@ def test_a_database_that_may_not_be_moved_is_an_error(appliance_of):
     with surroundings(appliance_of, Spec()):
         pass  # it is where it is
     with (
-        pytest.raises(ExperimentError, match=r"database_cpus.*otherwise set database_cpus to"),
+        pytest.raises(ExperimentError, match=r"database_cpus.*set database_cpus to"),
         surroundings(appliance_of, Spec(database_cpus="shop")),
     ):
         pytest.fail("nothing is run")
