@@ -104,7 +104,7 @@ class Gateway:
 
     async def drain(self) -> bool:
         """Stop accepting connections, answer the requests that have arrived, and end. Return
-        whether all requests were answered in time.
+        whether all requests were answered within `drain_s`.
         """
         parts = self.parts
         for server in (self._server, self._tls_server):

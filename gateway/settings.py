@@ -111,7 +111,7 @@ class Settings(SettingsModel):
     tls_waiting: Count = Field(
         512,
         description="maximum number of TLS handshakes in progress; a further handshake replaces "
-        "a handshake that waits for its customer; if none waits, the further handshake is reset",
+        "a handshake that waits for its customer, or is reset if no handshake waits",
     )
     tls_handshake_s: Seconds = Field(
         10.0, description="time limit for a TLS handshake, from the start of the connection"
@@ -143,8 +143,8 @@ class Settings(SettingsModel):
     shop_ports: Ports = Field(
         (),
         description="ports of the shop's processes, separated by commas, instead of "
-        "`shop_port`: each request goes to the process with the fewest requests in service; "
-        "with a CPU manager, only as many processes as assigned processors get requests",
+        "`shop_port`. Each request goes to the process with the fewest requests in service. "
+        "With a CPU manager, only as many processes as assigned processors get requests",
     )
     shop_controller_port: ShopControllerPort
     workers: Annotated[
@@ -265,7 +265,7 @@ class Settings(SettingsModel):
     )
     body_s: Seconds = Field(
         30.0,
-        description="time within which each `buffered_body_bytes` of a body must arrive; "
+        description="time within which the next `buffered_body_bytes` of a body must arrive; "
         "otherwise the answer is status 408",
     )
     buffered_body_bytes: Bytes = Field(

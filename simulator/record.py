@@ -57,7 +57,7 @@ _CONFIRM = [str(page) for page in PAGES].index(CONFIRM_PAGE)
 
 class Record:
     """The record of a simulation in progress. The lists of counts have an entry for each page in
-    SERVED_PAGES, and the other lists an entry for each session.
+    SERVED_PAGES; the other lists have an entry for each session.
     """
 
     def __init__(self, scenario: Scenario, server: Server, log: AttemptKeeper | None) -> None:

@@ -124,9 +124,9 @@ class FifoServer:
 
 
 def server_capacity_rps(customers: SessionModel, server: SharedCpus | FifoServer) -> float:
-    """Return the capacity of a simulated server for the customers' mix of pages: cpus / (busy_ratio
-    × mean execution time), at most what the workers could serve with unlimited CPUs. For a FIFO
-    server, return `capacity_rps`.
+    """Return the capacity of a simulated server for the customers' mix of pages. It is cpus /
+    (busy_ratio × mean execution time), but at most what the workers could serve with unlimited
+    CPUs. For a FIFO server, return `capacity_rps`.
     """
     if isinstance(server, FifoServer):
         return server.capacity_rps
@@ -143,10 +143,10 @@ class Scenario:
     cut off at `stop_s`; requests in progress then count as neither completed nor lost.
 
     With `Clients` as `customers`, the simulation is a closed loop (Connection Sentry). All clients
-    are present from the start, and none begins a request at or after `arrivals_until_s`; requests
-    in progress continue as long as their clients' patience lasts. A client is a session with the
-    client's number, whose fate stays `UNFINISHED`; its `kind` is 0 in the control set and 1 in the
-    test set:
+    are present from the start. No client begins a request at or after `arrivals_until_s`, but
+    requests in progress continue as long as their clients' patience lasts. A client is a session
+    with the client's number, whose fate stays `UNFINISHED`. Its `kind` is 0 in the control set and
+    1 in the test set. An example:
 
         Scenario(
             Clients(ClientModel(per_set=9, patience_max_s=7.5), seed),
@@ -162,9 +162,12 @@ class Scenario:
 
     `abandonment` sets the effect of a customer who leaves. `ignore` executes orphan requests in
     full, `drop-queued` removes waiting orphan requests, and `cancel` also stops orphan requests in
-    service at once. `session_known_from` sets when a session counts as in progress: once it was
-    admitted (as in SBAC's simulation), or once it has an answer, and with it the gateway's cookie.
-    Any attempt before that time counts as a separate session.
+    service at once.
+
+    `session_known_from` sets when a session counts as in progress. With `admission`, a
+    session is in progress once it was admitted, as in SBAC's simulation. With `answer`, it is in
+    progress once it has an answer, and with it the gateway's cookie. Any attempt before that time
+    counts as a separate session.
     """
 
     customers: Customers | Clients

@@ -123,9 +123,9 @@ _TOKEN_WANTED: Final = Answer(
     _json(
         401,
         {
-            "error": "this call needs the inner token: send `Authorization: Bearer TOKEN`; `make "
-            "token` prints that line, and the token is the value of inner_token in secrets.json "
-            "in the state folder",
+            "error": "this call needs the inner token: send `Authorization: Bearer TOKEN`. `make "
+            "token` prints that line. The token is the value of inner_token in secrets.json in the "
+            "state folder",
             "field": "Authorization",
             "allowed": "Bearer TOKEN",
         },
@@ -196,7 +196,7 @@ class AdminApi:
             has_body = method in ("PUT", "POST")
             if has_body and not self._is_json(head):
                 raise CallError(
-                    "the body must be JSON with its content type",
+                    "the body must be JSON, sent as application/json",
                     "Content-Type",
                     "application/json",
                     415,
@@ -212,7 +212,7 @@ class AdminApi:
         host = (head.host or b"").decode("latin-1").lower()
         if hosts.host_of(host) not in self._hosts:
             raise CallError(
-                "the call used a host name that is not allowed",
+                f"the host name in {host!r} is not allowed",
                 "Host",
                 ", ".join(sorted(self._hosts)),
                 403,

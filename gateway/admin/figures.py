@@ -1,6 +1,4 @@
-"""The gateway's state: the snapshot for the admin API, and the values of the metrics, which
-`gateway.admin.metrics` names.
-"""
+"""The gateway's state: the snapshot for the admin API, and the values of the metrics."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -174,8 +172,8 @@ class GatewayFigures:
                 self._parts.connections.turned_away,
             ),
             "abandonments_in_service_total": (
-                "Customers who left while the shop served their request, or just before the "
-                "service began",
+                "Customers who left while the shop served their request, or before the service "
+                "began",
                 self._parts.context.left_in_service,
             ),
             "overdue_cancels_total": (

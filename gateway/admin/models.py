@@ -274,7 +274,7 @@ class Load(Reply):
     """The latest sample of the shop's load."""
 
     cpu_utilisation_ratio: float | None = Field(
-        description="share of its CPUs that the shop used in the interval"
+        description="share of the shop's CPU time that was used in the interval"
     )
     busy_workers: int | None = Field(
         description="workers of the shop that served a request at the end of the interval"
@@ -303,7 +303,7 @@ class Abandonments(Reply):
     left_in_service: int = Field(
         description="served requests whose customers left during the service or before it"
     )
-    cancelled: int = Field(description="requests out of `left_in_service` that the gateway ended")
+    cancelled: int = Field(description="requests out of `left_in_service` that were stopped")
     finished: int = Field(
         description="requests out of `left_in_service` that were served to the end (orphan "
         "requests)"
@@ -347,7 +347,7 @@ class CpuManager(Reply):
 
     application: str = Field(description="name of the registered application")
     priority: float = Field(description="priority of the application")
-    process: int = Field(description="id of the process whose process tree the manager binds")
+    process: int = Field(description="id of the process whose process tree is bound to processors")
     connected: bool = Field(description="whether the connection to the CPU manager is open")
     registrations: int = Field(description="number of registrations since the gateway started")
     requested: float | None = Field(description="number of requested processors")

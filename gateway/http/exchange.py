@@ -114,8 +114,8 @@ class Event(Enum):
 _MEANINGS: Mapping[State, str] = {
     State.RECEIVING: "The gateway is reading the request.",
     State.WAITING: "The request waits in its queue.",
-    State.DOOMED: "The request waits, but its body can no longer become complete; the request "
-    "waits until its queue removes it.",
+    State.DOOMED: "The body of the request can no longer become complete. The request waits until "
+    "its queue removes it.",
     State.IN_SERVICE: "A worker serves the request.",
     State.STOPPING: "A worker serves the request, although the gateway has shown the shop that "
     "the answer is no longer wanted.",
@@ -288,9 +288,9 @@ class Exchange:
     def customer_gone(self) -> None:
         """Handle the end of the customer's connection.
 
-        The gateway always ends its stream to the shop, whose sentry then stops the work or only
-        counts it as wasted. A complete request may continue as an orphan request; an incomplete
-        request cannot.
+        With every abandonment setting, the gateway ends its stream to the shop. The shop's sentry
+        then stops the work or only counts it as wasted. A complete request may continue as an
+        orphan request; an incomplete request cannot.
         """
         self.customer = None
         self.has_left = True

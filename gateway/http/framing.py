@@ -84,7 +84,7 @@ class LengthBody:
 
 
 class EndlessBody:
-    """A reader of a response's body without a stated length. The end of the connection ends it."""
+    """A reader of a response's body without a stated length, which ends with the connection."""
 
     __slots__ = ()
 

@@ -46,7 +46,7 @@ class Hangups:
         self._descriptors: dict[Unread, int] = {}
 
     def watch(self, sock: Descriptor, who: Unread, *, for_end: bool) -> None:
-        """Watch for a reset and, with `for_end`, for the end of the stream; then call `who`."""
+        """Call `who` at a reset and, with `for_end`, at the end of the stream."""
         epoll = self._epoll
         if epoll is None:
             epoll = self._epoll = select.epoll()

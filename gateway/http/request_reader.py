@@ -112,7 +112,7 @@ class RepeatedHeads(Generic[H]):
     the same head for the same bytes.
 
     Many customers send the same few heads, and so does the shop until its Date changes. A head is
-    cached only when it comes for the second time: most heads never come again, and objects that
+    cached only when it comes for the second time. Most heads never come again, and objects that
     outlive their request slow the gateway down.
     """
 

@@ -25,9 +25,9 @@ class Limit(Protocol):
         ...
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
-        """Handle the end of a request `response_s` after its arrival. `in_flight` is the number of
-        requests in the system when the request arrived, including this request. A request is lost
-        if its customer got no valid answer.
+        """Handle the end of a request. `response_s` is the time since its arrival, and `in_flight`
+        the number of requests in the system at its arrival, including this request. A request is
+        lost if its customer got no valid answer.
         """
         ...
 
@@ -151,7 +151,7 @@ class Gradient2Limit:
     """
 
     WARM_UP = 10
-    """The number of first samples that have equal weights in the mean."""
+    """The number of samples, from the first, that have equal weights in the mean."""
 
     def __init__(
         self,
@@ -298,11 +298,11 @@ GRADIENT2 = Sheet(
     rule=(
         "turn an arrival away while the number of requests in the system equals limit; serve the "
         "oldest request. "
-        "After each response, if at least half of the limit is used: gradient = "
-        "clamp(rtt_tolerance × long-term mean / response time, 0.5, 1), limit = (1 − smoothing) × "
-        "limit + smoothing × (gradient × limit + queue_size). The limit starts at initial_limit "
-        "and stays between min_limit and max_limit. The long-term mean is an exponential mean over "
-        "long_window samples"
+        "After each response, if at least half of the limit is used, the limit becomes (1 − "
+        "smoothing) × limit + smoothing × (gradient × limit + queue_size). The gradient is "
+        "clamp(rtt_tolerance × long-term mean / response time, 0.5, 1). The limit starts at "
+        "initial_limit and stays between min_limit and max_limit. The long-term mean is an "
+        "exponential mean over long_window samples"
     ),
     source=_NETFLIX + "Gradient2Limit",
     deviations=_NOT_WINDOWED,

@@ -15,7 +15,7 @@ class ControlledDelay(IgnoringPolicy):
     non-empty for more than `interval_s`. A request may wait for `target_s` if the queue persists
     when the request arrives, otherwise for `interval_s`. While the queue persists, the newest
     request is served first. At each arrival, the policy drops expired requests from the old end of
-    the queue; when workers are free, it also drops expired requests that it takes for service.
+    the queue. When workers are free, it also drops expired requests that it takes for service.
     """
 
     def __init__(self, *, interval_s: float, target_s: float) -> None:
@@ -103,8 +103,8 @@ CODEL = Sheet(
     "newest request is served first. The timeouts are Facebook's, derived from CoDel; CoDel's "
     "own drop law is not used.",
     rule="the queue persists once it has been non-empty for more than interval_s. A request may "
-    "wait for target_s if the queue persists when the request arrives, otherwise for interval_s; "
-    "drop a request that has waited longer. Serve the newest request while the queue persists, "
+    "wait for target_s if the queue persists when the request arrives, otherwise for interval_s. "
+    "Drop a request that has waited longer. Serve the newest request while the queue persists, "
     "otherwise the oldest request",
     source="Maurer, *Fail at Scale*, ACM Queue 13 (8), 2015: controlled delay and adaptive LIFO",
     deviations="In the article, LIFO begins “when a queue is forming”; here, LIFO begins when "

@@ -17,7 +17,7 @@ _ADMISSION = "Envoy, admission control filter, "
 class GradientController:
     """A limit that follows the ratio (minimum response time + buffer) / current response time, with
     a headroom of √limit. Periodically, the controller measures the minimum response time with at
-    most `min_concurrency` requests in the system; requests that arrived before the measurement do
+    most `min_concurrency` requests in the system. Requests that arrived before the measurement do
     not count. A window ends with the first response after its planned end.
     """
 
@@ -206,10 +206,11 @@ ADAPTIVE_CONCURRENCY = Sheet(
         "Every update_interval_s, the gradient is calculated: gradient = clamp((1 + buffer_ratio) "
         "× minRTT / median response time, 0.5, 2). The limit becomes gradient × limit + √(gradient "
         "× limit), from min_concurrency to max_concurrency. The minRTT is the median response time "
-        "of request_count requests while at most min_concurrency requests are in the system; "
-        "requests that arrived before the measurement do not count. The next measurement begins "
+        "of request_count requests while at most min_concurrency requests are in the system. "
+        "Requests that arrived before the measurement do not count. The next measurement begins "
         "after min_rtt_interval_s and a random delay (drawn with seed) of up to jitter_ratio × "
-        "min_rtt_interval_s, or after five successive windows with the limit at min_concurrency"
+        "min_rtt_interval_s. It begins earlier after five successive windows with the limit at "
+        "min_concurrency"
     ),
     source=_ADAPTIVE + "gradient controller",
     deviations="A window ends with the first response after update_interval_s. Envoy has no "

@@ -75,7 +75,7 @@ PRIORITISED_REJECTION = Sheet(
     "above the level (1 is the most important score); serve the oldest request",
     source=_SOURCE + ", service throttling",
     deviations="The source calls the curve cubic, with a level in the mid-90s at an overload of "
-    "35 %, about 50 at 80 % and about 10 at 95 %; 100 × (1 − overload³) gives 96, 49 and 14. "
+    "35 %, about 50 at 80 % and about 10 at 95 %. Here, 100 × (1 − overload³) gives 96, 49 and 14. "
     "The source measures overload by concurrent requests and error rates; this policy uses only "
     "concurrent requests. A score depends only on the page; scores rise evenly from the last "
     "page (1) to the first (100). Rejected customers do not learn how often they may retry.",
@@ -103,8 +103,8 @@ PRIORITISED_REJECTION = Sheet(
             {page: float(round(LOWEST - 99 * i / 7)) for i, page in enumerate(PAGES)},
             "score",
             "score of each page, from 1 (most important) to 100 (least important)",
-            "scores from 1 to 100 as in the source; the order of pages is this project's: the "
-            "later the page, the lower its score",
+            "scores from 1 to 100 as in the source; this project chose their order: the later "
+            "the page, the lower its score",
             1.0,
             float(LOWEST),
         ),

@@ -180,7 +180,7 @@ def _share_between_equals(
     wishes: Sequence[Wish], whole: dict[str, int], partner: dict[str, str], sharing: Sharing
 ) -> None:
     """Let two applications with equal requests and priorities share a processor if one of them has
-    a processor more.
+    one processor more.
     """
     if sharing == "to-high":
         return

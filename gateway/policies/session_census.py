@@ -42,7 +42,7 @@ class _Asked:
 
 
 class SessionCensus:
-    """Counts of the admitted sessions, their requests and how they end.
+    """Counts of the admitted sessions, of their requests, and of the ways in which they end.
 
     `remembered` limits the memory; a forgotten session counts as ended. A request without a session
     name is not counted as part of a session.

@@ -59,7 +59,7 @@ STATIC_STAGES = Sheet(
     title="Static stages",
     idea="8Q-LIFO-Pri without its formula: the latest page always comes first.",
     rule="dispatch only while the number of requests in service is below the concurrency limit "
-    "hands, from the queue of the latest page that has requests. Transaction queues are FIFO; "
+    "hands. Serve the queue of the latest page that has requests. Transaction queues are FIFO; "
     "browsing queues are LIFO once the utilisation is above cpu_upper_threshold, and FIFO again "
     "once it is below cpu_lower_threshold. Drop an arrival whose queue is full",
     source="this project: a step of DOOR's ablation; queues and switch as in LIFO-Pri, scheme 3",

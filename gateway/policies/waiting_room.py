@@ -1,5 +1,5 @@
-"""A waiting room: a limited number of sessions is in the shop, and the next session enters when
-another has gone.
+"""A waiting room: only a limited number of sessions may be in the shop, and the next session enters
+when another session has gone.
 """
 
 from collections import OrderedDict

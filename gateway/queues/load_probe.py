@@ -107,7 +107,7 @@ class LoadProbe:
         self._before_at_s = 0.0
         self._newest: LoadSample | None = None
         self._newest_at_s = 0.0
-        self._error: str | None = "the shop has not been sampled yet"
+        self._error: str | None = "the shop's load has not been sampled yet"
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self.samples = 0

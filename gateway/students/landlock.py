@@ -1,4 +1,4 @@
-"""The Landlock rules, which let the process open only the named files. Newer versions also forbid
+"""The Landlock rules, which let the process open only the named files. Newer kernels also forbid
 TCP connections, and signals to other processes. Landlock needs Linux 5.13 or newer
 (Documentation/userspace-api/landlock.rst). A rule set that handles every right and grants none
 denies all of them; open files stay usable. Landlock does not control stat, or changes of a file's

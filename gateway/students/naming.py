@@ -25,7 +25,7 @@ class _Started(NamedTuple):
 
 
 remembered: OrderedDict[str, _Started] = OrderedDict()
-"""The data sheets of texts by digest, the most recently used last; reading a sheet takes a
+"""The data sheets of texts by digest, the most recently used last; reading a sheet needs a
 process.
 """
 

@@ -232,7 +232,7 @@ def impurities(name: str, text: str) -> list[str]:
 
 
 def _no_process(fault: OSError) -> MisbehavedError:
-    return MisbehavedError(f"cannot start a process for it: {fault.strerror}")
+    return MisbehavedError(f"cannot start a process for the policy: {fault.strerror}")
 
 
 def _end(process: subprocess.Popen[bytes], line: socket.socket) -> None:

@@ -178,8 +178,8 @@ class StandIn:
         waiting = len(self._ledger.waiting)
         self._fall_back(
             time_s,
-            f"it served no request for {time_s - since_s:g} s, although workers were free and "
-            f"{waiting} requests waited; answer workers_free with Dispatch",
+            f"it served no request for {time_s - since_s:g} paper seconds, although workers were "
+            f"free and {waiting} requests waited; answer workers_free with Dispatch",
         )
         return True
 

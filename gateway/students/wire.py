@@ -1,7 +1,7 @@
 """The protocol between the gateway and the child process. A message consists of a length in 4 bytes
-and JSON; events and verdicts are plain values. The gateway does not trust the child. It checks an
-answer's size and number of values before decoding, because decoding blocks the event loop, and then
-the type and size of every value.
+and JSON; events and verdicts are plain values. The gateway does not trust the child. Before
+decoding, it checks an answer's size and number of values, because decoding blocks the event loop.
+Then it checks the type and size of every value.
 """
 
 import json

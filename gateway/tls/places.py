@@ -1,8 +1,8 @@
 """The limited places for TLS handshakes in progress. When all places are taken, a new handshake
-replaces a handshake that waits for its customer. The first to be replaced are handshakes without a
-complete ClientHello, then handshakes of new sessions, then of resumed sessions; in each group, the
-oldest comes first. So a client that sends only one byte cannot block a place. A handshake keeps its
-place while one of its steps is being computed or queued.
+replaces a handshake that waits for its customer. Handshakes without a complete ClientHello are
+replaced first, then handshakes of new sessions, then those of resumed sessions. In each group, the
+oldest is replaced first. So a client that sends only one byte cannot block a place. A handshake
+keeps its place while one of its steps is being computed or queued.
 """
 
 from enum import IntEnum

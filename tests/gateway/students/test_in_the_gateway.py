@@ -218,7 +218,7 @@ def test_where_no_process_can_be_started_it_is_said(monkeypatch):
         raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
     monkeypatch.setattr(process.subprocess, "Popen", fails)
-    with pytest.raises(PolicyError, match="cannot start a process for it: Resource temp"):
+    with pytest.raises(PolicyError, match="cannot start a process for the policy: Resource"):
         own(source())
 
 

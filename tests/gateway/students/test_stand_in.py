@@ -240,7 +240,7 @@ def test_a_silent_policy_is_given_up_when_nobody_is_served_for_long():
     driven.now_s = 15.0
     driven.dispatcher.tick()
     assert (
-        "it served no request for 10 s, although workers were free and 2 requests waited"
+        "it served no request for 10 paper seconds, although workers were free and 2 requests"
         in driven.why
     )
     assert driven.started == [1, 2]
