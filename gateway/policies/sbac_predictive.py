@@ -230,10 +230,10 @@ SBAC_PREDICTIVE = Sheet(
     "(interval × S_r / L). The quota of an interval is y × ac_interval_s, plus two other parts. "
     "The first is the correction for the previous interval, (y(measured Load) − y(expected Load)) "
     "× ac_interval_s. The second is the quota that was not used in the last leftover_s. "
-    "Fractions are carried over to the next interval. Reject each new session beyond the quota with "
-    "retry_after_s. A measured capacity_rps is (processed requests + r × rejections) / busy "
-    "time, over all ac-intervals with a utilisation of at least measuring_utilisation. Until capacity "
-    "and L are known, the policy decides like sbac-responsive, with ac_threshold",
+    "Fractions are carried over to the next interval. Reject each new session beyond the quota "
+    "with retry_after_s. A measured capacity_rps is (processed requests + r × rejections) / busy "
+    "time, over all ac-intervals with a utilisation of at least measuring_utilisation. Until "
+    "capacity and L are known, the policy decides like sbac-responsive, with ac_threshold",
     source="SBAC, section 12, eq. 7 (r = 1), and its remark on inaccuracy and unused quota",
     deviations=(
         "L = C_r/C_s (requests / sessions) is measured whenever a session ends. C_s counts only "
