@@ -32,7 +32,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 )
 """The included commands that have no spec."""
 QUICK_S = 120.0
-"""`--run quick` runs experiments with a predicted duration of at most this, in real seconds."""
+"""`--run quick` runs simulated experiments whose predicted duration is at most this, in real
+seconds."""
 ALLOWED_FACTOR = 1.5
 """A prediction is good if it differs from the actual duration by at most this factor."""
 GROUPS = ("quick", "simulated", "all")
@@ -128,10 +129,11 @@ def table(lab: settings.Settings, every: Iterable[Entry]) -> Table:
         "Predicted and actual times",
         ("Experiment", "Engine", "Predicted now", "Predicted then", "Took", "Idle", "Ratio", "Run"),
         note="All durations are in real time and include the drawing of tables and figures. "
-        f"Predicted: the duration {estimates.IDLE}, with simulations on {cpus} processors. "
-        "Took: the duration of the last complete run on this machine. Idle: this run's duration on "
-        "an idle machine, calculated from its CPU time and its time with customers. Ratio: idle "
-        f"duration / predicted duration; good from {1 / ALLOWED_FACTOR:.2f} to {ALLOWED_FACTOR}.",
+        f"Predicted now is the duration {estimates.IDLE}, with simulations on {cpus} processors. "
+        "Predicted then is the prediction before the last complete run on this machine, and Took "
+        "is the duration of this run. Idle is this run's duration on an idle machine, calculated "
+        "from its CPU time and its time with customers. Ratio is Idle / Predicted then; a ratio "
+        f"from {1 / ALLOWED_FACTOR:.2f} to {ALLOWED_FACTOR} is good.",
     )
     for one in every:
         run = known.get(one.what)
@@ -200,9 +202,9 @@ def _is_in(one: Entry, group: str, lab: settings.Settings) -> bool:
     "names",
     metavar="NAME",
     multiple=True,
-    help="First run this experiment, or a group: quick (every simulated experiment of at most 2 "
-    "predicted minutes), simulated, or all (also the live experiments). You can give this "
-    "option several times.",
+    help="First run this experiment, or a group: quick (every simulated experiment with a "
+    "predicted duration of at most 2 minutes), simulated, or all (also the live experiments). You "
+    "can give this option several times.",
 )
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown.")
 @AS_JSON
@@ -210,8 +212,8 @@ def estimates_command(names: tuple[str, ...], markdown: bool, as_json: bool) -> 
     """Print the predicted and the actual duration of every included experiment.
 
     Predictions are based on the measured cost of work on this machine, and assume that no other
-    work runs. With --run, the exit status is 1 if a prediction was wrong by more than a factor of
-    1.5.
+    work runs. With --run, the exit status is 1 if an experiment failed, or if a prediction was
+    wrong by more than a factor of 1.5.
     """
     from lab.report.terminal import console, output, show
 
@@ -228,7 +230,7 @@ def estimates_command(names: tuple[str, ...], markdown: bool, as_json: bool) -> 
             console.print(f"[{number}/{len(wanted)}] {one.name}: {words}", markup=False)
             if fault := _run(one):
                 failed.append(one.name)
-                console.print(f"{one.name} was not run to its end: {fault}", markup=False)
+                console.print(f"{one.name} failed: {fault}", markup=False)
         if as_json:
             print_json(rows(lab, every))
         elif markdown:

@@ -69,7 +69,9 @@ def _floats(_: click.Context, option: click.Parameter, text: str | None) -> list
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise click.BadParameter(f"{text!r}: allowed: numbers, e.g. 0.85,1.4,2") from None
+        raise click.BadParameter(
+            f"{text!r}; allowed: numbers separated by commas, e.g. 0.85,1.4,2"
+        ) from None
 
 
 def _names(_: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:

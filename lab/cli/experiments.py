@@ -1,5 +1,5 @@
-"""The commands that run experiments, `compare`, `run` and `simulate`, and `schema`, which prints
-the form of their specs."""
+"""The commands `compare`, `run` and `simulate`, which run experiments, and the command `schema`,
+which prints the JSON schema of specs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext

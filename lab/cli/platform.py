@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 FIRST_PORT = 8451
 LOG_EVERY_S = 10.0
-"""The seconds between two tables if the output is a file or a pipe."""
+"""The real seconds between two tables if the output is a file or a pipe."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,8 +102,9 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--sharing",
         "sharing",
         Sharing,
-        "Which applications may share a processor in halves. both: any two; to-high: an "
-        "application gives half a processor only to one of higher priority; none: no applications.",
+        "Which applications may share a processor in halves. both: any two applications; to-high: "
+        "an application gives half a processor only to an application of higher priority; none: "
+        "no two applications.",
     ),
     _choice(
         "--admission",

@@ -95,7 +95,7 @@ def check(path: Path, as_json: bool) -> None:
         click.get_current_context().exit(0 if checked.is_valid else 1)
     if not checked.is_valid:
         raise ExperimentError(f"{path} is not ready yet. Fix the lines marked ✗ and check again.")
-    click.echo(f"{path} is ready: {_called()} policy score {path}")
+    click.echo(f"{path} is ready. Next: {_called()} policy score {path}")
 
 
 @click.command(cls=LabCommand)

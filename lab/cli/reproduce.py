@@ -104,11 +104,12 @@ def _simulated(study: "PaperStudy[Any]", given: dict[str, Any]) -> "StudyRun":
 
 
 def _live(study: "PaperStudy[Any]", given: dict[str, Any]) -> "StudyRun":
-    otherwise = "--engine simulated" if "simulated" in study.engines else "without it"
+    otherwise = "--engine simulated" if "simulated" in study.engines else "no such option"
     for option in ("processes", "celery", "logs"):
         if given[option] not in (None, False):
             raise SpecError(
-                f"--{option}: is only for simulations, and this run is live; allowed: {otherwise}"
+                f"--{option}: is only for simulations, and {study.name} runs live; "
+                f"allowed: {otherwise}"
             )
     return study.live(given)
 

@@ -30,12 +30,12 @@ class Claim:
 
 
 def held_words(verdicts: Sequence[str]) -> str:
-    """Return the counts of verdicts as text: `7 of 10 hold, 2 do not, 1 could not be decided`.
+    """Return the counts as text: `7 of 10 claims hold, 2 do not, 1 could not be decided`.
 
     Each verdict is `yes`, `no` or another word.
     """
     held, failed = verdicts.count("yes"), verdicts.count("no")
-    text = f"{held} of {len(verdicts)} hold"
+    text = f"{held} of {len(verdicts)} claims hold"
     if failed:
         text += f", {failed} do{'es' if failed == 1 else ''} not"
     if open_ := len(verdicts) - held - failed:
@@ -58,7 +58,7 @@ def conclusion(claims: Sequence[Mapping[str, str]]) -> list[str]:
     if set(verdicts) == {"yes"}:
         return [f"All {len(claims)} claims of this report hold."]
     texts = [str(one.get("Claim", "")) for one in claims if one.get("Holds") == "no"]
-    found = [f"{held_words(verdicts).replace(' hold', ' claims of this report hold', 1)}."]
+    found = [f"{held_words(verdicts).replace(' hold', ' of this report hold', 1)}."]
     if texts:
         named = "; ".join(f"“{text}”" for text in texts[:_NAMED])
         more = f"; and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
@@ -104,8 +104,9 @@ def at_most(text: str, case: AnyCase, value: Value, limit: float) -> Claim:
 
 def falling(text: str, required: str, ranked: Sequence[tuple[AnyCase, Value]]) -> Claim:
     """Return the claim that each metric is larger than the next metric. The differences between
-    consecutive metrics in each repetition decide the claim; it does not hold if the 95 % interval
-    of a difference contains 0. With a single repetition, the sign of the difference decides.
+    consecutive metrics in each repetition decide the claim. It fails if a difference is negative,
+    and cannot be decided if the 95 % interval of a difference contains 0. With a single
+    repetition, the sign of the difference decides.
     """
 
     def check(results: Results) -> Verdict:

@@ -1,4 +1,5 @@
-"""The figures of a comparison, as PNG and SVG: response time CCDF and throughput against ρ."""
+"""The figures of a comparison, as PNG and SVG: the share of requests that are unanswered after t
+seconds, and throughput against ρ."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

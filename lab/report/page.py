@@ -142,8 +142,8 @@ def _figure(figure: Figure, results: Results, result: Result, signed: str) -> Ma
         shown["caption"] = " ".join(
             text
             for text, wanted in (
-                ("Crosses: published values.", published),
-                ("Lines with a black edge: published values for a part of the x axis.", levels),
+                ("Crosses are published values.", published),
+                ("Lines with a black edge are published values for a part of the x axis.", levels),
                 ("Error bars are 95 % intervals over the repetitions.", bars),
             )
             if wanted

@@ -77,8 +77,8 @@ class RatioCurve:
 
 def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
     """Return the claim that one ratio is smaller than another ratio. The differences between the
-    ratios in each repetition decide the claim; it does not hold if their 95 % interval contains 0.
-    A single difference decides only if there is a single repetition.
+    ratios in each repetition decide the claim; it cannot be decided if their 95 % interval contains
+    0. A single difference decides only if there is a single repetition.
     """
 
     def check(results: Results) -> Verdict:
@@ -95,8 +95,8 @@ def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
 
 
 def below_one(text: str, required: str, ratio: Ratio) -> Claim:
-    """Return the claim that a ratio is below 1; it fails if the ratio's 95 % interval contains
-    1.
+    """Return the claim that a ratio is below 1; it cannot be decided if the ratio's 95 % interval
+    contains 1.
     """
 
     def check(results: Results) -> Verdict:

@@ -1,5 +1,6 @@
-"""The forms of reproduced figures and tables, and the study to which they belong. Each form names
-the cases that it needs, and the plan of a reproduction is the union of these cases.
+"""The classes that describe a reproduction's figures and tables, and the study that contains them.
+
+Each figure and table names the cases that it needs, and the plan is the union of these cases.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -294,8 +294,8 @@ def shadows(cells: Sequence[Cell]) -> Table | None:
         ("", *(cell.heading for cell in cells)),
         note="These policies saw the events of the acting policy's run, but their decisions had no "
         "effect. Values are means per run, in % of the requests that these policies decided. A "
-        "policy does not decide the requests of a session that it has refused before. Under such a "
-        "policy, customers would behave differently: run a comparison to see its effect.",
+        "policy does not decide the requests of a session that it has refused before. If one of "
+        "these policies acted, customers would behave differently. To see this, run a comparison.",
     )
     for name in names:
         for words, count in _SHADOW_VERDICTS:

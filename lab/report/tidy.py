@@ -1,6 +1,6 @@
 """Tables and metrics as tidy CSV: each row has a number, its interval and its unit. The columns
-have the names of `lab.analysis.metrics`; a ratio of 1 is 100 %. `of_table` has
-only the digits that are printed; `summary` and `by_run` have all digits.
+have the names of `lab.analysis.metrics`; a ratio of 1 is 100 %. `of_table` returns
+only the digits that are printed. `summary` and `by_run` return all digits.
 """
 
 import csv

@@ -121,7 +121,7 @@ def test_claims_are_written_beside_what_was_found(reported):
         "Found": "not simulated",
         "Holds": "not decided",
     }
-    assert "1 of 2 hold, 1 could not be decided" in text
+    assert "1 of 2 claims hold, 1 could not be decided" in text
 
 
 def test_the_summary_counts_what_does_not_hold():
@@ -131,4 +131,4 @@ def test_the_summary_counts_what_does_not_hold():
     ]
     table = claims_table(Study("p", "t", (), [], claims), Results({}))
     assert [row[-1] for row in table.rows] == ["yes", "no", "no", "not decided"]
-    assert claims_summary(table).startswith("1 of 4 hold, 2 do not, 1 could not be decided.")
+    assert claims_summary(table).startswith("1 of 4 claims hold, 2 do not, 1 could not be decided.")

@@ -132,7 +132,7 @@ def test_results_lie_over_each_other_and_what_differs_is_said(console, result, r
 
 def test_a_reproduction_shows_its_claims_tables_and_figures(console, report):
     page = console.get(f"/results/{report}/").text
-    assert "1 of 2 hold, 1 does not." in page
+    assert "1 of 2 claims hold, 1 does not." in page
     assert "&lt;b&gt;" in page
     assert "Table 9: sales" in page
     assert "The shop is another." in page
