@@ -234,8 +234,8 @@ def _limits(source: str) -> tuple[Parameter, ...]:
 PASS_THROUGH = Sheet(
     name="pass-through",
     title="Pass-through",
-    idea="A plain reverse proxy: every request waits until a worker is free, however long that "
-    "takes.",
+    idea="As behind a plain reverse proxy, every request waits until a worker is free, however "
+    "long that takes.",
     rule="serve the oldest request; never turn a request away",
     source="nginx and HAProxy without limits",
     deviations="none",
@@ -261,7 +261,7 @@ FIXED_LIMIT = Sheet(
 AIMD = Sheet(
     name="aimd",
     title="AIMD",
-    idea="A limit that grows by one after an answer, and shrinks by a share after a loss.",
+    idea="The limit grows by one after an answer, and shrinks by a share after a loss.",
     rule="turn an arrival away while the number of requests in the system equals limit; serve the "
     "oldest request. "
     "After a loss or a response time above timeout_s, the limit becomes limit × backoff_ratio. "
@@ -294,7 +294,7 @@ AIMD = Sheet(
 GRADIENT2 = Sheet(
     name="gradient2",
     title="Gradient2",
-    idea="A limit that shrinks when responses take longer than usual.",
+    idea="The limit shrinks when responses take longer than usual.",
     rule=(
         "turn an arrival away while the number of requests in the system equals limit; serve the "
         "oldest request. "

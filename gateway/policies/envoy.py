@@ -199,7 +199,7 @@ _SEED = Parameter("seed", 1, "number", "seed of the random draws", "this project
 ADAPTIVE_CONCURRENCY = Sheet(
     name="envoy-adaptive-concurrency",
     title="Envoy adaptive concurrency",
-    idea="A limit that aims at response times only slightly longer than those of an empty server.",
+    idea="The limit aims at response times slightly longer than those of an empty server.",
     rule=(
         "turn an arrival away while the number of requests in the system equals limit; serve the "
         "oldest request. "

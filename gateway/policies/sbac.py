@@ -215,7 +215,7 @@ SBAC = Sheet(
 SBAC_RESPONSIVE = Sheet(
     name="sbac-responsive",
     title="SBAC responsive",
-    idea="SBAC that considers only the last ac-interval, so that few sessions are aborted.",
+    idea="This strategy considers only the last ac-interval, so that few sessions are aborted.",
     rule=_rule("U_i (weight k = 1)"),
     source="SBAC, section 7 (ac-responsive)",
     deviations=_INTERVALS,
@@ -224,7 +224,7 @@ SBAC_RESPONSIVE = Sheet(
 SBAC_STABLE = Sheet(
     name="sbac-stable",
     title="SBAC stable",
-    idea="SBAC with a long memory: an occasional burst does not lead to rejections.",
+    idea="This strategy has a long memory, so an occasional burst does not lead to rejections.",
     rule=_rule("0.9 f(i) + 0.1 U_i (weight k = 0.1)"),
     source="SBAC, section 7 (ac-stable)",
     deviations=_INTERVALS,

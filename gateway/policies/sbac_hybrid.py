@@ -89,8 +89,8 @@ class HybridAdmission(CountingAdmission):
 SBAC_HYBRID = Sheet(
     name="sbac-hybrid",
     title="SBAC hybrid",
-    idea="SBAC that becomes responsive when customers leave or are turned away, and otherwise "
-    "returns to stable step by step.",
+    idea="This strategy becomes responsive when customers leave or are turned away, and otherwise "
+    "becomes stable again step by step.",
     rule=(
         "as sbac, but the weight starts at ac_weight and changes. Ab(i) = aborted requests + "
         "refused connections of ac-interval i (ac_interval_s). If Ab(i) > 0, the weight "

@@ -223,8 +223,8 @@ def _check_estimate(session_length: float, rejection_cost: float) -> None:
 SBAC_PREDICTIVE = Sheet(
     name="sbac-predictive",
     title="SBAC predictive",
-    idea="SBAC that admits in each ac-interval at most as many sessions as the server can "
-    "finish, so that a burst is never admitted as a whole.",
+    idea="In each ac-interval, this strategy admits at most as many sessions as the server can "
+    "finish, so a burst is never admitted as a whole.",
     rule="y = S_r (L − r Load) / (L (L − r)). S_r = planned_utilisation × capacity_rps, "
     "L = session_length, r = rejection_cost, Load = new sessions of the last ac-interval / "
     "(interval × S_r / L). The quota of an interval is y × ac_interval_s, plus two other parts. "

@@ -85,7 +85,7 @@ class SingleQueue(IgnoringPolicy):
 SQ = Sheet(
     name="sq",
     title="SQ",
-    idea="One first-come-first-served queue for all requests: a server without overload control.",
+    idea="All requests wait in one queue, as at a server without overload control.",
     rule="serve the oldest request; drop an arrival while capacity requests wait",
     source="LIFO-Pri, section 3.2.1, scheme 1 (SQ)",
     deviations="none",
@@ -94,7 +94,7 @@ SQ = Sheet(
 ALWAYS_FIFO = Sheet(
     name="always-fifo",
     title="Always-FIFO",
-    idea="SQ with a shorter queue, as in LIFO-Pri's comparison of FIFO and LIFO.",
+    idea="This is SQ with a shorter queue, as in LIFO-Pri's comparison of FIFO and LIFO.",
     rule="serve the oldest request; drop an arrival while capacity requests wait",
     source="LIFO-Pri, section 3.1.1 (Always-FIFO)",
     deviations="none",

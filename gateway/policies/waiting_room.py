@@ -128,8 +128,7 @@ def _name(request: Request) -> str:
 WAITING_ROOM = Sheet(
     name="waiting-room",
     title="Waiting room",
-    idea="The shop has a doorkeeper: when the shop is full, a customer may enter only when "
-    "another customer leaves.",
+    idea="When the shop is full, a customer may enter only when another customer leaves.",
     rule="serve the requests of the sessions in the shop in order of arrival. While fewer than "
     "inside sessions are in the shop, let further sessions enter in order of arrival. A session "
     "counts as gone idle_s after its last answer",

@@ -133,10 +133,12 @@ METRICS: tuple[Metric, ...] = (
     _outcome(
         "refused_attempts",
         AttemptOutcome.REFUSED,
-        "The number of attempts whose connection was not accepted.",
+        "The number of attempts whose connection failed or was not accepted.",
     ),
     _outcome(
-        "failed_attempts", AttemptOutcome.FAILED, "The number of attempts answered with an error."
+        "failed_attempts",
+        AttemptOutcome.FAILED,
+        "The number of attempts answered with an error, a wrong page or an incomplete response.",
     ),
     _outcome(
         "not_generated_requests",
@@ -181,9 +183,9 @@ METRICS: tuple[Metric, ...] = (
     ),
     _fate(
         "never_let_in_sessions",
-        "The number of other sessions that got no page of the shop: their customers gave up "
-        "waiting, or their requests failed, or were dropped, refused, or rejected at a later "
-        "attempt.",
+        "The number of sessions that got no page of the shop, without the rejected sessions. Their "
+        "customers gave up waiting, or their requests failed, or were dropped or refused, or were "
+        "rejected at a later attempt.",
     ),
     _fate(
         "lost_sessions",
@@ -281,7 +283,7 @@ METRICS: tuple[Metric, ...] = (
         "Estimated",
         "",
         "The efficiency to expect if the shop serves the same share of the requests for each page "
-        "as in this run; varies less by chance than confirms divided by the bound.",
+        "as in this run. This value varies less by chance than confirms divided by the bound.",
         lambda run: run.estimated_efficiency_ratio,
         2,
         "–",

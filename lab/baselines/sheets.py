@@ -27,9 +27,9 @@ class Proxy:
 HAPROXY: Final = Proxy(
     sheet=Sheet(
         name="haproxy",
-        idea="HAProxy, as a competent operator would configure it for this shop. The shop gets as "
-        "many requests as it has workers; other requests wait in one queue, in which later "
-        "pages come first. A request that has waited too long is turned away.",
+        idea="This is HAProxy with the configuration that a competent operator would use for this "
+        "shop. The shop gets as many requests as it has workers. Other requests wait in one queue, "
+        "in which later pages come first. A request that has waited too long is turned away.",
         rule="At most maxconn requests are at the shop. A free place goes to the oldest of the "
         "requests with the lowest priorities[page]. A request gets 503 after it has waited "
         "queue_s, or at once if maxqueue requests already wait (maxqueue 0 means no limit).",
@@ -94,8 +94,8 @@ HAPROXY: Final = Proxy(
 NGINX: Final = Proxy(
     sheet=Sheet(
         name="nginx",
-        idea="nginx without a queue in front of the shop, because `queue` is not in the free "
-        "version. nginx turns a request away if the request would exceed a rate, or a number of "
+        idea="nginx has no queue in front of the shop, because the free version does not have the "
+        "directive `queue`. nginx turns a request away if the request would exceed a rate, or a number of "
         "requests at the shop.",
         rule="The rules apply to the pages in limited. If more than burst requests exceed the "
         "rate, a request gets 503 (leaky bucket: rate = rate_rps, or rate_ratio × the "

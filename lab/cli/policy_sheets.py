@@ -11,10 +11,11 @@ from lab.baselines.sheets import PROXIES
 INTRODUCTION = """\
 # Policies
 
-`make pages` writes this page from the code. All times are in paper
-seconds. An experiment names a queueing policy and an admission policy in front of it; you can
+`make pages` writes this page from the code. All times are in paper seconds.
+
+Each run has a queueing policy, and an admission policy that decides about new sessions. You can
 combine any queueing policy with any admission policy. A [baseline proxy](baseline-proxies.md) can
-take the gateway's place. To add a policy, see [CONTRIBUTING.md](../CONTRIBUTING.md#add-a-policy).
+replace the gateway. To add a policy, see [CONTRIBUTING.md](../CONTRIBUTING.md#add-a-policy).
 """
 
 
