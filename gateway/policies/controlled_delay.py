@@ -27,6 +27,7 @@ class ControlledDelay(IgnoringPolicy):
         self._empty_s = 0.0  # when the queue was last empty
         self.is_standing = False
         """Whether the queue persists: it has been non-empty for more than `interval_s`."""
+        self._switches = 0
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
         self._look(time_s)
@@ -62,7 +63,7 @@ class ControlledDelay(IgnoringPolicy):
     def snapshot(self) -> Mapping[str, object]:
         return {
             "discipline": Discipline.LIFO if self.is_standing else Discipline.FIFO,
-            "discipline_switches": 0,
+            "discipline_switches": self._switches,
             "queues": {"all": len(self._line)},
             "capacities": {},
         }
@@ -75,7 +76,9 @@ class ControlledDelay(IgnoringPolicy):
     def _look(self, time_s: float) -> None:
         if not len(self._line):
             self._empty_s = time_s
+        was_standing = self.is_standing
         self.is_standing = time_s - self._empty_s > self._interval_s
+        self._switches += self.is_standing is not was_standing
 
     def _expired(self, time_s: float) -> Verdicts:
         """Drop the oldest requests, up to the first request that has not expired; expired requests

@@ -37,7 +37,8 @@ class CapacityMeter:
     """A meter of S_r, the number of requests that a server processes per second of busy time.
 
     S_r = sum of processed requests / sum of busy times (length × utilisation), over the
-    ac-intervals whose utilisation is at least `measuring_utilisation`.
+    ac-intervals whose utilisation is at least `measuring_utilisation`. Newer intervals have larger
+    weights.
     """
 
     def __init__(self, measuring_utilisation: float) -> None:
@@ -232,8 +233,9 @@ SBAC_PREDICTIVE = Sheet(
     "× ac_interval_s. The second is the quota that was not used in the last leftover_s. "
     "Fractions are carried over to the next interval. Reject each new session beyond the quota "
     "with retry_after_s. A measured capacity_rps is (processed requests + r × rejections) / busy "
-    "time, over all ac-intervals with a utilisation of at least measuring_utilisation. Until "
-    "capacity and L are known, the policy decides like sbac-responsive, with ac_threshold",
+    "time, over all ac-intervals with a utilisation of at least measuring_utilisation, "
+    "of which newer ones count more. Until capacity and L are known, the policy decides like "
+    "sbac-responsive, with ac_threshold",
     source="SBAC, section 12, eq. 7 (r = 1), and its remark on inaccuracy and unused quota",
     deviations=(
         "L = C_r/C_s (requests / sessions) is measured whenever a session ends. C_s counts only "

@@ -36,6 +36,7 @@ def test_a_standing_queue_is_kept_short_and_served_newest_first():
     assert policy.snapshot()["discipline"] == "LIFO"
     assert policy.workers_free(11.32, 1) == [Dispatch(5)]
     assert policy.workers_free(11.32, 2) == [Drop(4, LATE), Dispatch(3), Dispatch(2)]
+    assert policy.snapshot()["discipline_switches"] == 2  # to LIFO and, once it is empty, to FIFO
 
 
 def test_an_empty_queue_begins_anew():
