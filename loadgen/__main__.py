@@ -1,4 +1,6 @@
-"""`python -m loadgen`: run customers headless, write httperf's session file, or show the model."""
+"""The command `python -m loadgen`, which runs customers without a web UI, prints a session file for
+httperf, or shows the session model.
+"""
 
 import os
 import sys

@@ -34,7 +34,7 @@ class WorkerPart:
 
 @dataclass(slots=True)
 class Collector:
-    """The attempts of one run, and its counts by the index of the worker's part."""
+    """The attempts of one run, and the counts of each worker's part by its index."""
 
     plan: LoadPlan
     host: str

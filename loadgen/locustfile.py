@@ -34,7 +34,7 @@ from loadgen.run import LoadRun
 logger = logging.getLogger(__name__)
 
 _INTERRUPTED = 130
-"""The exit status of a run that ends before any session has started."""
+"""The exit status of a master that is interrupted while it waits for workers."""
 
 _roles: dict[int, Role] = {}
 
@@ -75,7 +75,7 @@ class Customer(User):
             self.environment.events.user_error.fire(
                 user_instance=self, exception=error, tb=error.__traceback__
             )
-            logger.exception("a session broke")
+            logger.exception("a session ended because of an error in the load generator")
         raise StopUser
 
 

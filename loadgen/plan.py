@@ -252,7 +252,7 @@ class ClosedLoop(_Values):
     """A capacity measurement, in which customers who never leave or pause play one session after
     another.
 
-    Only the second of its phases, `warm_up_s` and `duration_s`, counts.
+    The measurement counts the requests of the time `duration_s`, which begins after `warm_up_s`.
     """
 
     kind: Literal["closed-loop"] = "closed-loop"
@@ -437,8 +437,8 @@ class LoadPlan(_Values):
 
     @cached_property
     def planned(self) -> int:
-        """The number of sessions, or in a closed loop of customers or clients, in all parts
-        together.
+        """The number of sessions in all parts together; in a closed loop, the number of customers
+        or clients.
         """
         return self.load.planned(self.seed)
 

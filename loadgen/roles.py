@@ -133,8 +133,8 @@ class Alone:
 
 
 class Worker:
-    """The role of a worker, which plays the master's part and reports rows and counts
-    every second.
+    """The role of a worker, which plays the part that the master assigns, and reports rows and
+    counts every second.
     """
 
     def __init__(self, environment: Environment) -> None:
@@ -310,7 +310,7 @@ def warn_of_no_part() -> None:
 
 
 def show_progress(collector: Collector) -> None:
-    """Print a line on standard output, if the plan wants progress."""
+    """Print a line of progress on standard output, if the plan requests this."""
     if collector.plan.progress == "json":
         until_s = collector.plan.load.arrivals_until_s
         times = {"time_s": collector.time_s(), "until_s": until_s}

@@ -77,8 +77,8 @@ class AdRequest(NamedTuple):
 def requests_of(order: AdOrder, client: int) -> Iterator[AdRequest]:
     """Yield the client's requests without end.
 
-    In each group of `requests`, half are of high priority, in random order. If `requests` is odd,
-    the extra request has high priority for clients with odd numbers, otherwise low priority.
+    In each group of `requests` requests, half have high priority, in random order. If the number is
+    odd, the extra request has high priority for clients with odd numbers, otherwise low priority.
     """
     rng = Random(f"{order.seed}/ads/{client}")
     half = order.requests // 2

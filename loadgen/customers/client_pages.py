@@ -1,7 +1,7 @@
 """The requests of a client of the Connection Sentry's model, and the check of their answers.
 
 The paper's clients replay a trace. Here, each request is drawn independently of the answers, so
-that two runs with the same seed send the same requests. Nothing is cached.
+that two runs with the same seed send the same requests. The clients have no cache.
 """
 
 from urllib.parse import urlencode
@@ -47,7 +47,7 @@ _COVER = b"<svg"
 
 
 class ClientPages:
-    """The requests of all clients for one seed, addressed like the clients' other draws."""
+    """The requests of all clients for one seed, which do not depend on the shop's answers."""
 
     def __init__(self, seed: int) -> None:
         self._key = stream_key(seed, "client pages")

@@ -1,9 +1,9 @@
 """A customer's connection to the shop: TCP, with TLS if the shop's URL is https.
 
-The address of the shop's host is looked up once. The next connection resumes the TLS session of the
-previous one. A connection counts as resumed only if the handshake really resumed a session
-(`session_reused`). In TLS 1.3, the ticket arrives with the first data, so the session is saved when
-the connection is closed. Durations are real seconds.
+The address of the shop's host is looked up once. If possible, the next connection resumes the TLS
+session of the previous one. A connection counts as resumed only if the handshake really resumed a
+session (`session_reused`). In TLS 1.3, the ticket arrives with the first data, so the session is
+saved when the connection is closed. Durations are real seconds.
 """
 
 import errno

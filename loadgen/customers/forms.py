@@ -29,8 +29,8 @@ class Form:
     def filled(self, typed: Mapping[str, str]) -> str:
         """Return the form as a URL-encoded body, with the texts of `typed` by field name.
 
-        A field that the page has filled in (hidden inputs, the CSRF token, chosen options) keeps
-        its value. A required field without a value or a text gets `1`.
+        Hidden fields and fields without such a text keep the page's value, for example the CSRF
+        token or a chosen option. A required field without any value gets `1`.
         """
         pairs = []
         for entry in self.fields:
@@ -44,7 +44,7 @@ class Form:
 
 
 def find_form(page: bytes, action: str) -> Form | None:
-    """Return the first form of `page` that posts to the path `action`, or None."""
+    """Return the first form of `page` that is sent to the path `action`, or None."""
     reader = _FormReader(action)
     reader.feed(page.decode("utf-8", "replace"))
     return reader.found

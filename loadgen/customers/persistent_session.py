@@ -51,8 +51,8 @@ class PersistentSession:
         """Play the session that is due at `arrival_s`, in paper seconds; return True if every reply
         arrived.
 
-        At `stop_s`, the session is cut off and its connection closed. The unanswered page and all
-        later pages count as not generated.
+        At `stop_s`, the session is cut off and its connection closed. All pages for which no
+        attempt has ended then count as not generated.
         """
         pages = self._sessions.pages(self._session)
         left_s = None if stop_s is None else self._clock.real_s(stop_s - self._clock.now_s())

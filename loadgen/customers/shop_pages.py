@@ -58,7 +58,7 @@ _TYPED = {
 
 
 class PageRequest(NamedTuple):
-    """The request of a step; every attempt sends the same request."""
+    """The request for a page; every attempt to get the page sends the same request."""
 
     method: str
     path: str

@@ -101,7 +101,7 @@ class Size(NamedTuple):
 
 
 def size_of(path: Path) -> Size:
-    """Return the size of a Parquet file's table, read only from the end of the file.
+    """Return the size of a Parquet file's table. Only the end of the file is read.
 
     Raises `RowsFileError` if the file is missing or not Parquet.
     """

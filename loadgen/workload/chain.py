@@ -24,9 +24,7 @@ PAGES = page_types.NAMES
 LIFO_PRI_TRANSITIONS: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {page.name: page.leads_to for page in page_types.PAGE_TYPES if page.leads_to}
 )
-"""The transition probabilities of Fig. 1; the rest of each row to 1 is the probability
-of the exit.
-"""
+"""The transition probabilities of Fig. 1. The session ends with probability 1 minus a row's sum."""
 
 MEAN_EXECUTION_S: Mapping[str, float] = MappingProxyType(
     {page.name: page.mean_execution_s for page in page_types.PAGE_TYPES}
@@ -41,9 +39,9 @@ CONFIRM_PAGE = "Tr-4"
 class Chain:
     """A Markov chain over the page types; a session starts at `Br-1`.
 
-    `transitions[page][following]` is a probability; the rest of each row to 1 is the probability of
-    the exit. Raises `SessionModelError` for an unknown page, a probability outside [0, 1], a row
-    with a sum above 1, and a page from which no session ever exits.
+    `transitions[page][following]` is a probability. After `page`, the session ends with probability
+    1 minus the row's sum. Raises `SessionModelError` for an unknown page, a probability outside
+    [0, 1], a row with a sum above 1, and a page from which no session ever exits.
     """
 
     transitions: Mapping[str, Mapping[str, float]] = field(

@@ -1,7 +1,8 @@
-"""The random streams of the session model, in which each number has an address.
+"""The random numbers of the session model. Each number has an address, and can be calculated
+without the numbers before it.
 
-The streams use SplitMix64 (Steele, Lea, Flood, OOPSLA 2014); a `random.Random` per session would be
-ten times as slow.
+The module uses SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), because a `random.Random` per session
+would be ten times as slow.
 """
 
 import math

@@ -1,6 +1,8 @@
-"""The partly-open model, whose sessions arrive at a rate and stay for a number of interactions. The
-parameters and a seed determine the sessions: arrivals, number of interactions, pages, think times,
-and numbers of images. The module uses only the standard library. All times are paper seconds.
+"""The partly-open model, whose sessions arrive at a rate and stay for a number of interactions.
+
+The parameters and a seed determine the sessions: arrivals, number of interactions, pages, think
+times, and numbers of images. The module uses only the standard library. All times are paper
+seconds.
 
 Source: Guitart et al., *Overload control of secure web applications: SSL connection differentiation
 and dynamic resource provisioning*, section 4: httperf with the bidding mix of RUBiS. Here, the

@@ -1,6 +1,6 @@
 """Arrivals from a trace, a CSV or Parquet file with the start times of sessions.
 
-Every fault names the file, the line, the column and the allowed values.
+Error messages name the file and the allowed values and, if possible, the line and the column.
 """
 
 import csv
@@ -21,9 +21,7 @@ _COLUMNS = ("time_s", "page", "session")
 
 
 class TraceError(ValueError):
-    """The error for an invalid trace; the message names the file, line, column and
-    allowed values.
-    """
+    """The error for an invalid trace; the message names the file and the allowed values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +36,9 @@ class Trace:
 def read(path: Path) -> Trace:
     """Return the sessions in a file with the column `time_s`. Raises TraceError.
 
-    With a column `session`, the first row of each session counts; with only a column `page`, the
-    rows with the first page; otherwise every row. Times are seconds since any fixed moment; the
-    rows may be in any order.
+    If the file has a column `session`, the earliest row of each session is an arrival. With only a
+    column `page`, every row with the first page is an arrival; without both columns, every row.
+    Times are seconds since any fixed moment, and the rows may be in any order.
     """
     if path.suffix not in SUFFIXES:
         raise TraceError(f"{path}: is not a trace; allowed: a file that ends with .csv or .parquet")

@@ -1,7 +1,7 @@
-"""A check that a CPU manager really assigns processors: cpu_manager.py SOCKET
+"""Check that a CPU manager really assigns processors: cpu_manager.py SOCKET
 
-The script registers an application with one process, requests one processor and checks on which
-CPUs the kernel then lets the process run.
+The script registers an application with one process and requests one processor. It then checks on
+which CPUs the kernel lets the process run.
 """
 
 import json

@@ -2,9 +2,9 @@
 PART …
 
 `quota` is a percentage of one CPU and `memory` a number of bytes; both are null without a limit.
-Both are given for systemd (`told`) and for the kernel (`kept`). `cpus` are the CPUs that the part's
-processes may use, `used_s` is in CPU seconds, and `peak` is the maximum number of bytes since the
-start of the slice, including cached files.
+The script prints both as systemd reports them (`told`) and as the kernel reports them (`kept`).
+`cpus` are the CPUs that the part's processes may use, `used_s` is their CPU time in seconds, and
+`peak` is their maximum memory in bytes since the start of the slice, including cached files.
 """
 
 import json
@@ -45,8 +45,9 @@ def folder(controller, group):
 
 
 def kernel_says(path):
-    """Return the text of a controller's file, or an empty text if it is missing: in the unified
-    hierarchy, the CPU controller exists only with a quota.
+    """Return the text of a controller's file, or an empty text if the file is missing.
+
+    In the unified hierarchy, the CPU controller has files only if there is a quota.
     """
     try:
         return path.read_text().strip()
@@ -70,7 +71,7 @@ def kept(group):
 
 
 def used_s(group, properties):
-    """Return the used CPU seconds, which the unified hierarchy counts without a controller, too."""
+    """Return the used CPU seconds, which the unified hierarchy counts even without a controller."""
     path = (ROOT if UNIFIED else ROOT / "unified") / group.lstrip("/") / "cpu.stat"
     if path.exists():
         counts = dict(line.split() for line in path.read_text().splitlines())
@@ -91,7 +92,7 @@ def processes(group):
 
 
 def cpus(group):
-    """Return the CPUs of all processes, without threads that a process has bound itself."""
+    """Return the CPUs of all processes, except for threads that a process has bound to CPUs."""
     found = set()
     for process in processes(group):
         try:
