@@ -1,8 +1,7 @@
-"""The shop's counters since its start, which need no locks.
+"""The shop's counters of requests, pages and orders since its start.
 
-They count busy workers, requests, served pages with their CPU and execution time, committed orders,
-and requests that failed because a back end was unavailable. Every thread has separate counters, and
-the functions below add them up.
+Every thread has separate counters, so no locks are needed. The functions add up the counters of all
+threads.
 """
 
 import threading

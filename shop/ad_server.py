@@ -1,7 +1,7 @@
 """The client of the ad server, which waits for an answer until a deadline.
 
-Each thread keeps one connection open. The module does not use `http.client`, whose time limit
-applies to each read separately: a slow answer could delay a page for ever.
+Each thread keeps one connection open. The module does not use `http.client`, because the time limit
+of `http.client` applies to each read separately. A slow answer could then delay a page for ever.
 """
 
 import contextlib
@@ -133,10 +133,10 @@ class AdServer:
                 connection.settimeout(_left(deadline_s))
                 data = connection.recv(65536)
                 if not data:
-                    raise ConnectionResetError("it closed the connection")
+                    raise ConnectionResetError("the ad server closed the connection")
                 answer.parser.feed_data(data)
                 if len(answer.body) > ANSWER_BYTES:
-                    raise Failed(f"an answer of more than {ANSWER_BYTES} bytes")
+                    raise Failed(f"the answer has more than {ANSWER_BYTES} bytes")
         except ConnectionError as error:
             raise _Closed(str(error)) from error
         if answer.keep:

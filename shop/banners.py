@@ -1,7 +1,7 @@
 """The banner of a page: the call of the ad server, and the pauses after failed calls.
 
-A banner delays a page by at most `ad_server.DEADLINE_S`. If the call fails, the page's slot remains
-empty.
+A banner delays a page by at most `ad_server.DEADLINE_S` real seconds. If the call fails, the page's
+slot remains empty.
 """
 
 import json
@@ -65,7 +65,7 @@ def read(body: bytes) -> Banner | None:
         [only] = placed
         banner = Banner(**{name: only[name] for name in Banner.__slots__})
     except (ValueError, TypeError, LookupError, RecursionError) as error:
-        raise Failed(f"not banners: {error!r}") from error
+        raise Failed(f"the answer has no valid list of banners: {error!r}") from error
     texts = (banner.image, banner.click, banner.alt)
     if not all(isinstance(text, str) for text in texts) or not banner.alt:
         raise Failed("image, click and alt must be text")
@@ -174,9 +174,8 @@ def _some(concepts: Iterable[str]) -> list[str]:
 class Slot:
     """The slot for a banner on one page.
 
-    The slot calls the ad server only when the page's template reads `banner`. `concepts` returns
-    the shelves of the page's books, and is called only then; by default, the banner is for shelves
-    chosen at random.
+    When the page's template reads `banner`, the slot calls `concepts` and the ad server. `concepts`
+    returns the shelves of the page's books; by default, the ad server gets random shelves.
     """
 
     def __init__(

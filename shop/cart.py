@@ -45,7 +45,7 @@ def copies(session: SessionBase) -> int:
 
 
 def put(session: SessionBase, wanted: Mapping[int, int]) -> None:
-    """Replace the cart, without books that have no copies."""
+    """Replace the cart. Books with 0 copies are left out."""
     session[_KEY] = {str(book): number for book, number in wanted.items() if number > 0}
 
 

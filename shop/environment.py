@@ -42,7 +42,8 @@ _SCHEMA = (
 
 
 def _schema(text: str) -> str:
-    # Taken by the schemas of PostgreSQL and the ad server, and by the first shop's keys.
+    # PostgreSQL and the ad server have schemas with these names. The first shop's keys in Redis
+    # begin with `shop`.
     if not re.fullmatch(r"(?!pg_|(ads|information_schema|shop)$)[a-z][a-z0-9_]{0,39}", text):
         raise ValueError(f"must be {_SCHEMA}")
     return text

@@ -1,4 +1,4 @@
-"""Outages: PostgreSQL or Redis cannot be reached, or has closed the connection.
+"""The detection of outages, in which PostgreSQL or Redis is unavailable or closes connections.
 
 The module recognises the error of an outage, counts the requests that fail because of it, and logs
 each of these errors in one line.

@@ -22,9 +22,9 @@ class Memory:
         self.losses = 0
 
     def look(self, connection: redis.Connection) -> None:
-        """Check the mark through a new connection; set it if it is missing. Raises Redis' errors.
+        """Check the mark through a new connection, and set a mark if there is none.
 
-        A mark with another value shows that Redis has lost its data.
+        A mark with another value shows that Redis has lost its data. Raises redis.RedisError.
         """
         mark = secrets.token_hex(8)
         connection.send_command("SET", _MARK, mark, "NX")

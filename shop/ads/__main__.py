@@ -55,8 +55,8 @@ def serve() -> None:
 
 
 def _await_database() -> None:
-    """Wait until PostgreSQL accepts a connection; if it does not at first, print this, and the end
-    of the wait.
+    """Wait until PostgreSQL accepts a connection. If there is a wait, print its beginning and its
+    end.
     """
     from django.db import OperationalError, connection
 
@@ -88,7 +88,7 @@ def token() -> None:
 
 @main.command()
 @click.argument("name")
-@click.password_option(help="Without it, the command prompts for the password.")
+@click.password_option(help="The password; without this option, the command asks for it.")
 def operator(name: str, password: str) -> None:
     """Make NAME an administrator of /ads/admin/, or change that administrator's password."""
     from django.contrib.auth.models import User

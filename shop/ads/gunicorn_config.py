@@ -37,14 +37,15 @@ forwarded_allow_ips = settings.FORWARDED_ALLOW_IPS
 control_socket_disable = True
 
 # Gunicorn accepts everything that the gateway lets through, because the gateway's refusals name the
-# exceeded limit, while Gunicorn answers 400 without a reason. The gateway adds five fields; 8190 is
-# Gunicorn's maximum.
+# exceeded limit, while Gunicorn answers 400 without a reason. The gateway adds up to six fields;
+# 8190 is Gunicorn's maximum.
 limit_request_line = 8190
 limit_request_fields = 128
 limit_request_field_size = 32 * 1024
 
-# How long a thread keeps the interpreter while others want it. A search releases it after every
-# operation and then needs it again, so Python's default of 5 ms would make searches slow.
+# The time for which a thread keeps the interpreter while other threads wait for it. A search
+# releases the interpreter in every operation and then needs it again, so Python's default of 5 ms
+# would make searches slow.
 SWITCH_INTERVAL_S = 0.0005
 
 

@@ -163,7 +163,7 @@ def of_columns(
 ) -> Inventory:
     """Return an inventory of these columns; without `alt`, the banners have no texts.
 
-    Raises ValueError if a banner occurs twice or ends too early.
+    Raises ValueError if a banner occurs twice, or a contract ends before it starts.
     """
     row_of = {banner: row for row, banner in enumerate(id.tolist())}
     if len(row_of) != len(id):

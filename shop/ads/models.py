@@ -296,4 +296,4 @@ class Seed(models.Model):
 def check_concepts(concepts: list[Concept]) -> None:
     """Raise ValidationError if a banner cannot have this number of concepts."""
     if not 1 <= len(concepts) <= MOST_CONCEPTS:
-        raise ValidationError({"concepts": f"A banner has 1 to {MOST_CONCEPTS} concepts."})
+        raise ValidationError({"concepts": f"A banner must have 1 to {MOST_CONCEPTS} concepts."})

@@ -1,4 +1,4 @@
-"""The ad server of this process: inventory, threads and writer."""
+"""The ad server of this process: its inventory, search threads and writer thread."""
 
 import random
 import time

@@ -1,7 +1,7 @@
 """The calls that show banners: they choose a page's banners, draw pictures and count clicks.
 
-`select` does as little as possible, because its time is measured; `wsgi.py` answers most calls of
-`select` without Django's middlewares.
+`select` does as little as possible, because experiments measure its time. `wsgi.py` answers most
+calls of `select` without Django's middlewares.
 """
 
 import json
@@ -142,7 +142,7 @@ def _page(query: schemas.SelectQuery, pages: Mapping[tuple[str, str], loading.Pa
             raise CallError(f"{field}: is missing", field, "both publisher and page, or neither")
     page = pages.get((query.publisher, query.page))
     if page is None:
-        error = f"page: {query.publisher!r} has no {query.page!r} with slots"
+        error = f"page: the publisher {query.publisher!r} has no page {query.page!r} with slots"
         raise CallError(error, "page", "a publisher's page")
     slots = page.slots.get(query.size, 0)
     if query.slots > slots:

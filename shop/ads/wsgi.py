@@ -1,8 +1,8 @@
 """The WSGI application that the ad server's Gunicorn serves.
 
-This module answers a call of `select` that comes directly to the port, without Django's request,
-middlewares and response. A search evicts Django's code from the processor's caches, so running it
-would cost a millisecond. All other calls, and invalid calls of `select`, go through Django.
+This module answers calls of `select` that come directly to the port, without Django's request,
+middlewares and response. A search evicts Django's code from the processor's caches, so Django would
+add a millisecond to a call. All other calls, and invalid calls of `select`, go through Django.
 """
 
 import os

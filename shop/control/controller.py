@@ -2,8 +2,8 @@
 
 The controller serves the calls of docs/controller-api.md on a separate port, in threads of the
 shop's process. It must answer even while all workers compete for the interpreter. Therefore, each
-connection has a thread, which sleeps in `recv` and sends an answer with one call of `sendall`. So
-an answer waits for the interpreter only once.
+connection has a thread, which waits in `recv` and sends an answer with one call of `sendall`. With
+this design, an answer waits for the interpreter only once.
 """
 
 import contextlib
@@ -229,7 +229,7 @@ def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answ
     if call is None:
         methods = [known for known, known_path in _CALLS if known_path == path]
         if methods:
-            return _refused(405, f"{path} takes {', '.join(methods)}")
+            return _refused(405, f"{path}: the method must be {' or '.join(methods)}")
         known_paths = ", ".join(f"{known} {known_path}" for known, known_path in _CALLS)
         return _refused(404, f"no such call; the calls are {known_paths}")
     # as Django does before each request, because the database may have died
@@ -271,7 +271,7 @@ class _OpenConnections:
 
 
 class _Connection:
-    """A client's kept-alive connection; httptools calls the `on_…` methods while it parses."""
+    """A client's connection. httptools calls the `on_…` methods while it parses a request."""
 
     def __init__(self, client: socket.socket) -> None:
         self._client = client
@@ -334,7 +334,7 @@ class _Connection:
                         return
                     self._keep = False
                 except httptools.HttpParserError:
-                    reply = _refused(400, "not an HTTP request that this controller can read")
+                    reply = _refused(400, "the controller cannot read this HTTP request")
                     self._send(reply, keep=False)
                     return
                 if self._complete and not self._answer():

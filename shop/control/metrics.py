@@ -62,8 +62,8 @@ class _Shop(Collector):
             "Paper seconds per real second.",
             page_work.work.settings.time_scale,
         )
-        # Not from the database, because a busy database would delay the scrape; /status queries it
-        # once.
+        # This number is not read from the database now, because a busy database would delay the
+        # scrape. The first call of /status reads it.
         yield GaugeMetricFamily(
             "doorbuster_shop_books", "Books in the catalogue.", shelf_filling.known_size()
         )

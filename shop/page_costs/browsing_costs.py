@@ -1,7 +1,7 @@
 """The CPU time that each of the four browsing pages costs with the present catalogue.
 
-This process builds the pages one after another. The time of PostgreSQL is the CPU time of the
-process that serves this connection.
+This process builds the pages one after another. PostgreSQL's CPU time is that of the server process
+of this connection.
 """
 
 import random
@@ -54,7 +54,7 @@ def run(rounds: int) -> None:
 
 
 def measured(rounds: int) -> Iterator[tuple[str, list[Cost]]]:
-    """Yield each page with the costs of its requests, without a first request to warm up.
+    """Yield each page with the costs of its requests, except the first request, which is a warm-up.
 
     Raises ClickException if the database is unavailable or on another machine.
     """

@@ -24,7 +24,8 @@ milliseconds. The difference changes the drawn time of the next request of the s
 the means are right.
 
 If the sentry is in mode `cancel`, a page whose customer has left ends within the next slice of page
-work. It does not count as served, and passes on the difference that it had taken over.
+work. The page does not count as served. The next request takes over the difference that this page
+had taken over.
 """
 
 import random
@@ -48,7 +49,7 @@ CPU_INTENSIVE_S = 0.300  # paper seconds a page, profile `cpu`
 
 # `python -m shop calibrate` measures it on an idle shop, and prints it.
 CPU_OUTSIDE_S = 0.0004
-# The excess of a page's wait or sleep over its target, until one has been measured in an idle shop.
+# The largest wait that counts for a page or a sleep until one has been measured in an idle shop.
 UNLEARNT_WAIT_S = 0.001
 _LEARNING_RATIO = 0.1
 

@@ -76,7 +76,7 @@ def form(html: str, action: str) -> Form:
 
 
 class Walker:
-    """A simulated customer with separate cookies and one kept-alive connection.
+    """A simulated customer with separate cookies and one connection, which stays open.
 
     `tls` has the trusted certificate authorities for an https URL; by default, these are the
     system's authorities.

@@ -28,7 +28,7 @@ def check(**_: Any) -> list[CheckMessage]:
     if not places:
         found.append(
             Warning(
-                f"{names[0]} is not in MIDDLEWARE, so no request is watched. Make it the first.",
+                f"{names[0]} is not in MIDDLEWARE, so no request is watched. Add it as the first.",
                 id="sentry.W001",
             )
         )
@@ -36,7 +36,7 @@ def check(**_: Any) -> list[CheckMessage]:
         found.append(
             Warning(
                 f"{names[0]} is not the first in MIDDLEWARE. The sentry does not stop the work of "
-                "earlier middleware; make it the first.",
+                f"earlier middleware; make {_NAME} the first.",
                 id="sentry.W002",
             )
         )

@@ -18,7 +18,7 @@ MEND = (
     "serve with Gunicorn's gthread or sync worker; with other servers, the sentry does not notice "
     "when clients leave"
 )
-# Modules that only a process of that server, or with its greenlets, has loaded.
+# A process that has loaded one of these modules runs the named server, or uses its greenlets.
 _OTHERS = {
     "gevent.monkey": "gevent",
     "eventlet.patcher": "eventlet",

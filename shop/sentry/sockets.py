@@ -49,7 +49,7 @@ def has_hung_up(fd: int) -> bool:
 
 
 class SocketWatcher:
-    """The watch over the requests in progress, which notices when their clients leave.
+    """The watcher of the requests in progress, which notices when their clients leave.
 
     If `client_left` returns an attempt to cancel, the epoll thread calls `on_cancel(watched,
     cancel)` with it. The thread holds no lock during this call, which must not block.
@@ -137,7 +137,7 @@ class SocketWatcher:
                 try:
                     self.event(epoll, fd)
                 except Exception:
-                    _logger.exception("a client that left could not be handled")
+                    _logger.exception("the sentry could not stop the work for a client that left")
 
     def event(self, epoll: Any, fd: int) -> None:
         """Notify the request with this descriptor if its client has really left."""

@@ -1,13 +1,16 @@
 """The state machine of a watched request, protected by a lock.
 
 The state machine decides when a request may be interrupted, and makes sure that an attempt to
-cancel affects only the query for which it is meant.
+cancel affects only the query for which it is meant. Three kinds of threads use it:
 
-Three kinds of threads use it: the request's thread, the epoll thread, which reports that the client
-has left, and the threads that cancel the running query. They hold `lock` only for a few
-instructions, except during an attempt to cancel. The request's thread needs the lock to leave a
-query. Therefore, no later statement, not even the rollback, can begin before the attempt is over.
-If the database does not confirm an attempt, the database session is closed.
+- the request's thread,
+- the epoll thread, which reports that the client has left,
+- the threads that cancel the running query.
+
+They hold `lock` only for a few instructions, except during an attempt to cancel. The request's
+thread needs the lock to leave a query. Therefore, no later statement, not even the rollback, can
+begin before the attempt is over. If the database does not confirm an attempt, the database session
+is closed.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""Gunicorn's configuration: one process with many threads, and kept-alive connections.
+"""Gunicorn's configuration: one process with many threads, and connections that stay open.
 
 The controller runs in threads of the worker process.
 """
@@ -35,7 +35,8 @@ limit_request_line = 8190
 limit_request_fields = 128
 limit_request_field_size = 32 * 1024
 
-# How long a thread keeps the interpreter while others want it: the quantum of processor sharing.
+# The time for which a thread keeps the interpreter while other threads wait for it: the quantum of
+# processor sharing.
 SWITCH_INTERVAL_S = 0.0005
 
 

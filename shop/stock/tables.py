@@ -1,4 +1,4 @@
-"""The tables of the shop and of the ad server, each project's in a separate schema of PostgreSQL.
+"""The migration of the shop's or the ad server's tables, which are in separate schemas.
 
 The module refuses tables that this version cannot use.
 """

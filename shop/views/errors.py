@@ -1,6 +1,6 @@
 """The error pages, in the shop's style.
 
-They use neither session nor database, which may have caused the error.
+They use neither the session nor the database, because these may have caused the error.
 """
 
 import sys
@@ -49,7 +49,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer with 403."""
-    return _page(403, "Not for you", "This page belongs to another customer.")
+    return _page(403, "Access denied", "This page belongs to another customer.")
 
 
 def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:

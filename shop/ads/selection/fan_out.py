@@ -1,4 +1,4 @@
-"""Priority by threads: a request of a higher priority level gets more search threads.
+"""The search threads of a request, which are more if the request has a higher priority level.
 
 A thread searches for one concept at a time. A request of low priority has one thread
 (ad_server.txt, section IV.B).
@@ -28,9 +28,9 @@ def check_levels(levels: Mapping[int, int]) -> None:
 class FanOut:
     """The helper threads for searches, which all requests of the process share.
 
-    `levels` maps a priority level to its number of threads, including the calling thread; {0: 1, 1:
-    4} are the paper's low and high priority. The helper threads are sufficient for `requests`
-    requests at the same time. If no helper thread is free, only the calling thread searches.
+    `levels` maps a priority level to its number of threads, including the calling thread. The
+    helper threads are sufficient for `requests` requests at the same time. If no helper thread is
+    free, only the calling thread searches.
     """
 
     def __init__(self, levels: Mapping[int, int], requests: int) -> None:

@@ -1,7 +1,7 @@
-"""The draw of a page's banners, without repetitions and without pairs that exclude each other
-(ad_server.txt, section IV).
+"""The draw of a page's banners, without repetitions and without pairs that exclude each other.
 
-"not placing repeated or paradoxal banners in the same page"
+The paper requires "not placing repeated or paradoxal banners in the same page" (ad_server.txt,
+section IV).
 """
 
 import random

@@ -115,7 +115,7 @@ def test_a_banner_is_seen_read_out_clicked_and_counted(in_order, chromium, width
         assert page.get_by_role("heading", level=1).inner_text() == headline
         assert page.evaluate("document.body.parentElement.scrollWidth") <= width
         until(lambda: clicked() == before + 1, "the click")
-        page.get_by_role("link", name="See what there is").click()
+        page.get_by_role("link", name="See the offer").click()
         page.wait_for_url(f"**{target}")
         assert complaints == []
 
