@@ -1,1 +1,1 @@
-"""Baselines: HAProxy and nginx from the distribution's packages, in place of the gateway."""
+"""HAProxy and nginx, which run in place of the gateway as baselines for comparisons."""

@@ -1,4 +1,4 @@
-"""HAProxy: its configuration, the lines of its log, and the answers of its stats socket."""
+"""Write HAProxy's configuration, and read its log and its statistics."""
 
 import csv
 import io
@@ -42,7 +42,7 @@ _LOG_FORMAT: Final = (
 def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: Place) -> str:
     """Return the content of haproxy.cfg. `rules` define the page type of each request."""
     shop = hosts.authority(place.shop_host, place.shop_port)
-    # A response of HAProxy itself: it names its sender and the request.
+    # The headers of this response identify HAProxy as the sender, and the request.
     turned_away = (
         f"status 503 content-type 'text/html; charset=utf-8' string '{BUSY}' "
         "hdr X-Doorbuster-Verdict dropped hdr X-Request-Id %[unique-id] hdr Cache-Control no-store"
@@ -50,7 +50,7 @@ def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: P
     lines = [
         "global",
         f"  maxconn {CUSTOMERS}",
-        # Standard output is the file; one line per request, unbuffered.
+        # HAProxy writes a line for each request to standard output, without a buffer.
         "  log stdout len 4096 format raw local0 info",
         f"  stats socket {place.sockets / STATS} mode 600 level user",
         "",
@@ -58,7 +58,7 @@ def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: P
         "  mode http",
         "  log global",
         "  option dontlognull",
-        "  option http-buffer-request",  # a slow upload takes no worker of the shop
+        "  option http-buffer-request",  # a slow upload does not occupy a worker of the shop
         "  option http-restrict-req-hdr-names delete",  # a_b and a-b are equal for a WSGI server
         # This is in `defaults` because it has no effect in a backend alone (haproxy/haproxy#2344).
         *(["  option abortonclose"] if place.abandonment == "cancel" else []),
@@ -116,8 +116,8 @@ def check_options(file: Path) -> list[str]:
 
 
 def options(file: Path) -> list[str]:
-    """Return the options with which HAProxy serves in the foreground and logs to standard output,
-    which `-q` would close.
+    """Return the options with which HAProxy serves in the foreground. `-q` is missing, because it
+    would close standard output, to which HAProxy writes its log.
     """
     return ["-db", "-f", str(file)]
 
@@ -147,11 +147,11 @@ def _fate(cause: str, when: str, is_answered: bool) -> Fate | None:
     if cause in "LP" and when == "R":
         return "dropped"
     if when == "R":
-        return None  # broken off before it was complete
+        return None  # the request was not received completely
     if when == "Q":
         return "withdrawn" if cause == "C" else "dropped"
     if when == "C" and cause != "C":
-        return "dropped"  # an unreachable shop gets the answer of a full queue
+        return "dropped"  # if the shop cannot be reached, the answer is that of a full queue
     if cause == "-":
         return "answered"
     if cause == "C":
@@ -171,7 +171,7 @@ def read_stats(text: str) -> Queue:
         in_service = int(shop["scur"])
         busy_beside = int(beside["scur"]) + int(rows["beside", "BACKEND"]["qcur"])
     except (KeyError, TypeError):
-        raise ValueError("no statistics of HAProxy") from None
+        raise ValueError("the answer does not contain HAProxy's statistics") from None
     return Queue(waiting, in_service, max(connections, busy_beside))
 
 
@@ -190,8 +190,8 @@ def _forwarding() -> list[str]:
 
 
 def _page(rule: Rule) -> str:
-    """Return the configuration line for a page's rule; the first matching rule decides, as in the
-    gateway. The rule applies to the path after it is percent-decoded once.
+    """Return the configuration line for a page's rule. As in the gateway, the first matching rule
+    decides, and the path is percent-decoded once.
     """
     methods = " ".join(sorted(method.decode() for method in rule.methods))
     pattern = _quoted(rf"^(?:{rule.path.pattern})\z")

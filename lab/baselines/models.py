@@ -1,9 +1,9 @@
-"""Models of the baseline proxies for the simulator: queue discipline, limits and timeouts.
+"""Models of the baseline proxies for the simulator: queues, limits and timeouts.
 
 Only the search for good settings uses the models; published rows come from measurements with the
-real programs. Requests that the proxy has sent to the shop wait there, first come, first served,
-while all workers are busy. Both models have abandonment `ignore`: requests are served even if their
-customers leave.
+real programs. Requests that the proxy has sent to the shop wait in a FIFO queue while all workers
+are busy. Both models support only the abandonment `ignore`, so they serve requests whose customers
+have left.
 """
 
 from collections import OrderedDict
@@ -20,9 +20,7 @@ _UNBOUNDED = 1 << 62
 
 
 class _Proxy(IgnoringPolicy):
-    """The common base of both models, which keeps the requests that wait or are in service at the
-    shop.
-    """
+    """The base of both models, which has the requests that wait or are in service at the shop."""
 
     name: str
 
@@ -62,8 +60,9 @@ class _Proxy(IgnoringPolicy):
 
 
 class HaproxyModel(_Proxy):
-    """The model of HAProxy: at most `maxconn` requests are at the shop. Other requests wait for at
-    most `queue_s`, ordered by class and age."""
+    """The model of HAProxy. At most `maxconn` requests are at the shop, and other requests wait for
+    at most `queue_s`, in the order of class and age.
+    """
 
     name = "haproxy-model"
 
@@ -118,8 +117,8 @@ class HaproxyModel(_Proxy):
 
 
 class NginxModel(_Proxy):
-    """The model of nginx: a leaky bucket, followed by a limit on requests at the shop; both apply
-    only to limited pages.
+    """The model of nginx: a leaky bucket, and then a limit on the requests at the shop. Both apply
+    only to the pages in `limited`.
     """
 
     name = "nginx-model"
@@ -158,7 +157,7 @@ class NginxModel(_Proxy):
 
 def create(name: str, given: Mapping[str, object], capacity_rps: float) -> AnyPolicy:
     """Return the model of proxy `name` with these parameters; raises PolicyError if they are
-    invalid. nginx's rate is a share of `capacity_rps`.
+    invalid. If `rate_rps` is 0, nginx's rate is a share of `capacity_rps`.
     """
     values: dict[str, Any] = sheets.read(name, given)
     if name == "haproxy":

@@ -1,4 +1,4 @@
-"""nginx: its configuration, the lines of its log, and its status page."""
+"""Write nginx's configuration, and read its log and its status page."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -145,8 +145,8 @@ http {{
 
 
 def rate_per_minute(parameters: Mapping[str, Any], place: Place) -> int:
-    """Return the rate in requests per real minute; nginx accepts only whole numbers, which would be
-    too coarse per second.
+    """Return the rate in requests per real minute, because nginx accepts only whole numbers, which
+    would be too coarse per real second.
     """
     paper_rps: float = parameters["rate_rps"] or parameters["rate_ratio"] * (
         place.capacity_rps or 0.0

@@ -1,4 +1,4 @@
-"""The process of a baseline proxy, from its configuration to its end."""
+"""Configure, start and end the process of a baseline proxy, and read its log and statistics."""
 
 import os
 import re
@@ -50,7 +50,7 @@ SYSTEM_PATH: Final = "/usr/local/sbin:/usr/sbin:/sbin"
 READY_WITHIN_S: Final = 60.0
 END_WITHIN_S: Final = 10.0
 _TRIES: Final = 3
-"""The number of attempts to start a proxy; an attempt fails if another process takes its port
+"""The number of tries to start a proxy. A try fails if another process takes the chosen port
 first.
 """
 _LAST_CHARACTERS: Final = 500
@@ -89,14 +89,16 @@ def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
                 )
         if lab.loadgen_workers:
             raise ExperimentError(
-                f"{name}: customers from other machines (DOORBUSTER_LOADGEN_WORKERS) cannot reach "
-                "it; set the number of remote workers to 0."
+                f"{name}: load generators on other machines cannot reach a baseline proxy; set "
+                f"DOORBUSTER_LOADGEN_WORKERS={lab.loadgen_workers} to 0."
             )
 
 
 class ProxyProcess:
-    """A baseline proxy that serves during the block `with ProxyProcess(…)`, on the CPUs of the
-    gateway; the object chooses `place.port`. Raises ExperimentError if the proxy does not start.
+    """A baseline proxy that serves during the block `with ProxyProcess(…)`, on the CPUs `cpus`.
+
+    The object chooses the port and stores it in `place.port`. Raises ExperimentError if the proxy
+    does not start.
     """
 
     def __init__(
@@ -188,7 +190,7 @@ class ProxyProcess:
         file = files / self._dialect.CONFIGURATION
         text = self._dialect.configuration(self._parameters, page_rules(), self.place)
         file.write_text(text, encoding="utf-8")
-        # If the runner is killed, no baseline proxy remains.
+        # If the runner is killed, the proxy also ends.
         words = pinned.command(
             self._cpus,
             [program(self.proxy), *self._dialect.options(file)],
@@ -279,5 +281,5 @@ def _ask(path: Path, question: bytes) -> str:
 
 @cache
 def page_rules() -> tuple[pages.Rule, ...]:
-    """Return the gateway's standard rules in the order in which they are tried."""
+    """Return the gateway's standard rules, in the order in which the gateway applies them."""
     return pages.load().rules

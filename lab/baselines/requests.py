@@ -1,5 +1,5 @@
-"""The common data types of the proxies' modules: the facts about a run, a request in a log, and a
-proxy's statistics. `complete` adds the numbers of a log to the samples of a run.
+"""The data types that the modules of both proxies share, and `complete`, which adds the numbers of
+a proxy's log to the samples of a run.
 """
 
 from bisect import bisect_right
@@ -19,12 +19,12 @@ BACKLOG: Final = 4096
 gateway's.
 """
 IDLE_S: Final = 60
-"""The limit, in real seconds, for a connection without a request and for a shop that sends nothing,
-as in the gateway.
+"""The limit, in real seconds, for a connection without a request and for a pause in the shop's
+answer, as in the gateway.
 """
 SHOP_IDLE_S: Final = 30
-"""The limit for an idle connection to the shop, in real seconds; it is shorter than the shop's own
-keep-alive limit.
+"""The limit for an idle connection to the shop, in real seconds. The limit is shorter than the
+shop's keep-alive limit.
 """
 CONNECT_S: Final = 5
 """The limit for opening a connection to the shop, in real seconds, as in the gateway."""
@@ -38,7 +38,7 @@ OTHER: Final = "other"
 """The gateway's name for requests that are not for the eight pages."""
 
 BUSY: Final = "<h1>The shop is very busy right now.</h1><p>Please try again in a moment.</p>"
-"""The page for rejected customers."""
+"""The page for requests that the proxy turns away."""
 
 Fate = Literal["dropped", "withdrawn", "answered", "orphaned", "failed", "cancelled"]
 """The ways in which a request can end, with the gateway's names."""
@@ -83,9 +83,7 @@ class Queue:
     waiting: int | None
     in_service: int | None
     connections: int | None
-    """The number of customers' connections, including the query's own connection if the baseline
-    proxy counts it.
-    """
+    """The number of customers' connections."""
 
 
 def complete(

@@ -60,8 +60,7 @@ HAPROXY: Final = Proxy(
                 "s",
                 "the maximum wait of a request",
                 "according to the manual, the limit is 5 s if only Debian's `timeout connect "
-                "5000` is "
-                "set; customers leave after 8 s or more, including the time of the page",
+                "5000` is set; customers wait at least 8 s for a page",
                 0.1,
                 3600,
             ),
@@ -95,13 +94,13 @@ NGINX: Final = Proxy(
     sheet=Sheet(
         name="nginx",
         idea="nginx has no queue in front of the shop, because the free version does not have the "
-        "directive `queue`. nginx turns a request away if the request would exceed a rate, or a number of "
-        "requests at the shop.",
-        rule="The rules apply to the pages in limited. If more than burst requests exceed the "
-        "rate, a request gets 503 (leaky bucket: rate = rate_rps, or rate_ratio × the "
-        "measured capacity). A request also gets 503 while the number of requests at the shop "
-        "equals connections. With nodelay = 1, a request within burst continues at once; with "
-        "nodelay = 0, it waits until the rate allows it, in order of arrival.",
+        "directive `queue`. nginx turns a request away if the request would exceed a rate, or a "
+        "number of requests at the shop.",
+        rule="The rules apply to the pages in limited. A request gets 503 if the requests exceed "
+        "the rate by more than burst (leaky bucket). The rate is rate_rps, or rate_ratio × the "
+        "measured capacity. A request also gets 503 while the number of requests at the shop "
+        "equals connections. With nodelay = 1, a request within burst continues at once. With "
+        "nodelay = 0, such requests wait, in order of arrival, until the rate allows them.",
         source="nginx 1.22, ngx_http_limit_req_module and ngx_http_limit_conn_module; *Rate "
         "Limiting with NGINX* (nginx.com blog) recommends burst with nodelay for most deployments.",
         deviations="The limits are keyed by the server, not by the customer, because they protect "
@@ -187,7 +186,7 @@ def read(name: str, given: Mapping[str, object]) -> dict[str, object]:
                 if number != int(number):
                     raise PolicyError(
                         f"parameters.{parameter}.{page}",
-                        f"{number!r} does not fit",
+                        f"{number!r} is not a whole number",
                         "whole numbers",
                     )
     return values
@@ -203,11 +202,12 @@ def check_leaving(name: str, parameters: Mapping[str, object], abandonment: Aban
     proxy = PROXIES[name]
     if abandonment not in proxy.leaving:
         raise PolicyError(
-            "abandonment", f"{name} cannot do {abandonment!r}", ", ".join(proxy.leaving)
+            "abandonment", f"{name} does not support {abandonment!r}", ", ".join(proxy.leaving)
         )
     if abandonment == "ignore" and not read(name, parameters).get("nodelay", 1):
         raise PolicyError(
             "abandonment",
-            "nginx withdraws a request whose customer leaves while it is delayed",
+            f"{name} does not support {abandonment!r} with parameters.nodelay = 0, because it "
+            "withdraws a delayed request when its customer leaves",
             "drop-queued, cancel, or parameters.nodelay = 1",
         )

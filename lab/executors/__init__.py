@@ -1,1 +1,1 @@
-"""Executors: they run one function on many tasks, on this machine's cores or on Celery workers."""
+"""The executors, which run a function on many tasks, on local cores or on Celery workers."""

@@ -1,5 +1,5 @@
-"""The address of the Redis through which Celery workers receive simulations; error messages hide
-its password.
+"""Check the address of the Redis from which Celery workers receive tasks, and hide its password in
+messages.
 """
 
 import re
@@ -13,7 +13,8 @@ def checked(address: str, option: str) -> str:
     """
     if not address.startswith(("redis://", "rediss://")):
         raise SpecError(
-            f"{option}: {shown(address)!r} is no broker; allowed: redis://host:port/database"
+            f"{option}: {shown(address)!r} is not the address of a Redis database; allowed: "
+            "redis://host:port/database"
         )
     return address
 

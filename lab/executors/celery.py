@@ -1,8 +1,9 @@
-"""The Celery executor: it runs tasks on workers on this machine or on other machines. Messages and
-results are only JSON, and a worker calls only the functions in `CALLABLE`, which run simulations.
-One Redis is the broker and stores the results. Every client that can write to this Redis can start
-tasks, so it must be on a private network and have a password (docs/experiments.md, *More than one
-machine*).
+"""Run tasks on Celery workers, on this machine or on other machines.
+
+Tasks and results are JSON, and a worker calls only the functions in `CALLABLE`, which run
+simulations. One Redis is the broker and stores the results. Any program that can write to this
+Redis can start tasks. The Redis must therefore be on a private network and have a password
+(docs/experiments.md, *More than one machine*).
 """
 
 import json
@@ -68,7 +69,8 @@ def application(broker: str) -> Celery:
             client.ping()
     except ValueError as fault:
         raise SpecError(
-            f"broker: {shown(broker)} is no address ({fault}); allowed: redis://host:port/database"
+            f"broker: {shown(broker)} is not a valid address ({fault}); allowed: "
+            "redis://host:port/database"
         ) from None
     except redis.RedisError as fault:
         raise ExperimentError(
@@ -83,8 +85,8 @@ def application(broker: str) -> Celery:
         result_serializer="json",
         task_default_queue=QUEUE,
         task_track_started=True,
-        # A worker takes a task only when it can begin it, so that no waiting task is lost with a
-        # worker.
+        # A worker receives a task only when it can begin the task, so that a worker that dies loses
+        # no waiting task.
         worker_prefetch_multiplier=1,
         worker_disable_prefetch=True,
         result_expires=24 * 3600,
@@ -104,7 +106,7 @@ def serve(broker: str, processes: int | None) -> None:
     count = processes or len(os.sched_getaffinity(0))
     print(
         f"Doorbuster {_version()}, {count} tasks at a time for {shown(broker)}. "
-        "Press Ctrl-C to stop it after the current tasks, or twice to stop it at once.",
+        "Press Ctrl-C once to stop after the current tasks, or twice to stop immediately.",
         flush=True,
     )
     # Celery warns root about pickle, but these messages never use pickle.
@@ -123,8 +125,7 @@ def serve(broker: str, processes: int | None) -> None:
 
 
 def _end_with_worker(**_: object) -> None:
-    """Ensure that this process of the pool ends as soon as its worker is killed, even during a
-    task."""
+    """Let this process end immediately if its worker is killed, even during a task."""
     processes.end_with_parent(signal.SIGKILL)
 
 
@@ -179,10 +180,9 @@ def run_on_workers(
             return distribution.run(on_done, on_progress)
         except redis.OutOfMemoryError:
             raise ExperimentError(
-                f"The Redis at {shown(broker)} is full: it refuses tasks and results. The "
-                "finished tasks are kept, and the same command resumes. Give it more memory "
-                "(maxmemory), or "
-                "wait until other commands have taken their results."
+                f"The Redis at {shown(broker)} is full, so it refuses tasks and results. Increase "
+                "its setting maxmemory, or wait until other commands have received their results. "
+                "The finished tasks are kept; to resume, repeat the command."
             ) from None
         finally:
             distribution.revoke()
@@ -223,8 +223,8 @@ class _Distribution:
         self._find_workers()
         answered_s = asked_s = time.monotonic()
         while self._waiting or self._under_way:
-            # One running and one waiting task per process: no process is idle, and few tasks are
-            # revoked.
+            # With a running and a waiting task for each process, no process is idle, and an
+            # interruption revokes only a few tasks.
             while self._waiting and len(self._under_way) < 2 * self._slots:
                 self._send(self._waiting.popleft())
             for id, sent in list(self._under_way.items()):
@@ -236,8 +236,8 @@ class _Distribution:
                 if now_s - answered_s > NOBODY_FOR_S:
                     raise ExperimentError(
                         f"No worker has answered at {self._broker} for "
-                        f"{NOBODY_FOR_S:.0f} s. The finished tasks are kept; the same command "
-                        "resumes."
+                        f"{NOBODY_FOR_S:.0f} s. The finished tasks are kept; to resume, start "
+                        "workers and repeat the command."
                     )
                 self._miss(answers)
             time.sleep(POLL_EVERY_S)
@@ -276,7 +276,7 @@ class _Distribution:
                 self._failures.append(Failure(sent.index, answer["failure"]))
             else:
                 on_done(sent.index, json.loads(answer["result"]))
-        elif status in ("FAILURE", "REVOKED"):  # as the worker reports, its process was killed
+        elif status in ("FAILURE", "REVOKED"):  # the worker reports that its process was killed
             self._lost(id, sent)
 
     def _miss(self, answers: Mapping[str, Mapping[str, Any]]) -> None:

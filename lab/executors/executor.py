@@ -1,4 +1,4 @@
-"""The executor: it runs a pure function on many tasks, on local cores or on Celery workers.
+"""Run a pure function on many tasks, on local cores or on Celery workers.
 
 In both cases, tasks and results are JSON, so the results are the same.
 """
@@ -13,14 +13,14 @@ from lab.executors.tasks import Failure, Json, OnCost, OnDone, OnProgress, Worke
 
 
 class TasksError(ExperimentError):
-    """The error that tasks failed, raised when all other tasks are done."""
+    """The error for failed tasks, which is raised when all other tasks are done."""
 
     def __init__(self, failures: Sequence[Failure]) -> None:
         self.failures = tuple(failures)
         more = f"; {len(failures) - 1} more failed" if len(failures) > 1 else ""
         super().__init__(
             f"Task {failures[0].index + 1} failed: {failures[0].reason}{more}. "
-            "All other results are kept; the same command runs the missing tasks."
+            "All other results are kept. To run the missing tasks, repeat the command."
         )
 
 
@@ -36,11 +36,11 @@ def run_tasks(
 ) -> None:
     """Run `worker(task)` on every task; call `on_done(index, result)` with each result.
 
-    `worker` is a function at the top of its module, or its name as `module:function`. The tasks run
-    in `processes` processes of this machine (as many as CPUs by default), or, with a
-    `celery_broker`, on the workers that `doorbuster worker` starts anywhere. The function can call
-    `tell(progress)`, which calls `on_progress(index, progress)` in this process. `on_cost(index,
-    cpu_s)` receives the CPU seconds of each task that runs on this machine.
+    `worker` is a function of a module, or the name of the function as `module:function`. The tasks
+    run in `processes` processes on this machine; the default is the number of CPUs. With a
+    `celery_broker`, the tasks run on the workers that `doorbuster worker` has started. The function
+    can call `tell(progress)`, which calls `on_progress(index, progress)` in this process.
+    `on_cost(index, cpu_s)` receives the CPU seconds of each task that runs on this machine.
 
     If tasks failed, raises TasksError when all other tasks are done. Raises ExperimentError if no
     worker answers. Any exception, including Ctrl-C, ends all running tasks.

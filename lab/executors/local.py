@@ -1,7 +1,7 @@
-"""The local executor: it runs tasks in processes on the cores of this machine.
+"""Run tasks in processes on the cores of this machine.
 
-Processes are spawned, because a forked process would inherit locks from this process's threads, but
-not the threads that release them.
+Processes are spawned, not forked. A forked process would inherit locks, but not the threads that
+release these locks.
 """
 
 import contextlib
@@ -32,9 +32,9 @@ class _Core:
         self.process: SpawnProcess = context.Process(
             target=_work, args=(theirs, worker, temporary), daemon=True, name="doorbuster tasks"
         )
-        # Only the parent handles Ctrl-C, and then ends this process. So the signal is blocked
-        # from the first moment of this process. The tracker starts earlier, because it unblocks
-        # blocked signals.
+        # Only the parent handles Ctrl-C, and then ends this process. Therefore, this process
+        # starts with the signal blocked. The tracker must start before, because it unblocks
+        # signals.
         resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
@@ -46,12 +46,12 @@ class _Core:
 
     def give(self, index: int, task: str) -> None:
         self.index = index
-        with contextlib.suppress(OSError):  # the process has died, as reading its pipe will show
+        with contextlib.suppress(OSError):  # the process has died; reading the pipe reports it
             self.pipe.send_bytes(task.encode())
 
     def end(self) -> None:
-        """End the process at once; its task is lost."""
-        # Not `common.processes`: only multiprocessing may wait for its processes.
+        """End the process immediately; its task is lost."""
+        # `common.processes` is unsuitable, because only multiprocessing may wait for its processes.
         self.process.terminate()
         self.process.join(_END_WITHIN_S)
         if self.process.is_alive():
@@ -125,9 +125,10 @@ def run_on_cores(
 
 
 def _work(pipe: Connection, worker: str, temporary: str) -> None:
-    """Receive tasks; send their progress, and their results or the reasons for their failures. The
-    process can be killed at any time, because the parent removes `temporary` with its temporary
-    folders.
+    """Receive tasks, and send their progress, their results, or the reasons for their failures.
+
+    The process can be killed at any time, because the parent removes the folder `temporary`, in
+    which this process creates temporary files.
     """
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     tempfile.tempdir = temporary
@@ -138,7 +139,7 @@ def _work(pipe: Connection, worker: str, temporary: str) -> None:
     def say(kind: str, content: str) -> None:
         pipe.send_bytes(f'["{kind}", {content}, {time.process_time() - began_s}]'.encode())
 
-    with contextlib.suppress(Exception):  # the first task reports a fault of its module
+    with contextlib.suppress(Exception):  # the first task reports an error of this import
         importlib.import_module(worker.partition(":")[0])
     while True:
         try:

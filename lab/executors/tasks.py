@@ -1,5 +1,5 @@
-"""The tasks of an executor: a task's input and output are JSON, and its function has a name of the
-form `module:function`.
+"""The tasks of an executor, whose inputs and outputs are JSON, and the call of a task's function by
+its name (`module:function`).
 """
 
 import contextlib
@@ -19,7 +19,7 @@ OnProgress = Callable[[int, Json], None]
 OnCost = Callable[[int, float], None]
 
 TRIES = 2
-"""A task counts as failed after this number of attempts during which its worker was lost."""
+"""A task counts as failed after this number of workers have been lost while they ran the task."""
 
 _tell: Callable[[Json], None] = lambda progress: None  # noqa: E731 - replaced within a worker
 

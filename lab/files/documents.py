@@ -1,5 +1,6 @@
-"""The text and JSON files of a result, which are written completely or not at all, and checked when
-they are read."""
+"""Write text and JSON files of a result completely or not at all, and check JSON files when they
+are read.
+"""
 
 import json
 import os

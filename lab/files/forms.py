@@ -25,8 +25,8 @@ from lab.errors import ExperimentError
 from lab.files.run_summary import Number, RunSummary
 
 MOST_BYTES = 8 * 2**20
-"""The maximum size of a JSON file in bytes; its values can need thirty times as much memory in
-Python.
+"""The maximum size of a JSON file in bytes. In Python, the values of a file can need thirty times
+as much memory.
 """
 MOST_DEPTH = 30
 """The maximum depth of nested lists and objects; repr() and json.dumps() fail at about 1,000."""
@@ -148,7 +148,8 @@ _FORMS: Mapping[str, Any] = {
 """The form of each file by its name; files with other names can contain any JSON."""
 
 FILES = tuple(name for name in _FORMS if name not in ("run.json", "events.jsonl"))
-"""The names of files that belong to the whole result; files with other names belong to its runs."""
+"""The names of files that belong to the whole result; run.json and events.jsonl belong to its runs.
+"""
 
 
 def read(path: Path) -> Any:

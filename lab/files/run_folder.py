@@ -67,7 +67,7 @@ class RunFolder:
 
     @property
     def samples_file(self) -> Path:
-        """The samples of the gateway's load."""
+        """The samples of the gateway and the shop."""
         return self.path / "samples.parquet"
 
     @property
@@ -77,7 +77,7 @@ class RunFolder:
 
     @property
     def summary_file(self) -> Path:
-        """The counts of the run; the file is written last."""
+        """The outcome of the run; this file is written last."""
         return self.path / RUN_FILE
 
     @property
@@ -100,7 +100,7 @@ class RunFolder:
         return self.path / "proxy.json"
 
     def clear(self) -> None:
-        """Remove the files of an interrupted attempt at the same run."""
+        """Empty the folder, because it can have files of the same run before an interruption."""
         shutil.rmtree(self.path, ignore_errors=True)
         self.path.mkdir(parents=True)
 
@@ -139,8 +139,8 @@ class RunFolder:
         return RunSummary.model_validate(read_json(self.summary_file))
 
     def events(self) -> list[dict[str, Any]]:
-        """Return the events in events.jsonl; empty if it does not exist. Raises ExperimentError if
-        it is damaged.
+        """Return the events in events.jsonl; empty if the file does not exist. Raises
+        ExperimentError if the file is damaged.
         """
         if not self.events_file.exists():
             return []
@@ -170,8 +170,8 @@ class RunFolder:
         return load_factor.read(self.load_factor_file, otherwise=1.0)
 
     def set_load_factor(self, factor: float) -> None:
-        """Set the factor for the rate of arriving sessions, from 0 to `HIGHEST_LOAD_FACTOR`; it has
-        no effect after the run.
+        """Set the factor for the rate of arriving sessions, from 0 to `HIGHEST_LOAD_FACTOR`. After
+        the run, the call has no effect.
         """
         write_text(self.load_factor_file, f"{factor:g}\n")
         if self.is_whole:

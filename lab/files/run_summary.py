@@ -1,5 +1,4 @@
-"""The outcome of a run: the record that an engine returns, and the content of run.json, which is
-written at the end of the run."""
+"""The outcome of a run: the record that an engine returns, and the content of run.json."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ Number = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_at_most_1e
 
 
 class _Part(BaseModel):
-    """A part of run.json. Entries that only other versions have are kept and ignored."""
+    """A part of run.json. Entries that this version does not know are kept but not used."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
 
@@ -140,18 +139,18 @@ class RunSummary(_Part):
     sessions: Fates | None = None
     """The number of sessions with each fate; None in a closed loop."""
     waste: Mapping[str, Any] | None = None
-    """The values of the wasted-work meter (`engines.waste`); None if the run has no meter."""
+    """The wasted work (`engines.waste`); None if the run did not measure it."""
     load_generator: LoadGenerator = Field(default_factory=LoadGenerator)
     samples_missed: int = 0
     switched: list[Mapping[str, Any]] = []
-    """The policies to which a user switched during the run."""
+    """The changes of the policy or the abandonment that users made during the run."""
     outages: list[Mapping[str, Any]] = []
     """The periods in which PostgreSQL or Redis was unavailable."""
     fallen_back: Fallback | None = None
     faults: list[Mapping[str, Any]] = []
     """The faults that a user caused during the run."""
     traced_ratio: Number = 0.0
-    """The share of requests whose traces were exported, which should be 0 in a measurement."""
+    """The largest share of requests whose traces were exported; it should be 0 in a measurement."""
     shadows: list[Mapping[str, Any]] = []
     peer: BaselineProxy | None = None
     at_once: AtOnce | None = None

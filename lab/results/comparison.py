@@ -1,4 +1,4 @@
-"""The result of a comparison: its spec, its plan and its runs.
+"""The result of a comparison: the spec, the plan and the runs.
 
     results/<when>-<name>/
         spec.toml  machine.json  versions.json  capacity.json  plan.json
@@ -7,9 +7,9 @@
             attempts.parquet  samples.parquet  events.jsonl
             run.json (written last: the run is then complete)
         tables.md  tables.json  figures/*.png, *.svg
-        imported.json (if it was made elsewhere)
+        imported.json                                   (only if the result was imported)
 
-Each file is written completely or not at all.
+All files except events.jsonl are written completely or not at all.
 """
 
 import os
@@ -64,8 +64,7 @@ class ComparisonResult(Result):
         if not (path / _PLAN).is_file():
             raise SpecError(
                 f"FOLDER: {path} is not a result folder (plan.json is missing); allowed: a folder "
-                "that "
-                "`doorbuster run`, `compare` or `simulate` made"
+                "that `doorbuster run`, `compare` or `simulate` created"
             )
         return cls(path)
 
@@ -85,9 +84,7 @@ class ComparisonResult(Result):
         return facts
 
     def capacity(self) -> Capacity | None:
-        """Return the capacity, to which ρ = 1 corresponds; None in a closed loop. Raises
-        ExperimentError.
-        """
+        """Return the capacity; None in a closed loop. Raises ExperimentError."""
         return None if self.spec().clients else from_json(self.facts("capacity"))
 
     def plan(self) -> list[PlannedRun]:
@@ -103,8 +100,8 @@ class ComparisonResult(Result):
         return [planned for planned in self.plan() if not self.run(planned).is_whole]
 
     def run_files(self, plan: Iterable[PlannedRun]) -> Iterator[str]:
-        """Yield the path of each run's run.json, even if it does not exist yet; this is fast for
-        thousands of runs.
+        """Yield the path of each run's run.json, even if the file does not exist yet. The method is
+        fast for thousands of runs.
         """
         runs = os.path.join(self.path, "runs")
         return (os.path.join(runs, planned.folder, RUN_FILE) for planned in plan)
@@ -131,4 +128,4 @@ class ComparisonResult(Result):
         """Return the newest result of this machine; raises ExperimentError if there is none."""
         for path in made_here(results_dir, _PLAN):
             return cls(path)
-        raise ExperimentError(f"No result in {results_dir} yet; `make compare` makes one.")
+        raise ExperimentError(f"{results_dir} has no result yet; `make compare` creates one.")

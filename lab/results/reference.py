@@ -1,9 +1,9 @@
-"""Reference results: the results that come with Doorbuster, in `lab/reference`. Only
+"""The reference results, which come with Doorbuster in `lab/reference`. Only
 `lab.cli.reference_results` changes them.
 
     lab/reference/<name>/
-        reference.json   command, version, machine, date: the mark
-        the files of any result (`results`), without raw logs where these are large
+        reference.json   command, version, machine and date; marks the result as a reference
+        the files of any result (`results`), without large raw logs
 """
 
 from dataclasses import asdict, dataclass
@@ -32,7 +32,7 @@ class Reference:
     """The time at which the result was made: ISO 8601, UTC."""
     took_real_s: float
     is_quick: bool
-    """Whether the result was made with the smaller grid of the option --quick."""
+    """Whether the result was made with the option --quick, which runs fewer cases."""
     text: str
     """A remark for readers of this reference."""
 

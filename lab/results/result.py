@@ -1,6 +1,8 @@
-"""A result: the folder in which a comparison (`lab.results.comparison`) or a study
-(`lab.results.study`) keeps all its files. Its name contains the time at which the experiment began.
-A result can be resumed after an interruption, and can come from another machine.
+"""A result: the folder with all files of a comparison (`lab.results.comparison`) or a study
+(`lab.results.study`).
+
+The folder's name contains the time at which the experiment began. A result can be resumed after an
+interruption, and can come from another machine.
 """
 
 import contextlib
@@ -25,8 +27,7 @@ file.
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The import of a result from another machine: the user who imported it, the time, and the
-    bundle."""
+    """The facts about the import of a result from another machine."""
 
     by: str
     """The user who imported the result; empty if the console has no accounts."""
@@ -86,7 +87,9 @@ def began_at_of(name: str) -> datetime | None:
 
 
 def made_at(folder: Path) -> datetime:
-    """Return the time at which a result began: from its name, or from its files."""
+    """Return the time at which a result began; if its name has no time, return the time of the last
+    change of its folder.
+    """
     return began_at_of(folder.name) or datetime.fromtimestamp(folder.stat().st_mtime, UTC)
 
 
@@ -109,9 +112,11 @@ class Result:
         files: Mapping[str, Any],
         policies: Mapping[str, str],
     ) -> Self:
-        """Create a folder called `<when>-<name>` with a subfolder for runs and with `files`, whose
-        contents are texts, or values that are written as JSON. `policies` are the texts of
-        students' policies by file name. Raises ExperimentError if the folder cannot be written.
+        """Create a folder called `<when>-<name>` with the subfolder `folder` and with `files`.
+
+        The contents of `files` are texts, or values that are written as JSON. `policies` are the
+        texts of students' policies by file name. Raises ExperimentError if the folder cannot be
+        written.
         """
         when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         result = cls(results_dir / f"{when}-{name}")
@@ -130,14 +135,15 @@ class Result:
         except OSError as fault:
             raise ExperimentError(
                 f"The result folder {result.path} cannot be written ({fault.strerror}). "
-                "Choose another with DOORBUSTER_RESULTS_DIR."
+                "Choose another folder with DOORBUSTER_RESULTS_DIR."
             ) from None
         return result
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Lock the result for this process; raises ExperimentError if another process adds to
-        it."""
+        """Lock the result until the block ends; raises ExperimentError if another process has
+        locked it.
+        """
         with contextlib.ExitStack() as held:
             try:
                 held.enter_context(locks.locked(self.path / ".lock", waits=False))

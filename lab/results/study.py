@@ -122,10 +122,10 @@ class StudyResult(Result):
 
 
 def plan(cases: Iterable[AnyCase], *, seed: int, repetitions: int) -> list[Simulation]:
-    """Return a simulation for every case in every repetition; each case is included once.
+    """Return a simulation for every different case in every repetition.
 
-    Repetitions follow one another, and within each, the longest simulations come first, so that no
-    core works alone at the end.
+    Repetitions follow one another. In each repetition, the longest simulations come first, so that
+    all cores end at about the same time.
     """
     unique = sorted(
         {case.id: case for case in cases}.values(), key=lambda case: -case.expected_requests()

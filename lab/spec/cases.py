@@ -1,5 +1,6 @@
-"""A case of a study: a run, and the choice of metrics that are kept. Figures with equal cases share
-the simulations.
+"""A case of a study: a run, and the choice of its metrics.
+
+If figures have equal cases, each case runs only once for all of them.
 """
 
 from collections.abc import Mapping
@@ -27,7 +28,7 @@ class Case(Generic[Run]):
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> "Case[Any]":
-        """Return the case whose JSON form `as_json` returned."""
+        """Return the case from the JSON form that `as_json` returned."""
         return Case(run_of(plain["run"]), plain["measure"], tuple(plain["own"]))
 
     def as_json(self) -> dict[str, Any]:
@@ -51,8 +52,7 @@ class Case(Generic[Run]):
         return replace(self, run=self.run.with_(**changes))
 
     def expected_requests(self) -> float:
-        """Return the approximate number of requests, which determines how long a simulation
-        takes."""
+        """Return the approximate number of requests, which determines a simulation's duration."""
         return self.run.expected_requests()
 
     def shortened(self: "Case[SimulatedRun]", factor: float) -> "Case[SimulatedRun]":

@@ -1,11 +1,12 @@
-"""The spec of an experiment: its form, and the functions that read and change it. Durations are
-paper seconds. Reading a spec checks only its form; `checked` checks it as a whole before it
-runs.
+"""Read, check and change the spec of an experiment.
+
+The functions that read a spec check only its form; `checked` checks the whole spec before the
+experiment begins. Durations are paper seconds.
 """
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -118,7 +119,7 @@ class Spec(Section):
         for name in shadows:
             find(name, POLICIES, "policy")
         if len(set(shadows)) < len(shadows):
-            raise ValueError("a policy is named twice; allowed: each policy once")
+            raise ValueError(f"{_twice(shadows)} is named twice; allowed: each policy once")
         return shadows
 
     @model_validator(mode="before")
@@ -168,9 +169,7 @@ class Spec(Section):
     def _distinct(cls, policies: tuple[PolicyChoice, ...]) -> tuple[PolicyChoice, ...]:
         keys = [policy.key for policy in policies]
         if len(set(keys)) < len(keys):
-            raise ValueError(
-                f"a policy is named twice: {', '.join(keys)}; give each a different label"
-            )
+            raise ValueError(f"{_twice(keys)} is named twice; give each policy a different label")
         return policies
 
     @model_validator(mode="after")
@@ -272,7 +271,9 @@ class Spec(Section):
                 "leave out [clients] and customers.lengths"
             )
         if self.load.schedule:
-            raise ValueError("leaderboard: has a column per rho; leave out load.schedule")
+            raise ValueError(
+                "leaderboard: the leaderboard has a column for each rho; leave out load.schedule"
+            )
 
     def _refuse_what_no_proxy_has(self, policy: PolicyChoice, proxy: str) -> None:
         if self.engine != "live":
@@ -302,7 +303,9 @@ class Spec(Section):
         sheets.check_leaving(proxy, policy.parameters, self.abandonment_of(policy))
 
     def _refuse_whom_only_an_answer_makes_known(self) -> None:
-        """Refuse DOOR if the spec counts a session as known before its first answer."""
+        """Refuse policies that need sessions, such as DOOR, if the spec counts a session as known
+        before its first answer.
+        """
         for policy in self.policy:
             if _goes_by_sessions(policy):
                 raise ValueError(
@@ -384,6 +387,10 @@ class Spec(Section):
         return hashlib.sha256(self.to_toml().encode()).hexdigest()[:12]
 
 
+def _twice(names: Sequence[str]) -> str:
+    return next(name for name in names if names.count(name) > 1)
+
+
 def _goes_by_sessions(policy: PolicyChoice) -> bool:
     """Return whether a policy needs sessions; False for a baseline proxy, and for a policy file
     whose text is lost.
@@ -444,8 +451,10 @@ def checked(spec: Spec, origin: str) -> Spec:
 
 
 def checked_without_files(spec: Spec, origin: str) -> Spec:
-    """Return the result of `checked` for a spec that another person sent. Also raises SpecError if
-    the spec names a trace by its path, because the sender may not have the right to read this file.
+    """Return the result of `checked` for a spec that another person sent.
+
+    Also raises SpecError if the spec names the path of a trace, because the sender may not have the
+    right to read this file.
     """
     arrivals = spec.load.arrivals
     if arrivals is not None and arrivals.trace is not None and arrivals.counts is None:
@@ -485,8 +494,8 @@ def changed(spec: Spec, **changes: object) -> Spec:
     """Return `spec` with some fields replaced, after checking it again; None keeps the value of a
     field.
 
-    `load__sessions` and similar names stand for keys of a section. A key that limits how long
-    sessions arrive replaces all other such keys.
+    The name `load__sessions` means the key `sessions` of the section `load`. Only one of the keys
+    EXTENTS is kept, because each of them limits the arrivals.
     """
     plain = spec.plain()
     for field, value in changes.items():
@@ -514,7 +523,7 @@ _SECTIONS: dict[str, type[Section]] = {
     "shared-cpus": spec_sections.SharedCpusServer,
     "fifo": FifoServerSection,
 }
-"""A mapping from a section's name in the location of a fault to the section."""
+"""The class of each section, by the section's name in the location of a fault."""
 
 
 _FIELD = re.compile(r"([a-z][\w.-]*): ")

@@ -1,4 +1,6 @@
-"""Students' policies in experiments: copies in the result, and texts in the tasks of runs."""
+"""Keep the texts of students' policies for an experiment: in copies in its result, in the tasks of
+its runs, and in this process.
+"""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -68,7 +70,7 @@ def named_copies(own: Iterable[PolicyFile]) -> Mapping[str, str]:
 
 
 def remember(texts: Iterable[str]) -> None:
-    """Keep the texts of these policies in this process, because their files can change or
+    """Store the texts of these policies in this process, because their files can change or
     disappear.
     """
     for text in texts:
@@ -76,8 +78,8 @@ def remember(texts: Iterable[str]) -> None:
 
 
 def remember_copies(folder: Path) -> None:
-    """Keep the texts of the copies in a result's folder in this process, except files that are too
-    large for a policy.
+    """Store the texts of a result's copies in this process, except files that are too large for a
+    policy.
     """
     for path in sorted((folder / COPIES).glob("*.py")):
         if path.is_file() and path.stat().st_size <= files.MOST_BYTES:

@@ -1,7 +1,8 @@
-"""One run as plain values: the server, its customers and its load. Every engine builds its run from
-these values. A run is a `ShopRun` (a shop behind a policy, on the appliance or in the simulator), a
-`PlatformRun` (eDragon's hosting platform) or an `AdServerRun`. A run has no seed, because its
-repetitions differ only in their seeds. Durations are paper seconds.
+"""The description of one run for the engines: the server, its customers and its load.
+
+A run is a `ShopRun` (a shop behind a policy, on the appliance or in the simulator), a `PlatformRun`
+(eDragon's hosting platform) or an `AdServerRun`. A run has no seed, because its repetitions differ
+only in their seeds. Durations are paper seconds.
 """
 
 import hashlib
@@ -38,8 +39,8 @@ FILE_CPU_S = 0.03
 
 
 def identity(plain: Mapping[str, Any]) -> str:
-    """Return sixteen hexadecimal digits that identify these values, which JSON can represent, on
-    every machine.
+    """Return sixteen hexadecimal digits that identify these JSON values; they are the same on every
+    machine.
     """
     text = json.dumps(plain, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -125,7 +126,7 @@ class ShopRun(_Run):
     utilisation_interval_s: float = 1.0
     warm_up_s: float = 0.0
     """The length of the warm-up, in paper seconds. Sessions that arrive during the warm-up do not
-    count, nor do clients' requests that begin in it.
+    count; in a closed loop, requests that begin during the warm-up do not count.
     """
 
     @property
@@ -188,8 +189,8 @@ class ShopRun(_Run):
         return self.session_model.session_rate(rho, self.capacity_rps)
 
     def expected_requests(self) -> float:
-        """Return the approximate number of simulated requests: those that the server answers at its
-        capacity, plus one for each rejected session.
+        """Return the approximate number of simulated requests: the requests that the server can
+        answer at its capacity, plus one for each rejected session.
         """
         capacity_rps = self.capacity_rps or 1.0
         if self.is_closed_loop:
@@ -262,8 +263,8 @@ class ShopRun(_Run):
     ) -> "ShopRun":
         """Return the run of a policy of `spec` at one of the spec's loads.
 
-        `capacity_rps` is the number of requests per paper second at ρ = 1; by default, the capacity
-        of the simulated server.
+        The default of `capacity_rps`, the requests per paper second at ρ = 1, is the capacity of
+        the simulated server.
         """
         choice = spec.choice(policy)
         section = spec.server or SharedCpusServer()
@@ -355,7 +356,7 @@ class PlatformRun(_Run):
     loads: tuple[Loads, ...]
     """The loads of each application."""
     duration_s: float
-    """The end of the run, in paper seconds; sessions that are still in progress end then."""
+    """The end of the run, in paper seconds, at which all sessions in progress end."""
     processors: int
     capacity_ps: float
     """The capacity of the processors, in new sessions per second."""
@@ -441,7 +442,7 @@ RunSpec = ShopRun | PlatformRun | AdServerRun
 
 
 def run_of(plain: Mapping[str, Any]) -> RunSpec:
-    """Return the run, of any kind, whose JSON form `as_json` returned."""
+    """Return the run, of any kind, from the JSON form that `as_json` returned."""
     given = dict(plain)
     kinds: dict[str, type[ShopRun | PlatformRun | AdServerRun]] = {
         each.kind: each for each in (ShopRun, PlatformRun, AdServerRun)

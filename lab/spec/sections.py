@@ -1,4 +1,4 @@
-"""The sections of a spec: policies, load, customers or clients, a simulated server.
+"""The sections of a spec: policies, load, customers or clients, and the simulated server.
 
 Durations are paper seconds. A section is checked in two steps: first its form (keys, types, bounds,
 names of policies), then its content, such as a policy's parameters, a workload model or a trace.
@@ -53,7 +53,9 @@ def is_form_only(info: ValidationInfo) -> bool:
 
 
 def at_most(number: int) -> BeforeValidator:
-    """Return a validator that refuses a list that is too long before its entries are checked."""
+    """Return a validator that refuses a list with more than `number` entries, before the entries
+    are checked.
+    """
 
     def check(given: Any) -> Any:
         if isinstance(given, list | tuple) and len(given) > number:
@@ -71,9 +73,7 @@ BaselineProxy = Literal["haproxy", "nginx"]
 """The name of a proxy that can replace the gateway."""
 
 AtOnce = Literal[False, True, "crowded"]
-"""Whether the policies run at the same time: False, True, or `crowded` (True even with too few
-CPUs).
-"""
+"""Whether the policies run at the same time; `crowded` allows this even with too few CPUs."""
 FEWEST_AT_ONCE, MOST_AT_ONCE = 2, 4
 """The minimum and the maximum number of shops that run at the same time."""
 
@@ -86,7 +86,9 @@ MOST_CLASSES = 100
 
 LEAST_RHO = 0.01
 MOST_RHO = 20.0
-"""The smallest and the largest ρ; a run with a smaller load would take far too long."""
+"""The smallest and the largest ρ. With a smaller ρ, sessions would arrive so rarely that a run
+would take far too long.
+"""
 
 EXTENTS = ("sessions", "duration_s", "schedule")
 """The keys that limit the arrivals of sessions; a spec has one of them."""
@@ -203,7 +205,7 @@ class PolicyChoice(Section):
 
     @property
     def key(self) -> str:
-        """The name of the choice in runs, cells and folders: its label, or the names of its parts.
+        """The name of the choice in runs, cells and folders: the label, or the names of the parts.
 
         Examples are `sq`, `sq+sbac-stable` and `sq+cancel`; the abandonment is included only if it
         differs from the spec's.
@@ -339,10 +341,12 @@ class Arrivals(Section):
 
 
 class Load(Section):
-    """The offered load and its duration; each ρ has a separate run. Arrivals end after `sessions`
-    sessions, after `duration_s`, or at the end of a `schedule`, which has its own loads (the run's
-    ρ is then 1). With `arrivals`, the load changes during the run, and ρ is its mean. A closed loop
-    has no ρ; its clients send requests for `duration_s`.
+    """The offered load and its duration; each ρ has a separate run.
+
+    Arrivals end after `sessions` sessions, after `duration_s`, or at the end of a `schedule`. A
+    schedule contains the loads, so the run's ρ is then 1. With `arrivals`, the load changes during
+    the run, and ρ is the mean load. A closed loop has no ρ; its clients send requests for
+    `duration_s`.
     """
 
     rho: Annotated[
@@ -478,8 +482,8 @@ class Class(Section):
 
 
 class Lengths(Section):
-    """The distribution of requests per session, which replaces walks along the chain (SBAC, section
-    4 and Table 1).
+    """The distribution of the number of requests per session, which replaces LIFO-Pri's chain
+    (SBAC, section 4 and Table 1).
     """
 
     kind: Literal["geometric", "exponential"] = "geometric"
@@ -525,9 +529,8 @@ class Customers(Section):
     def _fits_together(self) -> "Customers":
         if self.lengths and self.buy_probability != BUY_PROBABILITY:
             raise ValueError(
-                "buy_probability: sessions of given lengths do not follow the chain, so they buy "
-                "nothing; "
-                "allowed: leave it out"
+                "buy_probability: with customers.lengths, sessions do not follow the chain, so "
+                "customers buy nothing; allowed: leave it out"
             )
         return self
 
@@ -588,7 +591,10 @@ class SharedCpusServer(Section):
 
 
 class FifoServerSection(Section):
-    """SBAC's server: one request at a time; its listen queue is the queueing policy."""
+    """SBAC's server, which serves one request at a time.
+
+    The queueing policy is the server's listen queue.
+    """
 
     kind: Literal["fifo"]
     capacity_rps: Annotated[float, Field(gt=0, le=1e6)] = defaults.SBAC_CAPACITY_RPS

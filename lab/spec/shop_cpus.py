@@ -1,7 +1,7 @@
-"""The CPUs of several live shops that run at the same time.
+"""Assign CPUs to several live shops that run at the same time.
 
-Each shop has as many separate CPUs as the appliance's shop. At least one CPU remains for everything
-else: gateways, database, load generators, console.
+Each shop has as many CPUs as the appliance's shop, and shares them with no other process. At least
+one CPU remains for gateways, database, load generators and console.
 """
 
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ from runtime.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class ShopCpus:
-    """The CPUs of each shop (`shops`) and the CPUs of everything else (`rest`).
+    """The CPUs of each shop (`shops`) and the CPUs of all other processes (`rest`).
 
-    If `crowded` is true, the shops share CPUs, and their numbers are meaningless.
+    If `crowded` is true, the shops share CPUs, and the measured values are meaningless.
     """
 
     shops: tuple[tuple[int, ...], ...]
@@ -35,9 +35,10 @@ class ShopCpus:
 
 
 def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> ShopCpus:
-    """Return the assignment of CPUs to this number of shops. The first shop gets the CPUs of the
-    appliance's shop; the other shops get the CPUs with the highest numbers among the rest. Raises
-    SpecError if the machine has too few CPUs.
+    """Return the assignment of CPUs to this number of shops.
+
+    The first shop gets the CPUs of the appliance's shop, and the other shops get the CPUs with the
+    highest numbers. Raises SpecError if the machine has too few CPUs.
     """
     own = lab.shop_cpus
     left = sorted(set(lab.other_cpus) - set(own))
@@ -54,9 +55,11 @@ def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> ShopCpus:
     raise SpecError(
         f"at_once: {shops} shops of {_counted(len(own))} each and one for everything else need "
         f"{_counted(needed + len(own) + 1)}; this machine has {len(left) + len(own)} "
-        f"({cpus.written({*left, *own})}). Omit at_once (or use --in-turn) to run one policy "
-        "after the other with the same customers; you can race these runs, too. To share CPUs "
-        "all the same, use at_once = 'crowded' (or --crowded); its numbers are meaningless"
+        f"({cpus.written({*left, *own})}). Without at_once (or with --in-turn), the experiment "
+        "runs one policy after the other with the same customers; these runs can also be shown as "
+        "a race. "
+        "With at_once = 'crowded' (or --crowded), the shops share CPUs, so the measured values "
+        "are meaningless"
     )
 
 

@@ -1,4 +1,4 @@
-"""The check of a spec's text before parsing: it must be TOML of limited size and depth.
+"""Parse the text of a spec, which must be TOML of limited size and depth.
 
 The parser of the standard library is slow for long dotted keys, recurses for each bracket, and
 fails on numbers with thousands of digits. A scan in linear time therefore refuses such texts first.

@@ -1,4 +1,4 @@
-"""Traces of arrivals: included traces, and traces in other files.
+"""Read traces of arrivals, which are included in Doorbuster or in other files.
 
 `python -m lab.spec.traces` generates the included traces, which are not recordings.
 """
@@ -32,7 +32,7 @@ def read(name: str) -> trace.Trace:
 
 
 def _day(hour: float) -> float:
-    """Return the relative load of an ordinary shop at this hour: little at night, most in the
+    """Return the relative load of an ordinary shop at this hour: low at night, highest in the
     evening.
     """
     return (
@@ -50,8 +50,8 @@ _SALE = Schedule(
         *(Segment(10.0, 0.6 + 4.0 * math.exp(-i / 8)) for i in range(60)),
     )
 )
-"""The schedule of a sale: at 300 s, all customers who waited for the sale arrive at once; then the
-rate falls for ten minutes.
+"""The schedule of a sale: many customers arrive at 300 s, and the rate then falls for ten paper
+minutes.
 """
 _GENERATED = {
     "day": (_DAY, 4, "a day of a shop in 40 minutes, 24 hours at 100 s each."),

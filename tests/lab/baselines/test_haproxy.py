@@ -125,5 +125,5 @@ def test_statistics_say_who_waits_in_either_queue_and_who_is_served():
 
 def test_other_text_is_no_statistics():
     for text in ("", "Unknown command", STATS.replace("shop,shop", "other,shop")):
-        with pytest.raises(ValueError, match="no statistics"):
+        with pytest.raises(ValueError, match="does not contain HAProxy"):
             read_stats(text)

@@ -115,7 +115,10 @@ def test_what_cannot_be_meant_is_refused_in_one_line(results, arguments, words):
     ("section", "said"),
     [
         ("[customers.lengths]\nmean = 5", "leaderboard: policies are ranked by sales"),
-        ("[[load.schedule]]\nduration_s = 9\nrho = 2", "leaderboard: has a column per rho"),
+        (
+            "[[load.schedule]]\nduration_s = 9\nrho = 2",
+            "leaderboard: the leaderboard has a column for each rho",
+        ),
     ],
 )
 def test_where_nobody_can_be_ranked_it_is_no_board(tmp_path, results, section, said):

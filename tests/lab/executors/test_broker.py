@@ -21,6 +21,6 @@ def test_a_password_is_not_shown(text, expected):
 
 def test_another_kind_of_broker_is_refused_by_the_option_that_names_it():
     assert checked("rediss://head", "--broker") == "rediss://head"
-    with pytest.raises(SpecError, match=r"^--broker: 'amqp://head' is no broker") as refusal:
+    with pytest.raises(SpecError, match=r"^--broker: 'amqp://head' is not the address") as refusal:
         checked("amqp://:secret@head", "--broker")
     assert "secret" not in str(refusal.value)

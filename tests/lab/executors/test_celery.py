@@ -214,7 +214,7 @@ def test_a_redis_that_is_full_is_named_and_the_worker_lives(store):
     with worker(broker), redis.Redis.from_url(broker) as client:
         client.config_set("maxmemory", 1)
         try:
-            with pytest.raises(ExperimentError, match="is full: it refuses tasks and results"):
+            with pytest.raises(ExperimentError, match="is full, so it refuses tasks and results"):
                 run_tasks(tasks, functions.square, celery_broker=broker, on_done=print)
         finally:
             client.config_set("maxmemory", "128mb")
