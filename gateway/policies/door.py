@@ -1,6 +1,6 @@
 """This project's policy DOOR in its two forms, DOOR-LIFO and DOOR-FIFO.
 
-DOOR limits the number of requests in service. It serves sessions in progress first; new sessions
+DOOR limits the number of requests in service. Sessions in progress are served first; new sessions
 wait in an admission queue.
 """
 

@@ -249,8 +249,8 @@ class Driver(Ledger[T]):
 
     def switch(self, now_s: float, policy: Policy, requests: Sequence[Request]) -> None:
         """Replace the policy. The new policy adopts `requests`, all waiting requests in order of
-        arrival. Then it gets an abandonment event, with the present time, for each waiting request
-        whose customer has left.
+        arrival. Then the new policy gets an abandonment event, with the present time, for each
+        waiting request whose customer has left.
         """
         policy.adopt(now_s, requests)
         self.policy = policy

@@ -209,7 +209,7 @@ ADAPTIVE_CONCURRENCY = Sheet(
         "of request_count requests while at most min_concurrency requests are in the system. "
         "Requests that arrived before the measurement do not count. The next measurement begins "
         "after min_rtt_interval_s and a random delay (drawn with seed) of up to jitter_ratio × "
-        "min_rtt_interval_s. It begins earlier after five successive windows with the limit at "
+        "min_rtt_interval_s, but earlier after five successive windows with the limit at "
         "min_concurrency"
     ),
     source=_ADAPTIVE + "gradient controller",

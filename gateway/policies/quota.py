@@ -18,7 +18,7 @@ def sessions_rps(
     y = S_r (L − r Load) / (L (L − r)), with S_r = `capacity_rps`, L = `session_length` in requests,
     r = `rejection_cost` in requests. With r = 1, this is eq. 7. Like eq. 7, the formula follows
     from y L + x r = S_r and x + y = Load S_r / L, where x is the number of rejected sessions per
-    second. It does not apply in three cases:
+    second. The formula does not apply in three cases:
 
     - `load` is at most 1: no session is rejected, and y = S_r / L, the capacity in sessions.
     - A session costs at most as much as its rejection (L ≤ r): again, y = S_r / L.

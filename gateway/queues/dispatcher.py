@@ -84,8 +84,8 @@ class Dispatcher:
     """A driver of one policy for a shop with `workers` workers.
 
     The host calls `submit`, `finished`, `client_left`, `load_sample` and `tick`. The dispatcher may
-    call the host's methods before such a call returns. It queues the calls that the host makes
-    within these methods, so that the policy handles one event at a time.
+    call the host's methods before such a call returns. The dispatcher queues calls that the host
+    makes within these methods, so that the policy handles one event at a time.
     """
 
     def __init__(

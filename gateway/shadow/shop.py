@@ -1,4 +1,4 @@
-"""The shadow's model of the shop. It calculates the end of a request that the real shop serves at
+"""The shadow's model of the shop. It calculates when a request ends that the real shop serves at
 another time or never.
 
 The real shop and the shadow's shop are each modelled as a server whose CPU all requests in service

@@ -1,5 +1,5 @@
-"""A customer's TLS connection, which `Customer` uses like an ordinary transport. It encrypts and
-decrypts in the event loop, because symmetric ciphers are fast.
+"""A customer's TLS connection, which `Customer` uses like an ordinary transport. Encryption and
+decryption run in the event loop, because symmetric ciphers are fast.
 """
 
 import asyncio

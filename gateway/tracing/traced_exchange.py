@@ -17,8 +17,8 @@ _VERDICTS: Final = (Event.STARTED, Event.REFUSED, Event.WITHDRAWN)
 
 
 class TracedExchange(Exchange):
-    """An exchange that sends its spans when it ends. They describe the request, its wait in the
-    queue, and its service in the shop. A request that never reached its queue has no spans.
+    """An exchange that sends its spans when it ends: one for the request, one for the wait in the
+    queue, and one for the service in the shop. A request that never reached its queue has no spans.
     """
 
     __slots__ = (
