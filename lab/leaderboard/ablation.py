@@ -112,7 +112,8 @@ def words(steps: Sequence[Step]) -> str:
     if carrying and whole > 0:
         told = ", ".join(f"{s.words} ({100 * s.gain.mean / whole:.0f} %)" for s in carrying)
         said = (
-            f"DOOR's gain over 8Q-LIFO-Pri is {whole:.2f}. These rules have a gain above 0: {told}."
+            f"DOOR's gain over 8Q-LIFO-Pri is {whole:.2f}. These rules cause it (share of the "
+            f"gain): {told}."
         )
     else:
         said = (

@@ -208,7 +208,7 @@ def study(base: Spec, *, quick: bool) -> Study:
             Figure(
                 "robustness",
                 "How close each policy comes to the bound in each scenario",
-                "In each scenario, 1 is the bound for its chain, load and server. If the load "
+                "In each scenario, 1 is the bound for its customers, load and server. If the load "
                 "changes, 1 is the bound at the mean load, as if work could wait until the rush is "
                 "over. No policy can reach this bound, so compare the policies with each other.",
                 (),

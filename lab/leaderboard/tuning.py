@@ -231,7 +231,7 @@ def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
     cases = [case for of_row in tried for one in of_row for case in one.cases.values()]
     return Study(
         TUNING,
-        "Tuning: the same search for every row",
+        "Tuning: the best settings of each policy",
         (
             f"The search tries {SETTINGS} settings of each row, including the default, with the "
             f"same customers at ρ = {', '.join(f'{rho:g}' for rho in LOADS)} ({SESSIONS:,} "

@@ -84,15 +84,17 @@ def written(runtime: str, rows: list[Row], storm: Sequence[str] = ()) -> Path:
         f"# One part killed at a time ({runtime})",
         "",
         "The test kills every part twice with SIGKILL: once while eight buyers buy as fast as the "
-        "shop allows, and once in the middle of an experiment that was launched in the console. A "
-        "row stays until a later test kills the part of this row again. The columns are:",
+        "shop allows, and once in the middle of an experiment that was launched in the console. "
+        "The table keeps a row until a later test kills its part again. These columns need an "
+        "explanation:",
         "",
-        "- *Served again after*: real seconds from the kill until pages were served again without "
-        "failures. The test requests a page through the gateway ten times per second.",
-        "- *Lost*: orders that were confirmed to a customer but are not in the database.",
-        "- *Doubled*: purchases with more than one order.",
-        "- *Books and totals*: *add up* if no book is missing or doubled (books on the shelves and "
-        "in orders), and if every order's total is the sum of its lines.",
+        "- *Served again after* is the number of real seconds from the kill until pages were "
+        "served again without failures. The test requests a page through the gateway ten times per "
+        "second.",
+        "- *Lost* counts orders that were confirmed to a customer but are not in the database.",
+        "- *Doubled* counts purchases with more than one order.",
+        "- *Books and totals* shows *add up* if no book is missing or doubled (books on the "
+        "shelves and in orders), and if every order's total is the sum of its lines.",
         "",
         f"*Command:* `make test-chaos RUNTIME={runtime}`. *Commit:* {_commit()}; the last column "
         "has the commit of each row. "

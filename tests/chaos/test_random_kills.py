@@ -128,8 +128,8 @@ def _section(
         "page. In four of five confirmations, they reset, close or half-close the connection, or "
         "send the form twice. For half of the time, the shop cancels the work of buyers who left. "
         f"Meanwhile, the test kills {killed} processes (`kill -9`), stops parts for {STOPPED_S:g} "
-        f"real seconds {stopped} times, and kills all parts at once {done['everything at once']} "
-        "time(s).",
+        f"real seconds {stopped} times, and kills all parts at once ({done['everything at once']} "
+        "times).",
         "",
         "| what was counted | number |",
         "| --- | ---: |",
