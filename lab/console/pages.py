@@ -76,6 +76,6 @@ def page_of(path: str) -> str:
 
 
 def folders(name: str) -> list[Path]:
-    """Return the folders named `templates` or `static` of the site and of all pages."""
+    """Return the folders with this name, `templates` or `static`, of the site and of all pages."""
     places = ("site", *(page.folder for page in PAGES))
     return [folder for place in places if (folder := CONSOLE / place / name).is_dir()]

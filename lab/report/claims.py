@@ -1,4 +1,4 @@
-"""Claims: statements about the numbers of a reproduction, which must hold."""
+"""Claims: statements that the numbers of a reproduction must confirm."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -58,7 +58,7 @@ def conclusion(claims: Sequence[Mapping[str, str]]) -> list[str]:
     if set(verdicts) == {"yes"}:
         return [f"All {len(claims)} claims of this report hold."]
     texts = [str(one.get("Claim", "")) for one in claims if one.get("Holds") == "no"]
-    found = [f"{held_words(verdicts).replace(' hold', ' of this report hold', 1)}."]
+    found = [f"{held_words(verdicts).replace('claims hold', 'claims of this report hold', 1)}."]
     if texts:
         named = "; ".join(f"“{text}”" for text in texts[:_NAMED])
         more = f"; and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""

@@ -166,7 +166,7 @@ class TableCell(Protocol):
         ...
 
     def text(self, results: Results) -> str:
-        """Return the printed text."""
+        """Return the text of the cell."""
         ...
 
 

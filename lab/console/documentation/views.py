@@ -18,7 +18,7 @@ KEPT_S = 600
 @everybody
 @require_safe
 def documentation(request: HttpRequest, file: str = "index.html") -> HttpResponseBase:
-    """Return a file of the site, which needs no login, like the static files."""
+    """Return a file of the site. Like the static files, the site needs no login."""
     if not (SITE / "index.html").is_file():
         return missing(request)
     if posixpath.normpath(file) != file:  # another spelling would avoid the pages for teachers
@@ -31,7 +31,7 @@ def documentation(request: HttpRequest, file: str = "index.html") -> HttpRespons
 @everybody
 @require_safe
 def terms(request: HttpRequest) -> JsonResponse:
-    """Return the glossary: its entries, and the words for which pages show each entry."""
+    """Return the glossary: its entries, and for each word on a page the entry that explains it."""
     found = {
         "entries": [[one.title, one.text, one.formula, one.anchor] for one in glossary.entries()],
         "terms": glossary.keys(of_parameters=False),

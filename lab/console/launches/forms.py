@@ -56,7 +56,7 @@ the name of its field."""
 
 _ESSENTIAL = ("policies", "rho", "sessions", "duration_s", "repetitions", "engine")
 _COMPARED = ("gateway", "admission", "abandonment")
-"""Fields that count as essential if the experiment compares several of their values."""
+"""Fields that the page shows unfolded if the experiment compares several of their values."""
 _DECIMAL_COMMA = re.compile(r"(\d+),(\d+)")
 """The pattern of a number with a decimal comma. Two whole loads with a comma
 and no space between them also match."""
@@ -173,7 +173,7 @@ class LaunchForm(forms.Form):
         if decimal := _DECIMAL_COMMA.fullmatch(given):
             point = ".".join(decimal.groups())
             raise forms.ValidationError(
-                f"Did you mean {point}? For the two loads, write a space after the comma: "
+                f"Did you mean {point}? To give two loads, write a space after the comma: "
                 f"{', '.join(decimal.groups())}."
             )
         try:

@@ -34,8 +34,8 @@ used."""
 
 
 class QueueError(ValueError):
-    """The error raised if the queue does not accept a launch. The person sees its text, which is
-    one line."""
+    """The error raised if the queue does not accept a launch. The person sees the error's text,
+    which is one line."""
 
 
 def enqueue(launch: Launch, allowance: Allowance = TEACHER) -> Launch:
@@ -152,7 +152,7 @@ def _next_simulated(running: Sequence[Launch]) -> Launch | None:
 def _free_places(simulated: Sequence[Launch]) -> list[bool]:
     """Return for each free place whether it is the quick place.
 
-    A running launch that is short enough for the quick place occupies it.
+    A running launch of at most QUICK_S occupies the quick place.
     """
     is_quick_taken = any(one.expected_s <= QUICK_S for one in simulated)
     free = SIMULATED_AT_ONCE - (len(simulated) - is_quick_taken)

@@ -65,7 +65,7 @@ class ValuesForm(forms.Form):
 
 
 LISTED = 50
-"""The number of results that a step offers: the newest results of this lab."""
+"""The number of this lab's newest results from which a person can choose the result of a step."""
 
 
 def may_choose(request: HttpRequest) -> bool:

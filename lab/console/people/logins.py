@@ -1,7 +1,7 @@
 """The limits on logins: each attempt is counted before its password is hashed, and only a few
 passwords are hashed at the same time.
 
-Names are compared without capitals and compatibility characters.
+When names are compared, capitals and compatibility characters make no difference.
 """
 
 import ipaddress

@@ -105,7 +105,7 @@ SAID = {
 
 
 def about_accounts(view: View) -> View:
-    """Return a view that exists only if the lab has accounts.
+    """Return a view that answers with status 404 if the lab has no accounts.
 
     Browsers do not cache the pages of the view, because some of them show a password once.
     """

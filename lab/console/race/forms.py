@@ -73,7 +73,7 @@ class RaceForm(forms.Form):
         min_value=0.1, max_value=5, label="Offered load ρ", help_text="0.1 to 5; 1 is the capacity"
     )
     sessions = forms.IntegerField(
-        min_value=100, max_value=24_000, help_text="100 to 24,000, the number in the paper"
+        min_value=100, max_value=24_000, help_text="100 to 24,000; the paper has 24,000 sessions"
     )
     seed = forms.IntegerField(
         min_value=0, max_value=MOST_SEED, help_text="the same seed gives the same customers"

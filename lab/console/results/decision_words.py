@@ -19,7 +19,7 @@ class Sentence:
 
 
 def answer(trace: DecisionTrace) -> str:
-    """Return one sentence that says what happened to the attempt."""
+    """Return one or two sentences about what happened to the attempt."""
     if _waited_in_vain(trace):
         waited_s = (trace.refused_s or 0.0) - (trace.arrived_s or 0.0)
         return f"The request was held for {waited_s:.2f} s and then turned away: {trace.reason}."

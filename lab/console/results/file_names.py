@@ -4,8 +4,8 @@ downloads."""
 import re
 
 _NAME = re.compile(r"\w[\w.+, -]{0,150}(?<![ .])")
-"""File names can contain the letters and spaces of policies' labels, which are part of folder
-names, but no separators and no `..`, which can lead to other folders.
+"""The pattern of a file name. Spaces are allowed, because a folder's name can contain a policy's
+label. Separators and `..` are not allowed, because they can lead to other folders.
 """
 
 

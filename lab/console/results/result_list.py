@@ -438,8 +438,8 @@ def references() -> list[ResultEntry]:
 
 
 def references_for(result: ResultEntry) -> list[ResultEntry]:
-    """Return the references that a reader can compare with this result: those with the same paper
-    or the same policies."""
+    """Return the references that a reader can compare with this result: reports on the same paper,
+    or comparisons that have a policy in common with it."""
     if result.reference:
         return []
     return [one for one in references() if _is_alike(one, result)]

@@ -45,8 +45,8 @@ second."""
 def submit(request: HttpRequest, name: str, text: str) -> Launch:
     """Put a policy into the queue and return its launch.
 
-    If another submission of this person with the same name waits or runs, it is cancelled. Raises
-    CallError if the file is not a valid policy, and the errors of `enqueued`.
+    An earlier submission of this person with the same name is cancelled if it still waits or runs.
+    Raises CallError if the file is not a valid policy, and the errors of `enqueued`.
     """
     allowance = permissions.allowance_of(request)
     key = permissions.key_of(request)

@@ -1,4 +1,4 @@
-"""The console's server: one uvicorn process, an event loop for streams, threads for pages.
+"""The console's server: one uvicorn process with an event loop for streams and threads for pages.
 
 If the process is killed, its port is free, and its supervisor starts a new process.
 """

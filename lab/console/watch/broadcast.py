@@ -1,4 +1,4 @@
-"""The sampling of the gateway, twice a second; each sample goes to all viewers.
+"""This module samples the gateway twice a second and sends each sample to all viewers.
 
 Sixty viewers cost the gateway as much as one viewer. The list of waiting requests is
 fetched only while a viewer has the watch page open.

@@ -20,8 +20,8 @@ _NEEDED = "choose an entry of the list"
 
 
 def _number_errors(low: float, high: float, kind: str = "a number") -> dict[str, str]:
-    """Return the error texts for a number outside `low` to `high`; each text follows the field's
-    label."""
+    """Return the error texts of a field whose number must be from `low` to `high`; each text
+    follows the field's label."""
     allowed = f"must be {kind} from {low:,.12g} to {high:,.12g}"
     return dict.fromkeys(("required", "invalid", "min_value", "max_value"), allowed)
 

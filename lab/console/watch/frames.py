@@ -133,8 +133,8 @@ def fallen_back(policy: Mapping[str, Any]) -> str:
 
 
 def connections(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the counts of TLS connections; None if there are no such connections and no admission
-    of them."""
+    """Return the counts of TLS connections; None if there are no TLS connections and no admission
+    policy for them."""
     admission = (found.get("admission") or {}).get("name", NO_CONNECTION_ADMISSION)
     kinds = ("new", "resumed", "refused")
     if admission == NO_CONNECTION_ADMISSION and not any(found.get(kind) for kind in kinds):

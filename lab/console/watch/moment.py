@@ -8,8 +8,8 @@ OVER_S = 10.0
 FEWEST_PAGES = 10
 """The minimum number of finished pages from which a share is calculated."""
 _FEW_ORPHANS_RATIO = 0.15
-"""If at most this share of pages is for customers who have left, the sentence gives the share of
-pages for customers who still wait."""
+"""If at most this share of pages is for customers who have left, although the customers of most
+waiting requests have left, the sentence gives the share of pages for customers who still wait."""
 _ONE_QUEUE = ("sq", "always-fifo", "always-lifo", "lifo-at-overload")
 """The policies with a single queue, in which only the discipline decides which request is next."""
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -146,7 +146,7 @@ def _share(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> list[
 
 
 def _gone(frame: Mapping[str, Any]) -> int:
-    """Return how many waiting requests have lost their customer."""
+    """Return the number of waiting requests whose customer has left."""
     return sum(left for *_, left in frame["strip"] or ())
 
 

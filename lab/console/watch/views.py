@@ -152,7 +152,7 @@ def shadow_away(request: HttpRequest) -> HttpResponse:
 @run_owners
 @require_POST
 def abandonment(request: HttpRequest) -> HttpResponse:
-    """Change how the shop treats a request whose client has left."""
+    """Change how the shop treats a request whose customer has left."""
     form = AbandonmentForm(request.POST)
     context = applied(
         "abandonment",
@@ -200,7 +200,8 @@ def as_it_began(request: HttpRequest) -> HttpResponse:
 
 @run_owners
 async def stream(request: HttpRequest) -> HttpResponseBase:
-    """Send `history` once, then a `look` twice a second, until the viewer leaves.
+    """Send the event `history` once, and then the event `look` twice a second, until the viewer
+    leaves.
 
     A stream with `?glance` omits the parts that only the watch page shows. If a browser reconnects
     and names the last sample that it received, the stream continues after that sample. The stream

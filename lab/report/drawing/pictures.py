@@ -68,8 +68,8 @@ class Heat:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """The course of one policy before, during and after the rush; times are paper seconds since the
-    end of the rush."""
+    """One policy's response times and queue lengths before, during and after the rush; times are
+    paper seconds since the end of the rush."""
 
     title: str
     time_s: Sequence[float]

@@ -16,7 +16,7 @@ _BETWEEN = re.compile(r">\s+<")
 _POINTS = {"M": 1, "L": 1, "Q": 2, "C": 3, "z": 0, "Z": 0}
 """For each path command that matplotlib writes, the number of points that follow it."""
 _SHORT = 40
-"""A path of at most this number of characters is too short to be changed."""
+"""A path with fewer characters than this number stays unchanged."""
 
 
 def compact_svg(text: str) -> str:

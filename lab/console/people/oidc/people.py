@@ -1,4 +1,4 @@
-"""People who sign in with the provider, and their accounts."""
+"""The accounts of people who sign in with the provider."""
 
 import logging
 import re

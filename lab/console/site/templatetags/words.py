@@ -66,7 +66,7 @@ register = template.Library()
 
 @register.filter
 def duration(seconds: float | None) -> str:
-    """Return `40 s`, `3 min`, `1 h 20 min`; a dash for an unknown duration."""
+    """Return a duration as text, for example `40 s` or `1 h 20 min`; a dash if it is unknown."""
     return "–" if seconds is None or not math.isfinite(seconds) else wording.duration(seconds)
 
 
@@ -112,13 +112,13 @@ def share(known: Mapping[str, float | None]) -> str:
 
 @register.filter
 def words(key: str) -> str:
-    """Return a key such as `timed_out` with its words in ordinary spelling."""
+    """Return a key such as `timed_out` as words: `timed out`."""
     return str(key).replace("_", " ")
 
 
 @register.filter
 def seconds(value: float) -> str:
-    """Return `12.3 s`, or a text for an infinite time."""
+    """Return a time as text, for example `12.3 s`; `for ever` if the time is infinite."""
     return "for ever" if math.isinf(value) else f"{value:.1f} s"
 
 

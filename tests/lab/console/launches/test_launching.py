@@ -68,7 +68,7 @@ def test_the_file_of_a_form_launches_the_same(console):
     [
         ("rho", "much", "Enter numbers separated by commas"),
         ("rho", "-1", "Offered loads must be between 0.01 and 20."),
-        ("rho", "1,4", "Did you mean 1.4? For the two loads, write a space after the comma: 1, 4."),
+        ("rho", "1,4", "Did you mean 1.4? To give two loads, write a space after the comma: 1, 4."),
         ("rho", "nan", "Offered loads must be between 0.01 and 20."),
         ("duration_s", "60", "Give a number of sessions or a duration, not both."),
         ("sessions", "-5", "Sessions must be between 1 and 1,000,000."),
