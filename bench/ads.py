@@ -123,7 +123,7 @@ def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any
 
 
 def lets_others_run(operation: Callable[[], object], times: int = 20) -> float:
-    """Return the share of calls (0 to 1) during which a waiting thread got the interpreter.
+    """Return the share of calls (0 to 1) during which another thread ran.
 
     The interpreter does not switch threads by time during the measurement, so the other thread runs
     only if the operation releases the interpreter.
@@ -249,7 +249,7 @@ class World:
         return candidates.find(self.inventory, self.delivered, wanted, concept)
 
     def in_database(self, concept: int) -> Any:
-        """Return the candidates that the database finds. Each thread has its session."""
+        """Return the candidates that the database finds. Each thread uses a separate session."""
         session = getattr(self._threads_session, "session", None)
         if session is None:
             session = self._threads_session.session = self.session()

@@ -365,7 +365,10 @@ def main(rounds: int, seconds: int, capacity: int, seed: int, quick: bool) -> No
         "multiple of the shop's capacity. p99 is the response time of the pages that sessions "
         "received."
     )
-    console.print("Memory of the proxy: before the flood, after a third of it, at its end.")
+    console.print(
+        "Memory has three values of the proxy: before the flood, after a third of it, and at its "
+        "end."
+    )
     console.print(
         f"Conditions: proxy on CPU {cpus.written(own)}; flood, customers and shop on CPU "
         f"{cpus.written(others)}. The shop waits instead of using a CPU, so the flood's client "

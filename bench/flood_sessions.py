@@ -1,7 +1,7 @@
 """The customers of `bench.flood`: Poisson arrivals of sessions with eight pages.
 
-A customer keeps one connection and its cookies, and pauses between pages. It leaves when a page is
-turned away or takes longer than `PATIENCE_S`.
+A customer keeps one connection and its cookies, and pauses between pages. The customer leaves when
+a request is turned away, or when a page takes longer than `PATIENCE_S` paper seconds.
 """
 
 import http.client

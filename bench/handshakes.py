@@ -143,7 +143,7 @@ def cost_s(subject: Subject, customer: Customer, kind: str) -> float:
     "--keys",
     default="ec-p256,rsa-2048,rsa-4096,rsa-7680",
     show_default=True,
-    help="The kinds of keys, with commas.",
+    help="The kinds of keys, separated by commas.",
 )
 @click.option(
     "--rounds", default=5, type=click.IntRange(1, 100), help="The number of interleaved rounds."

@@ -1,4 +1,4 @@
-"""The simulator's speed: an M/M/1 queue, compared with SimPy and Ciw, and two models of papers.
+"""The simulator's speed: an M/M/1 queue compared with SimPy and Ciw, and the models of two papers.
 
 `make bench-simulator` measures CPU time in one process on one core. Each round runs all simulations
 in random order, and ratios are taken within a round. All M/M/1 simulations have ρ = 0.8 and start

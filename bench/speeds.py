@@ -1,4 +1,4 @@
-"""The costs of the cases that come with the product: `make bench-speeds`.
+"""The command that stores the costs of the cases that come with the product: `make bench-speeds`.
 
 The command writes `lab/machine/speeds.json` from the costs that `doorbuster estimates --run all`
 measured on this idle machine. Kinds of work that were not measured keep their previous cost; for

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class ShopConfig(AppConfig):
-    """The shop's models and pages."""
+    """The application with the shop's models and pages."""
 
     name = "shop"
     label = "shop"

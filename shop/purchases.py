@@ -1,8 +1,8 @@
 """A purchase, which may become an order: its books, idempotency key, customer and address.
 
 Each form of the checkout carries its purchase, signed by the shop. A customer may therefore have
-several purchases open, and only has to sign in again after the session is lost. The session keeps
-the latest purchase, for pages that are requested without a form.
+several purchases open. If the session is lost, the customer only has to sign in again. The session
+keeps the latest purchase, for pages that are requested without a form.
 """
 
 import uuid

@@ -1,4 +1,4 @@
-"""Thirty students on one console, while a teacher's live runs continue.
+"""The benchmark in which thirty students use one console during a teacher's live runs.
 
     make bench-class                                # two lessons of ten minutes: 35 minutes
     make bench-class ARGS="--lesson 'a class'"      # without the lesson in which three more attack
@@ -305,7 +305,7 @@ def in_class(
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The counts and waits of the class's launches."""
+    """The number of the class's launches by state, and how long each student waited."""
 
     longest_s: dict[str, float]
     """The longest wait of a launch of each student, in real seconds. Launches that still wait
@@ -356,7 +356,7 @@ class LiveRuns:
         ).median_rps
 
     def make(self, kind: str, seeds: Sequence[int]) -> list[tuple[int, watched_runs.Row]]:
-        """Run the seeds; return the seed and the metrics of each run, in their order."""
+        """Carry out one live run per seed; return the seed and the metrics of each run."""
         rows = []
         for seed in seeds:
             out.print(f"  live run, seed {seed}, {kind}")
@@ -425,7 +425,7 @@ def _lessons(
 
 
 class Lesson:
-    """The results of one lesson."""
+    """A lesson, with its students and attackers, and its results."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The console while the shop is overloaded: page times, and the cost and effect of viewers.
+"""The benchmarks of the console during overload: page times, and the cost and effect of viewers.
 
     make up && make bench-console           # page times and viewers: about three minutes
     make bench-console ARGS=watched         # the effect of viewers on runs: about 15 minutes

@@ -17,7 +17,7 @@ from runtime.settings import load
 CALLS, ROUNDS = 1_000, 5
 CUSTOMERS = 120
 SLOW = 0.1
-"""Paper seconds per real second, so few that the queue hardly moves during the samples."""
+"""The paper seconds per real second. The number is so small that the queue hardly changes."""
 
 
 def main() -> None:

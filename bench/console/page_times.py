@@ -94,8 +94,8 @@ def drowning_shop(browser: Browser, appliance: Appliance) -> Iterator[str]:
 
 
 def pages_of(lab: Settings, launch: str) -> dict[str, str]:
-    """Return every page of the console by name; pages about results show the newest complete
-    result.
+    """Return every page of the console by name. Pages about results show the newest result with a
+    complete run.
     """
     found = {
         "gallery": "/",

@@ -77,7 +77,7 @@ class Compared:
 
 
 def compared(unwatched: Sequence[Row], watched: Sequence[Row]) -> list[Compared]:
-    """Compare rows, which are sorted by seed."""
+    """Compare the metrics of runs. The rows must be in the same order of seeds."""
     found = []
     for place, name in enumerate(FIGURES):
         without, with_viewers = ([row[place] for row in rows] for rows in (unwatched, watched))
@@ -127,7 +127,7 @@ def pairs(
 
 
 def metrics_of(spec: Spec, planned: PlannedRun, run: RunFolder) -> Row:
-    """Return the FIGURES of a run."""
+    """Return the metrics of a run, in the order of FIGURES."""
     attempts = run.attempts()
     outcomes = outcomes_of(attempts, spec.load.offered(planned.rho))
     times_s = response_times_s(attempts)

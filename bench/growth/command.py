@@ -120,7 +120,7 @@ def _number(value: float) -> str:
 )
 @click.option("--redraw", is_flag=True, help="Only draw the figures again, from stored values.")
 def main(chosen: str, is_quick: bool, folder: Path | None, redraw: bool) -> None:
-    """Measure how costs grow up to a hundred times the usual size; print tables, draw figures."""
+    """Measure how costs grow with a size, print tables and draw figures."""
     unknown = [key for key in chosen.split(",") if key not in AXES]
     if unknown:
         raise click.BadParameter(

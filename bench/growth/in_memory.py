@@ -123,7 +123,7 @@ def simulated_sessions(is_quick: bool) -> Iterator[Measure]:
 def banners(is_quick: bool) -> Iterator[Measure]:
     """Measure a selection in ms of CPU, with one thread and a given number of banners.
 
-    The inventory is the seeded one of the appliance, repeated as often as necessary.
+    The inventory is the appliance's seeded inventory, repeated until it has this number.
     """
     with own_ad_server.seeded_database(SEEDED_BANNERS) as environment:
         world = World(environment, 10)

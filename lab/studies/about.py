@@ -26,7 +26,7 @@ class About:
     sentence: str
     """A sentence that describes what the quick reproduction shows."""
     picture: str
-    """A picture of a published result: a static file of the gallery."""
+    """The name of the gallery's picture of a published result."""
     engine: Engine = "simulated"
     """The engine that `doorbuster reproduce` uses unless the user chooses another engine."""
     reference_engine: Engine = "simulated"

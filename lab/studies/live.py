@@ -110,8 +110,8 @@ class LivePart:
 
 
 PartsOf = Callable[[Any, int, int], Sequence[LivePart]]
-"""A function that returns the comparisons of a paper's cases, from the cases, the first seed and
-the number of repetitions."""
+"""A function that returns the comparisons of a paper. Its arguments are the cases, the first seed
+and the number of repetitions."""
 
 
 class ApplianceStudy(LiveStudy[C]):

@@ -1,4 +1,4 @@
-"""The command line: `python -m shop.ads serve | migrate-and-seed | token | operator | draws`."""
+"""The ad server's commands: `python -m shop.ads serve`, `migrate-and-seed`, `token` and others."""
 
 import math
 import os

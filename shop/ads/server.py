@@ -35,7 +35,7 @@ class AdServer:
         return self.writer.names
 
     def select(self, request: Request) -> list[Placed]:
-        """Choose banners for a page, book their impressions, and return the banners."""
+        """Choose banners for a page, count their impressions, and return the banners."""
         began_s = time.perf_counter()
         placed = selector.select(request, time.time(), self.ledger, self.fan_out, self.rng)
         took_s = time.perf_counter() - began_s

@@ -254,7 +254,7 @@ class _OpenConnections:
         self._open: dict[_Connection, None] = {}
 
     def enter(self, connection: "_Connection") -> bool:
-        """Give this connection a place; return False if no other connection may give way."""
+        """Add this connection; return False if all places are taken and none may be replaced."""
         with self._lock:
             if len(self._open) >= CONNECTIONS:
                 oldest = next((one for one in self._open if one.may_give_way), None)

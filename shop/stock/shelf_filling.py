@@ -71,9 +71,7 @@ def _put(after: int, last: int, progress: Progress) -> None:
 
 
 def _batches(new: Iterator[NewBook]) -> Iterator[list[NewBook]]:
-    """Yield batches of books; each batch is generated while the database stores the batch
-    before.
-    """
+    """Yield batches of books. A batch is generated while the database stores the previous one."""
     with ThreadPoolExecutor(1, thread_name_prefix="printer") as printer:
         coming = printer.submit(lambda: list(islice(new, _BATCH)))
         while batch := coming.result():

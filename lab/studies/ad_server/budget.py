@@ -137,7 +137,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "Plan":
-        """Return the plan whose JSON form `as_json` returned."""
+        """Return the plan that has this JSON form."""
         return cls(
             {int(clients): number for clients, number in plain["requests"].items()},
             {alone: Cost(*plain["costs"][name]) for alone, name in _LOOPS.items()},

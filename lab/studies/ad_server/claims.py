@@ -27,7 +27,8 @@ LARGEST_GAIN_PERCENT = 50 * published()["ad_server"]["claims"]["max_gain"]
 
 
 def claims(cases: Cases) -> list[Claim]:
-    """Return the claims of the paper and of this project; only this project's claims have sizes."""
+    """Return the claims of the paper and of this project. Only this project's claims require a gain
+    of a certain size."""
     scale, run = cases.scale, cases.at
     fewest, most, widest = min(scale.concepts), max(scale.concepts), max(scale.threads)
     three = 3 if 3 in scale.concepts else fewest

@@ -51,7 +51,7 @@ REAL_CPU_S = {"Br-1": 0.2, "Br-2": 0.4, "Br-3": 1.5, "Br-4": 1.0, "file": 0.1}
 """The CPU seconds that a page takes on the simulated server.
 
 Home, browse and file take as long as their latencies in Table 3 with 3 processes. Search takes 1.5
-s and select 1 s; these values give about the published latencies.
+s and select 1 s; with these values, the simulated latencies are near the published latencies.
 """
 
 _BUSY_RATIO: float = published()["lifo_pri"]["derived"]["busy_share"]

@@ -7,6 +7,6 @@ ABOUT = About(
     PAPERS["edragon"],
     WHO_GETS_CPUS,
     "Processors between two shops (quick grid)",
-    "Admission by TLS connections and a CPU manager keep two overloaded shops at full throughput.",
+    "Admission control for connections and a CPU manager keep the throughput of two shops high.",
     "edragon",
 )

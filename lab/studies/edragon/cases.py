@@ -43,7 +43,7 @@ class Stretch(NamedTuple):
 
 
 class Zone(NamedTuple):
-    """A part of the run with a name in the paper."""
+    """A part of the run, to which the paper gives a letter."""
 
     name: str
     from_s: float

@@ -59,7 +59,7 @@ QUICK_FILES = (FileClass(0.8, 200.0, 1000.0), FileClass(0.2, 1000.0, 3400.0))
 
 With the sizes of SPECweb96 (squared coefficient of variation: 15.8), the work that arrives in a
 second would vary by 40 % instead of 13 %. The sizes here have a squared coefficient of variation of
-0.69, because (1 + 0.69) / 100 is about (1 + 15.8) / 1000.
+0.69, so the work varies by 13 %, too: (1 + 0.69) / 100 is about (1 + 15.8) / 1000.
 """
 
 SEGMENTS_S = (50.0, 500.0)

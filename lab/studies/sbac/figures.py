@@ -220,7 +220,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def figure_8(self) -> Figure:
-        """Return Fig. 8, which shows the family of ac-functions."""
+        """Return Fig. 8: throughput and aborted sessions with several ac-functions."""
         weights = {
             f"k = {weight:g}": (
                 partial(self.cases.weighted, weight, 15)
@@ -240,7 +240,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def figure_9(self) -> Figure:
-        """Return Fig. 9, which shows an ac-interval of 5 s."""
+        """Return Fig. 9: aborted sessions with an ac-interval of 5 s."""
         return self.text.figure(
             "figure-9",
             (

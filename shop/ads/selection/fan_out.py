@@ -1,4 +1,4 @@
-"""The search threads of a request, which are more if the request has a higher priority level.
+"""Priority by threads: a request with a higher priority level has more search threads.
 
 A thread searches for one concept at a time. A request of low priority has one thread
 (ad_server.txt, section IV.B).
