@@ -79,6 +79,6 @@ def _is_number(text: str) -> bool:
 
 def cpu_s(process: int) -> float:
     """Return the CPU time of all threads of a process so far. Raises OSError if there is no such
-    process on this machine, or if the system has no such clocks.
+    process on this machine, or if the system does not measure this.
     """
     return time.clock_gettime((~process << 3) | _CPU_CLOCK)

@@ -81,7 +81,7 @@ class ParameterFaults(Protocol):
 
 
 class CallError(ValueError):
-    """The error for a refused call: a message of one line, its field, and the allowed values."""
+    """The error for a refused call, with a one-line message, the field and the allowed values."""
 
     def __init__(self, message: str, field: str, allowed: str, status: int = 400) -> None:
         self.field, self.allowed = one_line(field), one_line(allowed)
@@ -236,7 +236,7 @@ class Call:
     body: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
     refusals: Mapping[int, str] = field(default_factory=dict)
-    """The reason for each status with which this call can be refused, unlike other calls."""
+    """The reasons for refusals, by status, in addition to those of all calls (`Api.refusals`)."""
     other_answers: Mapping[int, type[BaseModel]] = field(default_factory=dict)
     status: int = 200
     parameter: str = ""

@@ -25,7 +25,7 @@ def are_missing(error: OSError) -> bool:
 def hold(handle: int, *, waits: bool = False) -> None:
     """Lock an open file or folder until it is closed.
 
-    Raises BlockingIOError if another process holds it and `waits` is false.
+    Raises BlockingIOError if another process holds the lock and `waits` is false.
     """
     fcntl.flock(handle, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
 

@@ -42,8 +42,8 @@ def command(
     private memory of each process. When memory runs out, the kernel ends an `expendable` program
     first.
 
-    `parent` is the process that will start the program: its id, or a file with its id. If it dies
-    first, the program is not started.
+    `parent` is the id of the process that will start the program, or a file with this id. If this
+    process dies first, the program is not started.
     """
     options = ["--user", user] if user else []
     options += ["--end-with-parent", end_with_parent.name] if end_with_parent else []

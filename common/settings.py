@@ -33,8 +33,8 @@ class Form:
 
 
 class SettingsModel(BaseModel):
-    """The settings of one part; a duration is in real seconds unless its field names
-    paper seconds.
+    """The settings of one part. A duration is in real seconds, unless its description says paper
+    seconds.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

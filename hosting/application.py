@@ -14,8 +14,8 @@ from common import cpus, log_tail, processes
 from hosting import starting
 
 END_PATIENCE_S = 30.0
-"""The time, in real seconds, after which a gateway that drains and shops that finish their requests
-are killed.
+"""The time, in real seconds, in which the gateway and the shops may finish their requests before
+they are killed.
 """
 MOST_WORKERS = 1000
 VARIABLES = ("DOORBUSTER_SHOP_CPUS", "DOORBUSTER_SHOP_WORKERS")
@@ -62,7 +62,7 @@ def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]
 
 
 def _end(children: Sequence[subprocess.Popen[bytes]]) -> None:
-    """End the gateway before the shops, which it needs while it drains."""
+    """End the gateway before the shops, because a gateway that drains still needs its shops."""
     deadline_s = time.monotonic() + END_PATIENCE_S
     processes.end_all(children[-1:], deadline_s - time.monotonic())
     processes.end_all(children[:-1], deadline_s - time.monotonic())

@@ -76,7 +76,7 @@ class RunningApplication:
         return None if response.status == 200 else f"it answered {response.status}"
 
     def prepare(self, options: PlatformOptions) -> None:
-        """Reset the shop: seed its stock again, and set the page work of the options."""
+        """Remove earlier orders from the shop, and set the page work that `options` requires."""
         self.ask(self.controller_ports[0], "POST", "/reset")
         for number, port in enumerate(self.controller_ports):
             wanted = {

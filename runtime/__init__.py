@@ -1,3 +1,1 @@
-"""The commands that start, show and stop the appliance on one machine, with its settings,
-PostgreSQL, Redis, supervisor, health checks and doctor.
-"""
+"""The commands that start, show, check and stop the appliance on one machine, and its settings."""

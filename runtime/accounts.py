@@ -1,6 +1,6 @@
 """The accounts of this machine: the account that runs PostgreSQL, and other people's accounts.
 
-PostgreSQL refuses to run as root.
+PostgreSQL refuses to run as root, so root must start it under another account.
 """
 
 import os

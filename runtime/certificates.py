@@ -127,7 +127,7 @@ def valid_until(files: CertificateFiles) -> datetime.date:
 
 
 def key_name(files: CertificateFiles) -> str:
-    """Return the kind and size of the server's key, as `make` accepts it."""
+    """Return the kind and size of the server's key, in the form that `make` accepts."""
     key = x509.load_pem_x509_certificate(files.server.read_bytes()).public_key()
     return f"rsa-{key.key_size}" if isinstance(key, rsa.RSAPublicKey) else CHEAP_KEY
 

@@ -63,7 +63,7 @@ def choose(settings: Settings) -> Choice:
 
     RUNTIME decides, if it is set; otherwise, a running appliance keeps its runtime. Without both,
     the appliance runs in containers if an engine answers, and natively if none does. Raises
-    RuntimeChoiceError if the appliance already runs in another runtime than RUNTIME.
+    RuntimeChoiceError if the appliance already runs in a runtime other than RUNTIME.
     """
     wanted, now = asked(), running(settings)
     if now is not None and wanted not in (None, now):

@@ -258,8 +258,8 @@ def _postgres(settings: Settings, state: State) -> Finding:
     if _readable(state.postgres) and (named := postgres.stale_lock(state.postgres)):
         lock = state.postgres / "data" / postgres.LOCK_FILE
         left = (
-            f"{lock} names {named}, which is not a server of this database; the file is left from "
-            f"a killed server or a power failure"
+            f"{lock} is left from a killed server or a power failure; it names {named} instead of "
+            f"a server of this database"
         )
         return Finding(Verdict.BEWARE, "PostgreSQL", left, "make up removes this file")
     found = f"{installation.version}, {installation.origin}, {installation.bin_dir}{runs_as}{made}"
@@ -324,7 +324,8 @@ def _certificate(settings: Settings, title: str, pair: certificate.Pair) -> Find
                 fix = "replace the certificate and its key, then make down and make up"
                 return Finding(Verdict.BEWARE, title, f"{path}, your own certificate: {why}", fix)
             return Finding(Verdict.GOOD, title, f"{path}, your own certificate")
-        fix = f"set {pair.setting}_CERTIFICATE and _KEY to files that exist, or set neither"
+        variables = f"{pair.setting}_CERTIFICATE and {pair.setting}_KEY"
+        fix = f"set {variables} to files that exist, or set neither"
         return Finding(Verdict.BAD, title, f"{path} or its key does not exist", fix)
     if not own.server.exists():
         return Finding(Verdict.GOOD, title, "none yet; `make up` creates it")

@@ -118,7 +118,7 @@ class CpuManager:
         return application
 
     def leave(self, application: Application) -> None:
-        """Handle the end of an application's connection: it has ended or needs no processors."""
+        """Handle the end of a connection, whose application has ended or needs no processors."""
         application.has_left = True
         application.requested = 0
         log.info("%s left", application.name)

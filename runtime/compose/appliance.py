@@ -57,8 +57,8 @@ def down(settings: Settings, progress: Progress) -> None:
 
 
 def unseen(settings: Settings) -> str | None:
-    """Return, in one line, why containers of this appliance may exist although the engine shows
-    none; None if no container can exist.
+    """Return, in one line, why it is unknown whether this appliance runs in containers; None if it
+    is known.
     """
     if not Project(settings, State(settings.state_dir)).mark.exists():
         return None

@@ -49,7 +49,8 @@ class Pair:
             except OSError as error:
                 raise SettingsError(
                     f"{source} cannot be read: {error.strerror}; fix: set "
-                    f"{self.setting}_CERTIFICATE and _KEY to files that exist, or set neither"
+                    f"{self.setting}_CERTIFICATE and {self.setting}_KEY to files that exist, or "
+                    "set neither"
                 ) from None
             private_file.write(path, content)
             own(path)

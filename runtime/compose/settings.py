@@ -349,7 +349,7 @@ def _revision() -> str:
 
 
 def _authorities() -> str:
-    """Return the environment's file of trusted authorities, if any."""
+    """Return the file of trusted authorities that the environment names, otherwise /dev/null."""
     for name in ("SSL_CERT_FILE", "PIP_CERT"):
         if (text := os.environ.get(name)) and Path(text).is_file():
             return text

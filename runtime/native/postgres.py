@@ -188,8 +188,8 @@ def prepare(cluster: Cluster) -> None:
 
 
 def stale_lock(folder: Path) -> str | None:
-    """Return the process in `postmaster.pid` if it is not a server of this cluster,
-    otherwise None.
+    """Return a description of the process in `postmaster.pid` if it is not a server of this
+    cluster, otherwise None.
     """
     data_dir = (folder / "data").resolve()
     try:
@@ -199,7 +199,7 @@ def stale_lock(folder: Path) -> str | None:
     if _serves(data_dir):
         return None
     if not first.isdigit():
-        return "no process (it is damaged)"
+        return "no process (the file is damaged)"
     try:
         return f"process {first} ({psutil.Process(int(first)).name()})"
     except psutil.Error:

@@ -102,8 +102,8 @@ class Supervisor:
         return False
 
     def has_died(self) -> bool:
-        """Return whether the supervisor was killed, or the machine went down, without a command to
-        stop. A supervisor that stops on command removes its pid file.
+        """Return whether the supervisor ended without a command, because it was killed or the
+        machine went down. A supervisor that stops on command removes its pid file.
         """
         return self.pid_file.exists() and self.recorded_pid() is None
 
