@@ -13,8 +13,8 @@ from lab.report.drawing.table import Table
 from lab.spec.experiment import Spec
 
 ALL_PAIRS_UP_TO: Final = 4
-"""Up to this number of policies, all pairs are compared; with more policies, each is compared only
-with the first.
+"""Up to this number of policies, all pairs are compared. With more policies, each policy is
+compared only with the first policy.
 """
 
 _Metrics = tuple[tuple[str, int, Callable[[Outcomes], float | None]], ...]

@@ -158,8 +158,8 @@ class Launch(Reply):
         description="the person who launched the experiment; empty if the console has no accounts"
     )
     asked_at: datetime = Field(description="time of the launch")
-    began_at: datetime | None = Field(description="time at which its work began; null before that")
-    ended_at: datetime | None = Field(description="time at which it ended; null before that")
+    began_at: datetime | None = Field(description="time at which the launch began to run, or null")
+    ended_at: datetime | None = Field(description="time at which the launch ended, or null")
     expected_s: float = Field(description="predicted duration")
     left_s: float | None = Field(
         description="approximate remaining time of a running launch; null if the launch has "
@@ -197,7 +197,7 @@ class ResultsQuery(Query):
         description="words to search for in the title, the name and the policies",
     )
     engine: Literal["", "live", "simulated"] = Field("", description="only this engine")
-    page: int = Field(1, ge=1, le=1_000_000, description="the number of a page of the list")
+    page: int = Field(1, ge=1, le=1_000_000, description="the page of the list to return")
 
 
 class Result(Reply):
@@ -210,7 +210,8 @@ class Result(Reply):
     )
     engine: str = Field(description="engine that ran it")
     origin: Literal["here", "imported", "reference"] = Field(
-        description="whether it was made on this console, imported, or comes with Doorbuster"
+        description="whether the result was made on this console, was imported, or comes with "
+        "Doorbuster"
     )
     by: str = Field(description="the person who launched or imported the result; empty if unknown")
     took_s: float | None = Field(
@@ -263,7 +264,7 @@ class Imported(Reply):
 
     name: str = Field(description="name of the new result")
     warnings: list[str] = Field(
-        description="why runs are missing in the database of the dashboards"
+        description="why the database of the dashboards lacks some runs; empty if it lacks none"
     )
 
 

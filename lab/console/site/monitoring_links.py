@@ -46,8 +46,8 @@ class Watchers:
         refusal: Callable[[str, int, str], str | None] = get_refusal,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take the `host` of this machine's watchers, and `refusal`, which returns why a watcher
-        does not answer."""
+        """Store the `host` of this machine's watchers, and the function `refusal`, which returns
+        why a watcher does not answer."""
         self._watchers = tuple(watchers)
         self._host = host
         self._refusal = refusal
