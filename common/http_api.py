@@ -1,21 +1,25 @@
-"""HTTP APIs that pydantic models describe. The module checks the input of calls, and generates
-OpenAPI documents and the tables of the documentation.
+"""HTTP APIs that pydantic models describe: who may call them, checks of the input of calls, OpenAPI
+documents, and the tables of the documentation.
 """
 
 import json
 import re
 import reprlib
-from collections.abc import Iterator, Mapping, Sequence
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final, Literal, Protocol, TypeVar
+from typing import Any, Final, Literal, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.json_schema import models_json_schema
 from pydantic_core import PydanticCustomError
 
+from common import hosts
+
 Schema = dict[str, Any]
 
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _REFERENCE: Final = "#/components/schemas/"
 _MOST_CHARACTERS: Final = 800
 """The maximum length of each text in a refusal, in characters."""
@@ -93,11 +97,67 @@ class CallError(ValueError):
         """The body of the answer."""
         return {"error": str(self), "field": self.field, "allowed": self.allowed}
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """The header fields that HTTP requires with the status of the answer."""
+        of_status = {401: {"WWW-Authenticate": "Bearer"}, 405: {"Allow": self.allowed}}
+        return of_status.get(self.status, {})
+
 
 def one_line(text: str) -> str:
     """Return the text as one line of printable characters."""
     line = "".join(c if c.isprintable() else " " for c in text[:_MOST_CHARACTERS])
     return line + "…" if len(text) > _MOST_CHARACTERS else line
+
+
+# ---- callers -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """The host names that the calls of an API may use, and the token that they must send."""
+
+    names: frozenset[str]
+    """The accepted host names, without port, in lower case."""
+    token: str | None = None
+    """The token; None if calls need no token. With an empty token, every call is refused."""
+
+    @classmethod
+    def of(cls, names: Iterable[str], token: str | None = None) -> Self:
+        """Return the callers that use one of these names or a loopback name. An address such as
+        0.0.0.0 is ignored, because no caller uses it as a host name.
+        """
+        return cls(frozenset((*_LOOPBACK, *names)).difference(hosts.EVERYWHERE), token)
+
+    def check_site(self, host: str, origins: Iterable[str]) -> None:
+        """Raise CallError if a web page of another site may have sent the call through a browser.
+
+        `host` and `origins` are the values of the header fields Host and Origin. The page's site is
+        in Origin; with DNS rebinding, the page's host name is in Host.
+        """
+        host = host.lower()
+        if hosts.host_of(host) not in self.names:
+            allowed = ", ".join(sorted(self.names))
+            raise CallError(f"the host name in {host!r} is not allowed", "Host", allowed, 403)
+        if any(origin.lower() != f"http://{host}" for origin in origins):
+            error = "a web page from another site sent the call"
+            raise CallError(error, "Origin", f"http://{host}", 403)
+
+    def check_token(self, authorizations: Iterable[str]) -> None:
+        """Raise CallError if no value of the header field Authorization has the token."""
+        if self.token is None:
+            return
+        wanted = f"Bearer {self.token}".encode()
+        given = [value.encode() for value in authorizations]
+        if not self.token or not any(secrets.compare_digest(value, wanted) for value in given):
+            raise CallError(
+                "this call needs the inner token: send `Authorization: Bearer TOKEN`. `make token` "
+                "prints that line. The token is the value of inner_token in secrets.json in the "
+                "state folder",
+                "Authorization",
+                "Bearer TOKEN",
+                401,
+            )
 
 
 # ---- checks --------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from common import hosts
+from common.http_api import Callers
 from common.telemetry import export_to
 from gateway.clock import PaperClock
 from gateway.http import pages
@@ -239,23 +240,17 @@ def _own_hosts(settings: Settings) -> Mapping[bytes, bytes]:
     }
 
 
-def admin_names(settings: Settings) -> frozenset[str]:
-    """Return the host names that a call of the admin API may use."""
-    given = [name.strip().lower() for name in settings.admin_names.split(",") if name.strip()]
-    # The gateway's address, unless it listens on all addresses: no caller uses 0.0.0.0 as a host
-    # name.
-    own = {settings.admin_host, settings.reached_host or "localhost"} - {"0.0.0.0", "::"}
-    return frozenset(("localhost", "127.0.0.1", "::1", *own, *given))
-
-
 def sent_token(settings: Settings) -> bytes | None:
     """Return the token that the gateway sends to the shop's controller; None without a token."""
     return settings.inner_token.encode() or None
 
 
-def expected_token(settings: Settings) -> bytes | None:
-    """Return the token that callers of the admin API must send; None if calls need no token."""
-    return sent_token(settings) if settings.inner_token_required else None
+def admin_callers(settings: Settings) -> Callers:
+    """Return the callers that the admin API accepts."""
+    given = [name.strip().lower() for name in settings.admin_names.split(",") if name.strip()]
+    own = (settings.admin_host, settings.reached_host or "localhost")
+    token = settings.inner_token if settings.inner_token_required else None
+    return Callers.of((*own, *given), token)
 
 
 def _handshakes(settings: Settings, front: Frontend, gate: ConnectionGate) -> Handshakes | None:

@@ -10,7 +10,7 @@ from gateway.admin.figures import GatewayFigures
 from gateway.admin.metrics import GatewayMetrics, ResponseTimes
 from gateway.admin.server import AdminConnection, AdminConnections
 from gateway.http.customer import Customer
-from gateway.parts import Parts, admin_names, expected_token
+from gateway.parts import Parts, admin_callers
 from gateway.queues.policy_choice import PolicyChoice, PolicyInForce
 from gateway.settings import Settings, SettingsError, variable
 from gateway.tls.handshake import Handshake
@@ -40,7 +40,7 @@ class Gateway:
         self.metrics = GatewayMetrics(self.figures, times)
         self.controls = Controls(self.parts, self.in_force, self.figures, self.metrics)
         self._admin_connections = AdminConnections()
-        self.api = AdminApi(self.controls, admin_names(settings), expected_token(settings))
+        self.api = AdminApi(self.controls, admin_callers(settings))
         self._server: asyncio.Server | None = None
         self._tls_server: asyncio.Server | None = None
         self._admin_server: asyncio.Server | None = None

@@ -3,14 +3,12 @@ from calling it through a browser.
 """
 
 import json
-import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 from urllib.parse import parse_qsl, unquote
 
-from common import hosts
-from common.http_api import Call, CallError, checked
+from common.http_api import Call, CallError, Callers, checked
 from gateway import plain_json
 from gateway.admin import calls, models
 from gateway.admin.models import ALL_SHADOWS, ONE_POLICY, SMALL, WantedPolicy
@@ -118,34 +116,13 @@ def _later(error: OvertakenError | FullError) -> Answer:
     return _json(409, {"error": str(error), "field": "body", "allowed": "the same call again"})
 
 
-_TOKEN_WANTED: Final = Answer(
-    401,
-    _json(
-        401,
-        {
-            "error": "this call needs the inner token: send `Authorization: Bearer TOKEN`. `make "
-            "token` prints that line. The token is the value of inner_token in secrets.json in the "
-            "state folder",
-            "field": "Authorization",
-            "allowed": "Bearer TOKEN",
-        },
-    ).body,
-    headers=((b"WWW-Authenticate", b"Bearer"),),
-)
-
-
 class AdminApi:
     """The admin API of one gateway, which answers calls."""
 
-    def __init__(
-        self, gateway: Controlled, hosts: frozenset[str], token: bytes | None = None
-    ) -> None:
-        """Create the API of `gateway`. Callers must use a host name in `hosts` (without port) and
-        send `token`; if the token is None, no token is required.
-        """
+    def __init__(self, gateway: Controlled, callers: Callers) -> None:
+        """Create the API of `gateway`, which accepts calls of `callers`."""
         self._gateway = gateway
-        self._hosts = hosts
-        self._token = token
+        self._callers = callers
         self.shadow_order = ChangeOrder()
         # A PUT or POST receives its body, a GET its query, a DELETE the end of its path.
         self._calls: dict[str, dict[str, _Handler]] = {}
@@ -178,10 +155,10 @@ class AdminApi:
         their answer.
         """
         try:
-            self._check_caller(head)
+            self._callers.check_site((head.host or b"").decode("latin-1"), _texts(head, b"origin"))
             path, _, given = head.target.partition(b"?")
-            if path not in OPEN and not self._has_token(head):
-                return _TOKEN_WANTED
+            if path not in OPEN:
+                self._callers.check_token(_texts(head, b"authorization"))
             if path.startswith(_ONE_SHADOW):
                 path, given = _ONE_SHADOW, path.removeprefix(_ONE_SHADOW)
             methods = self._calls.get(path.decode("latin-1"))
@@ -191,8 +168,7 @@ class AdminApi:
             method = "GET" if head.method == b"HEAD" else head.method.decode("latin-1")
             if method not in methods:
                 allowed = ", ".join(methods)
-                refusal = CallError(f"this path has no method {method}", "method", allowed, 405)
-                return _refused(refusal, ((b"Allow", allowed.encode()),))
+                raise CallError(f"this path has no method {method}", "method", allowed, 405)
             has_body = method in ("PUT", "POST")
             if has_body and not self._is_json(head):
                 raise CallError(
@@ -204,30 +180,6 @@ class AdminApi:
             return methods[method](body if has_body else given)
         except CallError as error:
             return _refused(error)
-
-    def _check_caller(self, head: RequestHead) -> None:
-        """Raise an error if a web page of another site may have sent the call through a browser.
-        The page's site is in Origin; with DNS rebinding, the page's host name is in Host.
-        """
-        host = (head.host or b"").decode("latin-1").lower()
-        if hosts.host_of(host) not in self._hosts:
-            raise CallError(
-                f"the host name in {host!r} is not allowed",
-                "Host",
-                ", ".join(sorted(self._hosts)),
-                403,
-            )
-        for origin in head.values(b"origin"):
-            if origin.decode("latin-1").lower() != f"http://{host}":
-                raise CallError(
-                    "a web page from another site sent the call", "Origin", f"http://{host}", 403
-                )
-
-    def _has_token(self, head: RequestHead) -> bool:
-        if self._token is None:
-            return True
-        wanted = b"Bearer " + self._token
-        return any(secrets.compare_digest(one, wanted) for one in head.values(b"authorization"))
 
     @staticmethod
     def _is_json(head: RequestHead) -> bool:
@@ -368,8 +320,13 @@ class AdminApi:
 _ONE_SHADOW: Final = calls.REMOVE_SHADOW.path.partition("{")[0].encode()
 
 
-def _refused(error: CallError, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
+def _refused(error: CallError) -> Answer:
+    headers = tuple((name.encode(), value.encode()) for name, value in error.headers.items())
     return Answer(error.status, _json(error.status, error.answer).body, headers=headers)
+
+
+def _texts(head: RequestHead, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for value in head.values(name)]
 
 
 def _of_policy(error: PolicyError, field: str) -> CallError:

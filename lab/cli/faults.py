@@ -34,7 +34,8 @@ class LabCommand(OneLineCommand):
             kind = None if fault.param is None else fault.param.type
             text, is_not, _ = fault.message.partition(" is not a valid ")
             if is_not and isinstance(kind, click.IntRange | click.FloatRange):
-                fault.message = f"{text} is not a number; allowed: {_range_words(kind)}"
+                error = f"{text} is not a number; allowed: {_range_words(kind)}"
+                raise click.BadParameter(error, fault.ctx, fault.param) from None
             raise
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -9,20 +9,19 @@ this design, an answer waits for the interpreter only once.
 import contextlib
 import json
 import logging
-import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import NamedTuple
 
 import httptools
 from django.db import close_old_connections, connections
 
-from common import hosts
-from common.http_api import CallError, checked
+from common.http_api import CallError, Callers, checked
 from common.page_types import PAGE_TYPES
 from shop import activity, banners, outages, sentry, sessions
 from shop.control import calls, metrics
@@ -36,7 +35,6 @@ IDLE_S = 300.0
 IDLE_BEFORE_A_CALL_S = 30.0
 """The time, in real seconds, after which a connection without an accepted call is closed."""
 _BODY_BYTES = 64 * 1024
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 _logger = logging.getLogger(__name__)
 
@@ -47,6 +45,7 @@ class Answer(NamedTuple):
     status: int
     body: bytes
     content_type: str = "application/json"
+    headers: Mapping[str, str] = MappingProxyType({})
 
 
 class PortTaken(OSError):  # noqa: N818
@@ -57,8 +56,8 @@ def _json(value: object, status: int = 200) -> Answer:
     return Answer(status, json.dumps(value).encode())
 
 
-def _refused(status: int, error: str) -> Answer:
-    return _json({"error": error}, status)
+def _refused(error: CallError) -> Answer:
+    return _json(error.answer, error.status)._replace(headers=error.headers)
 
 
 def _health(body: bytes) -> Answer:
@@ -192,55 +191,40 @@ _OPEN = tuple(call.path for call in calls.CALLS if call.is_open)
 """The paths of the calls that need no token; health checks and Prometheus use these calls."""
 
 
-def _has_token(given: str) -> bool:
+def _callers() -> Callers:
     from django.conf import settings
 
-    if not settings.INNER_TOKEN_REQUIRED:
-        return True
-    wanted = f"Bearer {settings.INNER_TOKEN}"
-    return bool(settings.INNER_TOKEN) and secrets.compare_digest(given.encode(), wanted.encode())
-
-
-def _names() -> frozenset[str]:
-    """Return the host names that a caller may send in the header Host.
-
-    A web page that attacks by DNS rebinding sends another name.
-    """
-    from django.conf import settings
-
-    return frozenset((*_LOOPBACK, settings.INNER_HOST, settings.SHOP_HOST)) - {"0.0.0.0", "::"}
+    token = settings.INNER_TOKEN if settings.INNER_TOKEN_REQUIRED else None
+    return Callers.of((settings.INNER_HOST, settings.SHOP_HOST), token)
 
 
 def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answer:
     """Return the answer to one request; never raise an error."""
-    if hosts.host_of(headers.get("host", "")) not in _names():
-        return _refused(403, f"Host: must be one of {', '.join(sorted(_names()))}")
-    if "origin" in headers:
-        return _refused(403, "Origin: web pages must not call the controller")
-    path = path.split("?", 1)[0]
-    if path not in _OPEN and not _has_token(headers.get("authorization", "")):
-        return _refused(
-            401,
-            "this call needs the inner token: send `Authorization: Bearer TOKEN`; `make token` "
-            "prints that line, and the token is the value of inner_token in secrets.json in the "
-            "state folder",
-        )
+    try:
+        return _call(method, path.split("?", 1)[0], headers)(body)
+    except CallError as refusal:
+        return _refused(refusal)
+    except Exception:
+        _logger.exception("%s %s failed", method, path)
+        return _json({"error": "the call failed; the shop's log shows the reason"}, 500)
+
+
+def _call(method: str, path: str, headers: Mapping[str, str]) -> Callable[[bytes], Answer]:
+    callers = _callers()
+    callers.check_site(headers.get("host", ""), [headers["origin"]] if "origin" in headers else [])
+    if path not in _OPEN:
+        callers.check_token([headers.get("authorization", "")])
     call = _CALLS.get((method, path))
     if call is None:
         methods = [known for known, known_path in _CALLS if known_path == path]
         if methods:
-            return _refused(405, f"{path}: the method must be {' or '.join(methods)}")
-        known_paths = ", ".join(f"{known} {known_path}" for known, known_path in _CALLS)
-        return _refused(404, f"no such call; the calls are {known_paths}")
+            error = f"this path has no method {method}"
+            raise CallError(error, "method", ", ".join(methods), 405)
+        known_paths = dict.fromkeys(known_path for _, known_path in _CALLS)
+        raise CallError("no such call", "path", ", ".join(known_paths), 404)
     # as Django does before each request, because the database may have died
     close_old_connections()
-    try:
-        return call(body)
-    except CallError as refused:
-        return _json(refused.answer, refused.status)
-    except Exception:
-        _logger.exception("%s %s failed", method, path)
-        return _refused(500, "the call failed; the shop's log shows the reason")
+    return call
 
 
 class _OpenConnections:
@@ -329,13 +313,13 @@ class _Connection:
                     # The controller never upgrades: it gives the usual answer and reads no later
                     # bytes. The parser omits the body of a request that offers an upgrade.
                     if self._offers_with_body():
-                        reply = _refused(400, "Upgrade: must be absent if there is a body")
-                        self._send(reply, keep=False)
+                        refusal = CallError("must be absent if there is a body", "Upgrade", "none")
+                        self._send(_refused(refusal), keep=False)
                         return
                     self._keep = False
                 except httptools.HttpParserError:
-                    reply = _refused(400, "the controller cannot read this HTTP request")
-                    self._send(reply, keep=False)
+                    error = "the controller cannot read this HTTP request"
+                    self._send(_json({"error": error}, 400), keep=False)
                     return
                 if self._complete and not self._answer():
                     return
@@ -369,7 +353,9 @@ class _Connection:
         head = (
             f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}\r\n"
             f"Content-Type: {reply.content_type}\r\nContent-Length: {len(reply.body)}\r\n"
-            f"Cache-Control: no-store\r\nConnection: {'keep-alive' if keep else 'close'}\r\n\r\n"
+            f"Cache-Control: no-store\r\nConnection: {'keep-alive' if keep else 'close'}\r\n"
+            + "".join(f"{name}: {value}\r\n" for name, value in reply.headers.items())
+            + "\r\n"
         )
         try:
             self._client.sendall(head.encode() + reply.body)
