@@ -83,8 +83,8 @@ def written(runtime: str, rows: list[Row], storm: Sequence[str] = ()) -> Path:
     head = [
         f"# One part killed at a time ({runtime})",
         "",
-        "The test kills every part twice with SIGKILL: once while eight buyers buy as fast as the "
-        "shop allows, and once in the middle of an experiment that was launched in the console. "
+        "The test kills every part twice with SIGKILL. The first time, eight buyers buy as fast as "
+        "the shop allows. The second time, an experiment runs that was launched in the console. "
         "The table keeps a row until a later test kills its part again. These columns need an "
         "explanation:",
         "",
@@ -93,8 +93,8 @@ def written(runtime: str, rows: list[Row], storm: Sequence[str] = ()) -> Path:
         "second.",
         "- *Lost* counts orders that were confirmed to a customer but are not in the database.",
         "- *Doubled* counts purchases with more than one order.",
-        "- *Books and totals* shows *add up* if no book is missing or doubled (books on the "
-        "shelves and in orders), and if every order's total is the sum of its lines.",
+        "- *Books and totals* shows *add up* if the books on the shelves and in orders are "
+        "complete, and if every order's total is the sum of its lines.",
         "",
         f"*Command:* `make test-chaos RUNTIME={runtime}`. *Commit:* {_commit()}; the last column "
         "has the commit of each row. "
