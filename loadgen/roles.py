@@ -1,4 +1,4 @@
-"""The three roles that a process can have in a run: single process, worker or master.
+"""The roles that a process can have in a run: single process, worker or master.
 
 A role decides which sessions the process starts, how the workers' rows reach the file, and how the
 run ends. A run can end by itself, by the stop button or Ctrl-C, or because a worker is lost.

@@ -19,8 +19,8 @@ from loadgen.workload.sessions import CONFIRM_PAGE
 class Tally:
     """The counts of one process.
 
-    `started` is the number of sessions that have arrived, and `ended` the number of sessions that
-    completed or gave up.
+    `started` is the number of sessions that have begun, and `ended` the number of sessions that
+    have completed, given up or broken off.
     """
 
     planned: int

@@ -34,7 +34,7 @@ def session_file(host: str, sessions: int, seed: int) -> Iterator[str]:
 
 
 class _Sample:
-    """The pages of the shop that supply URLs: the home page and every category."""
+    """The pages of the shop that supply URLs: the home page and the page of one category."""
 
     def __init__(self, host: str) -> None:
         browser = Browser(ShopAddress.from_url(host))

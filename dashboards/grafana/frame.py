@@ -66,10 +66,7 @@ class Board:
     says: str
     parts: Sequence[Part]
     variables: Sequence[dashboard.QueryVariable] = ()
-    """The variables of this dashboard in place of those for application and run.
-
-    The variable for the console is always present.
-    """
+    """The variables that replace those for application and run; empty for the usual variables."""
     from_time: str = "now-15m"
     refresh: str = "5s"
 

@@ -1,4 +1,4 @@
-"""The log of a partly-open run's connections, one row for each opened connection.
+"""The log of a partly-open run's connections, one row for each attempt to open a connection.
 
 All times are paper seconds; `opened_s` counts from the run's start.
 """
@@ -33,7 +33,7 @@ class OpenedConnection(NamedTuple):
     """The time at which the customer began to connect."""
     kind: str
     handshake_s: float
-    """The time from `opened_s` to the end of the TCP and TLS handshakes, for every outcome."""
+    """The time from `opened_s` to the end of the TCP and TLS handshakes, or to their failure."""
 
 
 class ConnectionLog(RowLog):

@@ -66,7 +66,7 @@ class RowLog:
         return table.replace_schema_metadata({_METADATA_KEY: text.encode()})
 
     def write(self, path: Path, metadata: Mapping[str, object] | None = None) -> None:
-        """Write all rows to `path`; after an error, no file is left behind.
+        """Write all rows to `path`, which an error leaves unchanged.
 
         `metadata` is stored in the file as JSON. Raises OSError.
         """

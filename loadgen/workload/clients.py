@@ -1,4 +1,4 @@
-"""The closed loop of the Connection Sentry, whose clients send requests regardless of the answers.
+"""The closed loop of the Connection Sentry, whose clients' requests do not depend on the answers.
 
 The parameters and a seed determine the clients: their requests, think times, patience, and
 reactions after the end of a patience. The module uses only the standard library. All times are

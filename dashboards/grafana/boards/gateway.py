@@ -81,8 +81,8 @@ def _policy() -> list[object]:
         lines(
             "Shadows agree",
             "Shadows receive the same events as the acting policy, but do not act. The line is "
-            "the share of requests with the same decision: 1 for a shadow with the acting "
-            "policy. Two good policies agree in quiet times and differ in a rush.",
+            "the share of requests on which shadow and acting policy decide alike. Two good "
+            "policies agree in quiet times and differ in a rush.",
             "percentunit",
             Ask(
                 rate(_SHADOWS, OF, 'verdict="same"', by="policy")
@@ -278,8 +278,8 @@ def _itself() -> list[object]:
         ),
         number(
             "Load samples missed",
-            "Samples in which the shop did not report its CPU. Policies that use the shop's CPU "
-            "cannot decide without such reports.",
+            "Samples in which the shop did not report its CPU. Until the next report, policies "
+            "that use the shop's CPU decide with old values.",
             "short",
             Ask(f"doorbuster_gateway_load_failures_total{{{OF}}}"),
             tall=8,

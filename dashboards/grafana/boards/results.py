@@ -182,8 +182,8 @@ def _compared() -> list[object]:
         ),
         columns(
             "CPU spent on customers who had left",
-            "Share of the server's CPU that was spent after the customer had left, and that "
-            "cancelling can save.",
+            "The share of the server's CPU time that was spent after the customer had left. "
+            "Cancelling can save this time.",
             "percentunit",
             Select(f'SELECT {NAME},\n       avg(wasted_cpu_ratio) AS "wasted"\n{WHOLE}'),
             along="policy",

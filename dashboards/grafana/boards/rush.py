@@ -157,9 +157,9 @@ def _shop() -> list[object]:
         ),
         lines(
             "CPU spent on customers who had left",
-            "Shares of the shop's CPU time that was spent on requests whose customers left. The "
-            "time is counted when a request ends, so a short peak may be above 100 %. In a rush "
-            "under FIFO, most of the time is wasted; with cancelling, almost none is.",
+            "The share of the shop's CPU time that was spent on requests whose customers left. "
+            "The time is counted when a request ends, so a short peak may be above 100 %. In a "
+            "rush under FIFO, most of the time is wasted; with cancelling, almost none is.",
             "percentunit",
             Ask(
                 rate("doorbuster_shop_sentry_cpu_seconds_total", OF, by="work")

@@ -17,7 +17,7 @@ def board() -> Board:
         "sessions",
         "Sessions and admission",
         "Session-based admission control decides which sessions begin, so that admitted "
-        "sessions can finish. Without an admission policy, the panels of the gate are empty.",
+        "sessions can finish. Without an admission policy, most panels of the gate are empty.",
         [Part("The gate", _gate()), Part("Sessions", _sessions())],
     )
 

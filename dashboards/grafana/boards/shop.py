@@ -123,7 +123,7 @@ def _pages() -> list[object]:
         ),
         lines(
             "Queries of a page",
-            "Database queries per page, which are equal in a rush and in quiet times.",
+            "The number of database queries per page is equal in a rush and in quiet times.",
             "short",
             Ask(
                 rate("doorbuster_shop_page_queries_total", OF, by="page") + f" / {SERVED}",
