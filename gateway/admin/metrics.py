@@ -311,7 +311,7 @@ class GatewayMetrics(Collector):
 
         yield _family(
             "shadow_requests_total",
-            "Requests by shadow and verdict, which compares the shadow's decision with the "
+            "Requests by shadow and verdict; the verdict compares the shadow's decision with the "
             "decision of the policy in force",
             {
                 (_short(shadow), verdict): number

@@ -95,6 +95,8 @@ def written(runtime: str, rows: list[Row], storm: Sequence[str] = ()) -> Path:
         "- *Doubled* counts purchases with more than one order.",
         "- *Books and totals* shows *add up* if the books on the shelves and in orders are "
         "complete, and if every order's total is the sum of its lines.",
+        "- *Message of the experiment* is the text that the console showed at the commit of the "
+        "row.",
         "",
         f"*Command:* `make test-chaos RUNTIME={runtime}`. *Commit:* {_commit()}; the last column "
         "has the commit of each row. "

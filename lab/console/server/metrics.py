@@ -28,7 +28,7 @@ _CHOSEN: Final = ("policy", "admission", "abandonment", "rho")
 
 _OF_CUSTOMERS: Final = (
     ("run_planned_sessions", "planned", "Sessions planned"),
-    ("run_confirms_total", "confirms", "Orders that customers saw confirmed"),
+    ("run_confirms_total", "confirms", "Orders whose confirmation reached the customer"),
     (
         "run_late_attempts_total",
         "late_attempts",

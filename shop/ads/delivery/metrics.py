@@ -35,7 +35,7 @@ _selection = Histogram(
 )
 _slots = Counter(
     "doorbuster_ads_requested_slots",
-    "Slots for which requests needed banners.",
+    "Slots in the requests for banners.",
     ["priority"],
     registry=registry,
 )
@@ -66,7 +66,7 @@ _unreported = Gauge(
 )
 _threads = Gauge(
     "doorbuster_ads_threads",
-    "The number of requests that can be answered at the same time.",
+    "Threads: the number of requests that can be answered at the same time.",
     registry=registry,
     multiprocess_mode="livesum",
 )
