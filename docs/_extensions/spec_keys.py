@@ -60,7 +60,7 @@ def _rows(path: str, schema: dict[str, Any]) -> Iterator[str]:
     required = schema.get("required", ())
     for key, part in schema["properties"].items():
         default = "required" if key in required else _default(part)
-        meaning = meanings.get(f"{path}.{key}".strip("."), "with the keys of its section")
+        meaning = meanings.get(f"{path}.{key}".strip("."), "a section, whose keys are below")
         yield f"| `{key}` | {_kind(part)} | {default} | {meaning} |"
 
 

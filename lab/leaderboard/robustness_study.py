@@ -248,7 +248,7 @@ _ESTIMATED = (
 )
 _COUNTED = (
     "Confirms over bound, as counted",
-    "The efficiency, calculated from the customers who really bought; these values vary by "
+    "This efficiency is calculated from the actual purchases. The values vary by "
     "ten per cent and more between runs.",
 )
 

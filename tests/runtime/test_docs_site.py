@@ -154,5 +154,5 @@ def test_every_key_of_a_spec_has_a_meaning_on_its_page() -> None:
         check=True,
     )
     assert "| `retry_probability` | number, at least 0, at most 1 | `0.4` |" in done.stdout
-    bare = [line for line in done.stdout.splitlines() if "with the keys of its section" in line]
+    bare = [line for line in done.stdout.splitlines() if "a section, whose keys are below" in line]
     assert len(bare) == 2, bare  # `load` and `customers`
