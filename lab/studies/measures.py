@@ -105,7 +105,7 @@ def session_metrics(simulated: Simulated, run: ShopRun) -> dict[str, Any]:
 
 def page_metrics(attempts: pa.Table, run: ShopRun) -> dict[str, Any]:
     """Return the number of attempts by page and outcome, and the response times, as LIFO-Pri's
-    section 3.2.2 defines them."""
+    sections 3.1.2 and 3.2.2 use them."""
     attempts = after_warm_up(attempts, run.warm_up_s)
     outcomes = outcomes_of(attempts, run.rho)
     first = response_times_s(attempts, FIRST_PAGE)

@@ -5,7 +5,7 @@ type's published mean (LIFO-Pri, Table 2), divided by the time scale. The share 
 time is CPU time of the page's thread. It is measured with the thread's CPU clock, so under
 contention a page takes longer, but costs the same. The rest is a wait for the database (`pg_sleep`
 on the page's connection, which the sentry can cancel). Busy and waiting periods alternate, as in
-section 3.2.2 of the paper.
+section 3.2.1 of the paper.
 
 Under profile `cpu`, every page is the CPU-intensive page of section 3.1 (Table 1, Figs. 3 to 5): it
 uses CPU_INTENSIVE_S of CPU time on average, and waits only for its queries. The paper gives neither

@@ -56,7 +56,7 @@ def claims(cases: Cases) -> list[Claim]:
         ),
         _no_more(
             f"{FEW} clients, {three} concepts: {widest} threads gain no more than {at_limit} "
-            "threads (section C.3)",
+            "threads (section V.C.3)",
             [(run(FEW, three, widest), measures.gain_percent)],
             [(run(FEW, three, at_limit), measures.gain_percent)],
         ),

@@ -64,7 +64,7 @@ def response_s(priority: str) -> Value:
 def rsd_percent(priority: str) -> Value:
     """Return the relative standard deviation of the response times of one priority.
 
-    A smaller deviation means more predictable response times (section V.C).
+    A smaller deviation means more predictable response times (section IV.C).
     """
 
     def value(found: Metrics) -> float | None:

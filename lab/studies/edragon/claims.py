@@ -202,7 +202,7 @@ def _assignment(
 
 
 def _throughputs(cases: Cases) -> list[Claim]:
-    """Return the claims in section 5.2's text that an arrangement has more throughput in a zone
+    """Return the claims in sections 2.1 and 5.2 that an arrangement has more throughput in a zone
     than another arrangement."""
     return [
         _more(cases, "B", 0, LINUX, STATIC, "1"),

@@ -167,7 +167,7 @@ class Cases(PaperCases[Scale]):
     def admitted(
         self, admission: str, mean: float, load: float, **parameters: float
     ) -> Case[ShopRun]:
-        """Return a case with an admission policy (sections 9, 10 and 12).
+        """Return a case with an admission policy (sections 9 to 13).
 
         Unless `planned_utilisation` is given, the predictive strategy plans with
         PLANNED_UTILISATION of the measured capacity.
