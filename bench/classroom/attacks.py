@@ -95,7 +95,7 @@ class Attacker:
 
     def _large_parquet(self) -> None:
         self._import(
-            "bundle of 20 million rows",
+            "bundle with 20 million rows",
             {f"{RUN}/attempts.parquet": many_rows(), f"{RUN}/run.json": b"{}"},
         )
 
@@ -103,16 +103,16 @@ class Attacker:
         deep = "[" * 200_000 + "]" * 200_000
         for name in ("reproduction.json", "machine.json", f"{RUN}/run.json", "tables.json"):
             self._import(f"bundle with a deep {name}", {name: deep.encode()})
-        self._import("bundle of another form", {"tables.json": b'[{"rows": [5]}, {"header": 5}]'})
+        self._import("bundle in another format", {"tables.json": b'[{"rows": [5]}, {"header": 5}]'})
 
     def _zeros(self) -> None:
-        self._import("bundle of 300 MiB of zeros", {"notes.log": bytes(300 * 2**20)})
+        self._import("bundle with 300 MiB of zeros", {"notes.log": bytes(300 * 2**20)})
 
     def _forged_names(self) -> None:
         forged = json.dumps([{"name": "mine", "efficiency": 0.999}]).encode()
         self._import("bundle named scoreboard", {"scoreboard.json": forged}, name="scoreboard")
-        self._import("bundle of the future", {}, name="20991231T235959Z-forged")
-        self._import("bundle of no date", {}, name="99999999T999999Z-forged")
+        self._import("bundle with a future date", {}, name="20991231T235959Z-forged")
+        self._import("bundle with an invalid date", {}, name="99999999T999999Z-forged")
 
     def _import(self, page: str, files: dict[str, bytes], name: str = "") -> None:
         folder = name or f"20260101T000000Z-{self._person.name}-{self._random.randrange(10**9)}"
@@ -139,13 +139,13 @@ class Attacker:
         self._upload("spec of 1,000 x 1,000,000", _spec("long", 1000, ["sq"], "1.4", 1_000_000))
 
     def _dotted_keys(self) -> None:
-        self._upload("spec of one dotted key", f"{'a.' * 30_000}a = 1")
+        self._upload("spec with one dotted key", f"{'a.' * 30_000}a = 1")
 
     def _long_seed(self) -> None:
         self._upload("spec with a seed of 60,000 digits", _spec("seed", seed="9" * 60_000))
 
     def _deep_toml(self) -> None:
-        self._upload("spec of nested lists", f"a = {'[' * 30_000}{']' * 30_000}")
+        self._upload("spec with nested lists", f"a = {'[' * 30_000}{']' * 30_000}")
 
     def _upload(self, page: str, text: str) -> None:
         self._person.post(page, "/upload/", files={"spec": ("evil.toml", text.encode())})

@@ -112,8 +112,8 @@ def shop_tasks(
     """Return the mean times that the shop took for a page, by class of request, between two answers
     to `GET /status`.
 
-    `build_s` is the time to build a page: the sum of `cpu_s` (on the CPU), `database_s`
-    (waiting for the database) and `other_s` (waiting for a CPU or the interpreter). The means are
+    `build_s` is the time to build a page: the sum of `cpu_s` (on the CPU), `database_s` (waiting
+    for PostgreSQL and Redis) and `other_s` (waiting for a CPU or the interpreter). The means are
     over completed pages; a class without completed pages is omitted. Only profile `real` separates
     the two waiting times; for other profiles they are None.
     """
