@@ -276,7 +276,8 @@ ShopWorkers = Annotated[
     setting(
         "SHOP_WORKERS",
         30,
-        "number of the shop's threads, and of the gateway's connections to the shop",
+        "number of the shop's threads, and of pages that the gateway requests from the shop at a "
+        "time",
     ),
 ]
 ShopCpus = Annotated[
