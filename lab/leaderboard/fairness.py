@@ -129,9 +129,10 @@ def waiting_table(rows: Sequence[FairnessRow], rho: float) -> Table:
         f"Failed sessions: seconds until the answer or the timeout, ρ = {rho:g}",
         ("Policy", *(known.words for known in CLASSES), "All, median", "All, p95", "Turned away %"),
         note="The wait of a failed session begins with its first request for the page that it did "
-        "not get, includes retries, and ends when the session is turned away or its customer gives "
-        "up. Values are medians in paper seconds, by planned length. Turned away: the share of "
-        "failed sessions that got an answer instead of a timeout. “–”: no session failed.",
+        "not get. It includes retries, and ends when the session is turned away or its customer "
+        "gives up. Values are medians in paper seconds, by planned length. “Turned away” is the "
+        "share of failed sessions that got an answer instead of a timeout. “–” means that no "
+        "session failed.",
     )
     for row in rows:
         table.rows.append(

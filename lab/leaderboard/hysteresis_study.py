@@ -108,10 +108,11 @@ def _table(conduct: Conduct, cases: Cases, results: Results) -> Table:
         ("Policy", "Recovered after s", "p95 of the calm, s", "Most waiting",
          f"Answered in the last {AT_THE_END_S} s, %"),
         note=(
-            "Values are means of the repetitions ± half-width of the 95 % interval. Never: the "
-            "policy did not recover in the observed time. Not normal before: customers left even "
-            "before the rush, or no request was answered. Answered: the answered attempts as a "
-            "share of all attempts that ended, including attempts that were turned away."
+            "Values are means of the repetitions ± half-width of the 95 % interval. “Never” means "
+            "that the policy did not recover in the observed time. “Not normal before” means that "
+            "customers left even before the rush, or that no request was answered. “Answered” is "
+            "the share of answered attempts among all attempts that ended, including attempts "
+            "that were turned away."
         )
         + board.fallback_words(
             (policy, conduct.title, results.of(cases[policy])) for policy in cases

@@ -319,9 +319,9 @@ def best_table(rows: Sequence[Sequence[Tried]], results: Results) -> Table:
     made = Table(
         "The best setting found",
         ("Row", "Parameters", "Settings", "Default", "Best", "Gain", "Best setting"),
-        note="Default and Best: the mean estimated efficiency over the loads ± half-width "
-        "of the 95 % interval. Gain: the efficiency with the best setting minus the efficiency "
-        "with the default, in pairs of runs with the same seed. Parameters: the number of "
+        note="“Default” and “Best” are the mean estimated efficiency over the loads ± half-width "
+        "of the 95 % interval. “Gain” is the efficiency with the best setting minus the efficiency "
+        "with the default, in pairs of runs with the same seed. “Parameters” is the number of "
         "parameters that the search changes.",
     )
     lines = []
