@@ -204,9 +204,9 @@ def note() -> str:
     return (
         "“Recovered” is the time in paper seconds from the end of a rush until response times are "
         f"normal. The rush lasts {hysteresis.RUSH_S:g} s at ρ = {hysteresis.RUSH_RHO:g}; before "
-        f"and after it, ρ = {hysteresis.CALM_RHO:g}. Response times are normal if their 95th percentile "
-        "stays at or below twice its value before the rush. Values are means of the repetitions ± "
-        "half-width of the 95 % interval. Requests that are turned away have no response time, so "
+        f"and after it, ρ = {hysteresis.CALM_RHO:g}. Response times are normal if their 95th "
+        "percentile stays at or below twice its value before the rush. Values are means of the "
+        "repetitions ± half-width of the 95 % interval. Requests that are turned away have no response time, so "
         "a policy that turns many requests away recovers soon by this measure, even if it sells "
         "little."
     )
