@@ -221,10 +221,10 @@ def _conditions_words(spec: Spec) -> str:
             "their efficiencies."
         )
     else:
-        said = "All rows treat customers who leave in the same way."
+        said = "All rows have the same abandonment setting."
     if any(choice.gateway in PROXIES for choice in spec.policy):
         said += (
-            "By default, HAProxy ignores that a customer has left (without `option "
+            " By default, HAProxy ignores that a customer has left (without `option "
             "abortonclose`), and nginx cancels the request (`proxy_ignore_client_abort off`)."
         )
     return said

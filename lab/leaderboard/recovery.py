@@ -206,9 +206,9 @@ def note() -> str:
         f"normal. The rush lasts {hysteresis.RUSH_S:g} s at ρ = {hysteresis.RUSH_RHO:g}; before "
         f"and after it, ρ = {hysteresis.CALM_RHO:g}. Response times are normal if their 95th "
         "percentile stays at or below twice its value before the rush. Values are means of the "
-        "repetitions ± half-width of the 95 % interval. Requests that are turned away have no response time, so "
-        "a policy that turns many requests away recovers soon by this measure, even if it sells "
-        "little."
+        "repetitions ± half-width of the 95 % interval. Requests that are turned away have no "
+        "response time, so a policy that turns many requests away recovers soon by this measure, "
+        "even if it sells little."
     )
 
 

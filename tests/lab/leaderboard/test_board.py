@@ -107,7 +107,7 @@ def test_every_row_says_its_settings_and_what_happens_when_a_customer_leaves():
     spec = load_spec("live-leaderboard")
     table = conditions_table(spec)
     assert {row[3] for row in table.rows} == {"ignore"}
-    assert "All rows treat customers who leave in the same way" in table.note
+    assert "All rows have the same abandonment setting. By default, HAProxy" in table.note
     (tuned,) = [row for row in table.rows if row[0] == "HAProxy, tuned"]
     assert tuned[1] == "HAProxy"
     assert "maxconn" in tuned[2]
