@@ -7,9 +7,10 @@
 - selections per second,
 - a real server's response times by level.
 
-The bench has a separate PostgreSQL with a seeded inventory. Levels are measured alternately, in
-random order, so that other work of the machine affects all equally. A gain compares medians. The
-tables also show the quartiles of the times, and the share of the CPUs that other processes used.
+The bench has a separate PostgreSQL with a seeded inventory. In each round, all levels
+are measured in random order, so that other work of the machine affects all equally. The gains in
+the tables compare medians. The tables also show the quartiles of the times, and the share of the
+CPUs that other processes used.
 
 The ideal gain assumes that a request consists only of searches, and that threads search whole
 concepts in rounds.
@@ -85,7 +86,7 @@ class Times(NamedTuple):
         return cls(low, middle, high, tuple(measured))
 
     def gain_over(self, alone: "Times") -> Estimate:
-        """Return the gain over `alone` in each round, in percent of the mean of `alone`.
+        """Return the mean gain over `alone` in percent, with its interval over the rounds.
 
         Both measurements must have the same number of rounds.
         """
@@ -388,7 +389,7 @@ def gain_table(
 
 
 def gain_words(by_threads: Mapping[int, Times]) -> str:
-    """Return a line for each number of threads, with the gains of all rounds and their 95 %
+    """Return a line for each number of threads, with the mean gain of the rounds and its 95 %
     interval.
     """
     return "\n".join(

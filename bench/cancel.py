@@ -47,7 +47,7 @@ path = "/.*"
 
 
 class Bench:
-    """The running PostgreSQL and the page, with the address to which customers connect."""
+    """The port to which customers connect, of the shop or the gateway, and the database."""
 
     def __init__(self, where: str, cluster: postgres.Cluster, port: int) -> None:
         self.where = where

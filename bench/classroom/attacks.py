@@ -74,8 +74,8 @@ class Attacker:
     def attend(self, over: threading.Event) -> None:
         """Log in, wait until the class has logged in, and attack.
 
-        All people of this bench have one address. The attackers' wrong passwords can prevent every
-        login from this address for five minutes (SECURITY.md).
+        All people of this bench use one IP address. The attackers' wrong passwords can prevent
+        every login from this address for five minutes (SECURITY.md).
         """
         self._person.log_in()
         over.wait(CLASS_HAS_LOGGED_IN_S)

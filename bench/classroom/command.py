@@ -316,7 +316,7 @@ class Waits:
 
 
 def waits(lab: Settings, names: Sequence[str], since: datetime) -> Waits:
-    """Return the launches since this time, read from the console's database."""
+    """Return the waits and states of the launches since this time, from the console's database."""
     longest: dict[str, float] = defaultdict(float)
     ended: dict[str, int] = defaultdict(int)
     with _console_database(lab) as database:

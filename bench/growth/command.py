@@ -52,11 +52,11 @@ class Progress:
         return self._share * axis.expected_s(size)
 
     def opened(self, axis: Axis) -> None:
-        """Note that the block of an axis has been opened."""
+        """Record that the block of an axis has been opened."""
         self._done_s += axis.takes_s[0]
 
     def measured(self, axis: Axis, size: int) -> None:
-        """Note that a size has been measured."""
+        """Record that a size has been measured."""
         self._done_s += self._part_s(axis, size)
 
     def left_s(self) -> float:

@@ -23,7 +23,7 @@ SECONDS, QUICK_SECONDS = 6.0, 2.0
 """The real seconds of one measurement."""
 SETTLE_S = 2.0
 WAITING = 80
-"""The number of requests that wait in the gateway. Every sample contains the list of them."""
+"""The number of requests that wait in the gateway. Every sample lists them."""
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """The measurement of the time that each thread has waited for PostgreSQL and Redis.
 
-The wait is the elapsed time minus the thread's CPU time. If many threads are busy, this includes
+The wait is the elapsed time minus the thread's CPU time. If many threads are busy, it includes
 the thread's wait for the interpreter after the back end's answer.
 """
 

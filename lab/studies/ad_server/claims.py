@@ -23,7 +23,8 @@ ALONE_GAIN_PERCENT = 30.0
 """The gain, in percent, that a second thread should bring to a single client whose requests have 10
 concepts."""
 LARGEST_GAIN_PERCENT = 50 * published()["ad_server"]["claims"]["max_gain"]
-"""Half of the paper's largest gain, because the paper had four CPUs and this project has two."""
+"""Half of the paper's largest gain, because the paper's server had four processors, and the machine
+of the reference result has two."""
 
 
 def claims(cases: Cases) -> list[Claim]:

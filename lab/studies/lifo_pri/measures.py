@@ -35,8 +35,10 @@ def outcome_percent(outcome: str) -> Value:
 
 
 def unanswered_percent(t_s: float) -> Value:
-    """Return a metric: the percentage of attempts at Br-1 that were not answered within `t_s`. This
-    is the unconditional complementary distribution."""
+    """Return a metric: the percentage of attempts at Br-1 that were not answered within `t_s`.
+
+    The paper calls this the unconditional complementary distribution of the response time.
+    """
     before = round(t_s / RESPONSE_STEP_S)
 
     def value(metrics: Metrics) -> float:

@@ -85,7 +85,7 @@ class Figures(PaperFigures[Cases]):
         ]
 
     def figure_2(self) -> Figure:
-        """Return Fig. 2: sensitivity to retries and think time."""
+        """Return Fig. 2: the throughput by number of retries and by think time."""
         throughput = always(self._throughput(15))
         retries = [
             self._curve(

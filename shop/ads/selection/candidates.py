@@ -4,7 +4,7 @@ A search consists of a few numpy operations on the inventory's columns. Each ope
 interpreter while it runs, so two threads can search for two concepts at the same time
 (docs/decisions/0012).
 
-Source: ad_server.txt, section IV.A ("banners that fulfill all requirements associated with the
+Source: Diniz et al., section IV.A ("banners that fulfill all requirements associated with the
 request") and Fig. 4, lines 3 to 7.
 """
 

@@ -1,7 +1,7 @@
 """Priority by threads: a request with a higher priority level has more search threads.
 
 A thread searches for one concept at a time. A request of low priority has one thread
-(ad_server.txt, section IV.B).
+(Diniz et al., section IV.B).
 """
 
 from collections import deque

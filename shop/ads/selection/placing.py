@@ -1,6 +1,6 @@
 """The draw of a page's banners, without repetitions and without pairs that exclude each other.
 
-The paper requires "not placing repeated or paradoxal banners in the same page" (ad_server.txt,
+The paper requires "not placing repeated or paradoxal banners in the same page" (Diniz et al.,
 section IV).
 """
 

@@ -1,5 +1,5 @@
 """The roulette: a banner's weight is the number of impressions that its contract still needs
-(ad_server.txt, section IV.A, Tables I and II).
+(Diniz et al., section IV.A, Tables I and II).
 """
 
 import random

@@ -1,4 +1,4 @@
-"""The selection of a page's banners: the algorithm of Fig. 4 (ad_server.txt)."""
+"""The selection of a page's banners: the algorithm in Fig. 4 of the paper (Diniz et al., 2000)."""
 
 import random
 from collections.abc import Sequence
