@@ -32,7 +32,7 @@ up: environment ## start everything, wait until all is healthy, print the URLs
 	@$(doorbuster) up
 down: ## stop everything
 	@if [ -e .venv ] || [ -d state ] || [ -e .env ] || [ -d /var/lib/doorbuster ]; then $(bootstrap) && $(doorbuster) down; else echo "Nothing runs: it was never started here."; fi
-status ps: environment ## show the running services, their places and starting times
+status ps: environment ## show each service with its state, port, CPUs and running time
 	@$(doorbuster) status
 logs: environment ## follow the logs (ARGS="shop gateway": only these)
 	@$(doorbuster) logs $(ARGS) || [ $$? = 130 ]
