@@ -26,7 +26,7 @@ from shop.page_types import PAGE_TYPE_BY_URL_NAME, PUBLISHER, SIZES
 
 FAILURES_IN_A_ROW = 3
 PAUSE_S = 1.0  # after the pause, one page tries again
-MOST_CONCEPTS = 10  # the same number as in the paper
+MOST_CONCEPTS = 10  # the same number as in the ad server's paper
 LOW, HIGH = 0, 1  # priorities
 
 _logger = logging.getLogger(__name__)

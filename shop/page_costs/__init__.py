@@ -1,1 +1,1 @@
-"""Page work, which makes pages as expensive as the papers' pages, and the measurement of costs."""
+"""Page work, which makes pages cost as much as LIFO-Pri's pages, and the measurement of costs."""

@@ -1,4 +1,4 @@
-"""The calibration, which checks that the pages of an idle shop cost as much as the paper's pages.
+"""The calibration, which checks that the pages of an idle shop cost as much as LIFO-Pri's pages.
 
 A page's execution time is the difference between two answers of the controller, with exactly one
 request between them. The mean of n drawn times has a standard error of 29 % / √n. The verdict
