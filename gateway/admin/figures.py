@@ -172,8 +172,7 @@ class GatewayFigures:
                 self._parts.connections.turned_away,
             ),
             "abandonments_in_service_total": (
-                "Customers who left while the shop served their request, or before the service "
-                "began",
+                "Customers who left before or during the service of their dispatched request",
                 self._parts.context.left_in_service,
             ),
             "overdue_cancels_total": (

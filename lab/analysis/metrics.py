@@ -143,7 +143,7 @@ METRICS: tuple[Metric, ...] = (
     _outcome(
         "not_generated_requests",
         AttemptOutcome.NOT_GENERATED,
-        "The number of planned requests that were never sent because their session ended early.",
+        "The number of planned requests that were never sent, because their session ended early.",
     ),
     Metric(
         "completed_ratio",

@@ -264,7 +264,7 @@ class Imported(Reply):
 
     name: str = Field(description="name of the new result")
     warnings: list[str] = Field(
-        description="why the database of the dashboards lacks some runs; empty if it lacks none"
+        description="why the database of the dashboards lacks some runs; otherwise empty"
     )
 
 
