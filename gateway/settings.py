@@ -195,7 +195,7 @@ class Settings(SettingsModel):
     signed_cookie: CookieName = Field(
         SIGNED_COOKIE.decode(),
         description="name of the gateway's signed cookie, which identifies a session while a "
-        "policy uses sessions or a shadow runs; gateways with the same host name need different "
+        "policy uses sessions or a shadow runs. Gateways with the same host name need different "
         "names",
     )
     session_timeout_s: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
@@ -206,15 +206,15 @@ class Settings(SettingsModel):
     cookie_key: CookieKey
     abandonment: Abandonment = Field(
         "ignore",
-        description="treatment of a request whose customer leaves: `ignore` serves the orphan "
-        "request in full; `drop-queued` removes a waiting request from its queue; `cancel` also "
+        description="treatment of a request whose customer leaves. `ignore` serves the orphan "
+        "request in full. `drop-queued` removes a waiting request from its queue. `cancel` also "
         "stops a request in service",
     )
     half_close: HalfClose = Field(
         "probe",
-        description="treatment of a customer's stream that ends after a request: `probe` "
-        "tests with an interim response whether the customer still waits; `wait` assumes that "
-        "the customer waits; `leave` assumes that the customer has left",
+        description="treatment of a customer's stream that ends after a request. `probe` "
+        "tests with an interim response whether the customer still waits. `wait` assumes that "
+        "the customer waits, and `leave` assumes that the customer has left",
     )
     other_limit: Count = Field(
         4,
@@ -309,8 +309,8 @@ class Settings(SettingsModel):
     )
     response_s: Seconds = Field(
         60.0,
-        description="maximum time for which the shop may send nothing during a request; after "
-        "that, the customer gets status 504, or an answer that has begun is cut off",
+        description="maximum time for which the shop may send nothing during a request. Then the "
+        "customer gets status 504, or an answer that has begun is cut off",
     )
     cancel_s: Seconds = Field(
         10.0,

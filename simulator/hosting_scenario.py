@@ -24,8 +24,8 @@ Admission = Literal["eac", "none"]
 class Costs:
     """The costs in CPU seconds on a processor like the paper's, at 1.4 GHz.
 
-    A mean session costs `session_s`, and has one full handshake, a resumed handshake after every
-    think time longer than the server keeps a connection, and its replies. The cost of a page is
+    A mean session costs `session_s`. This includes one full handshake, the replies, and a resumed
+    handshake after every think time that is longer than `persistence_s`. The cost of a page is
     uniform within ± `page_spread_ratio` of its mean; an image costs `image_ratio` of a page's mean.
     """
 

@@ -85,8 +85,8 @@ class SingleServer:
 
 
 def file_service_times(described: FifoServer) -> tuple[list[float], list[float]]:
-    """Return two lists: the upper ends of the files' shares of [0, 1), except the last, and the
-    files' service times.
+    """Divide [0, 1) into a part for each file. Return the upper ends of the parts, except the last
+    end, and the files' service times.
 
     All files of a class are equally likely; a file of mean size takes 1 / `capacity_rps`.
     """

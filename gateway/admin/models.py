@@ -74,7 +74,7 @@ class WantedPolicy(Body):
 
     @staticmethod
     def field_of(error: PolicyError) -> str:
-        """Return the field of the call that the registry's error is about."""
+        """Return the call's field that the registry's error is about."""
         if error.field.startswith("admission_"):
             return error.field.replace("_", ".", 1)
         return {"policy": "name", "admission": "admission.name"}.get(error.field, error.field)
@@ -97,7 +97,7 @@ class WantedConnectionAdmission(Body):
 
     @staticmethod
     def field_of(error: PolicyError) -> str:
-        """Return the field of the call that the registry's error is about."""
+        """Return the call's field that the registry's error is about."""
         field = error.field.removeprefix("connection_admission_")
         return "name" if field == "connection_admission" else field
 

@@ -133,8 +133,8 @@ class AdminConnection(asyncio.Protocol):
             self._refuse(refusal)
 
     def _refuse(self, refusal: RefusedError) -> None:
-        """Send the reason, then read for a moment: closing a connection with unread bytes resets
-        it, and the caller might lose the answer.
+        """Send the reason, then read for a moment. Closing a connection with unread bytes would
+        reset it, and the caller might lose the answer.
         """
         text = f'{{"error": "{refusal.reason}"}}\n'.encode()
         self._write(Answer(refusal.status, text), keeps_alive=False, is_head=False)

@@ -388,8 +388,8 @@ class Customer(asyncio.Protocol):
         self._linger()
 
     def _linger(self) -> None:
-        """Close the gateway's side, then read for a moment: closing a connection with unread bytes
-        resets it, and the customer might lose the answer (RFC 9112, 9.6).
+        """Close the gateway's side, then read for a moment. Closing a connection with unread bytes
+        would reset it, and the customer might lose the answer (RFC 9112, 9.6).
         """
         if self._is_closing or self._transport.is_closing():
             return

@@ -62,8 +62,8 @@ Field = tuple[bytes, bytes, bytes]
 
 
 PassedOn = tuple[bytes, bytes, bytes, bool]
-"""The part of a head that is passed on: (name of the gateway's cookie, which was removed; lines of
-the other fields; value of Via; whether the lines include Date).
+"""The part of a head that is passed on. The tuple has the name of the gateway's cookie, which was
+removed, the lines of the other fields, the value of Via, and whether the lines include Date.
 """
 
 

@@ -275,7 +275,7 @@ _RULE = (
     "dispatch only while the number of requests in service is below the concurrency limit hands. "
     "With hands_automatic, this limit grows by one while the CPU is partly idle and newcomers "
     "wait, and shrinks by one when the CPU is full. Requests of sessions in progress come first, "
-    "the latest page before the others, and are never turned away. Newcomers, the first requests "
+    "among them the latest page, and are never turned away. Newcomers, the first requests "
     "of new sessions, come next, "
 )
 

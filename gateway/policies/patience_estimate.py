@@ -60,8 +60,8 @@ class PatienceEstimate:
         return None if ages_s is None else ages_s[0]
 
     def quantiles_s(self, shares: Sequence[float]) -> list[float] | None:
-        """Return the ages at which the given shares, in ascending order, have left; None while
-        unknown.
+        """Return the ages at which these shares of the customers have left; None while unknown. The
+        shares must be in ascending order.
         """
         if sum(self._left) < ENOUGH_LEFT:
             return None

@@ -62,9 +62,9 @@ def read_status(body: bytes) -> Status:
     for name in _NUMBERS:
         value = whole.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
-            raise ProbeError(f"{name}: {reprlib.repr(value)} must be a number of at least 0")
+            raise ProbeError(f"{name}: is {reprlib.repr(value)}; must be a number of at least 0")
     if whole["cpus"] <= 0:
-        raise ProbeError(f"cpus: {whole['cpus']} must be above 0")
+        raise ProbeError(f"cpus: is {whole['cpus']}; must be above 0")
     return Status(whole["time_s"], whole["cpu_s"], whole["cpus"], int(whole["busy_workers"]), whole)
 
 

@@ -34,7 +34,7 @@ def _told(exchange: Exchange, tell: Callable[[], bool | None]) -> bool | None:
 
 
 class PolicyQueue:
-    """The queue of requests for the eight pages, which a policy dispatches or refuses.
+    """The policy's queue, for the eight pages; the policy dispatches or refuses each request.
 
     `serve` sends a request to the shop. Whenever a request ends, `observe` is called with the
     request and the name of its fate.

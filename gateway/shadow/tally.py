@@ -77,8 +77,9 @@ class Tally:
 
         `asked` is the number of requests on which both policies decided. `agrees_ratio` is the
         share of these requests with the result `same` (None before the first). `verdicts` contains
-        the number of requests for each result. `earlier_s` and `later_s` are mean time differences.
-        `pages` has the same numbers for each page type.
+        the number of requests for each result. `earlier_s` and `later_s` are the mean
+        time differences of the requests with these two results. `pages` has the same numbers for
+        each page type.
         """
         return {
             "since_s": self.since_s,

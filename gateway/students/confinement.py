@@ -2,7 +2,7 @@
 memory, and the rights of its account.
 
 `confine` is for policies. `confine_tests` is for tests of a policy, which need some files. The
-layers are independent: if the kernel does not support a layer, the others still protect, and the
+layers are independent. If the kernel does not support a layer, the others still protect, and the
 result omits the missing layer. Without the layers in `NEEDED`, no policy runs.
 
 The child calls `confine` once, before it reads a line of the policy. Afterwards, the interpreter

@@ -149,10 +149,10 @@ class Confined:
             status = self.process.wait(max(_ENDS_WITHIN_S, deadline_s - time.monotonic()))
             how = f"signal {-status}" if status < 0 else f"status {status}"
             return (
-                f"its process ended in {what} ({how}); it may have used more memory or CPU "
+                f"its process ended during {what} ({how}); it may have used more memory or CPU "
                 "than allowed"
             )
-        return f"its process closed the connection in {what}"
+        return f"its process closed the connection during {what}"
 
 
 class Child(Confined, Calls):

@@ -138,7 +138,7 @@ def test_an_endless_loop_ends_at_the_deadline(where):
         ("self.next_timer_s = lambda: 'soon'", "return a time in seconds, or None"),
         ("self.next_timer_s = lambda: float('nan')", "return a time in seconds"),
         ("return [Drop(3, object())]", "TypeError"),
-        ("__import__('os')._exit(3)", "its process ended in workers_free (status 3)"),
+        ("__import__('os')._exit(3)", "its process ended during workers_free (status 3)"),
         ("[bytearray(10 ** 7) for _ in range(1000)]", "MemoryError"),
         ("(lambda f: f(f))(lambda f: f(f))", "RecursionError"),
         ("__import__('ctypes').string_at(0)", "(signal 11)"),
