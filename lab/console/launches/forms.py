@@ -180,11 +180,12 @@ class LaunchForm(forms.Form):
             loads = [float(one) for one in given.replace(";", ",").split(",")]
         except ValueError:
             raise forms.ValidationError(
-                "Enter numbers separated by commas, e.g. 0.85, 1.4, 2."
+                f"“{given:.80}” is not valid. Enter numbers separated by commas, e.g. 0.85, 1.4, 2."
             ) from None
-        if not all(LEAST_RHO <= rho <= MOST_RHO for rho in loads):
+        outside = [rho for rho in loads if not LEAST_RHO <= rho <= MOST_RHO]
+        if outside:
             raise forms.ValidationError(
-                f"Offered loads must be between {LEAST_RHO:g} and {MOST_RHO:g}."
+                f"Offered loads must be between {LEAST_RHO:g} and {MOST_RHO:g}, not {outside[0]:g}."
             )
         return loads
 

@@ -44,7 +44,7 @@ def _check_number(text: str) -> None:
     except ValueError:
         is_number = False
     if not is_number:
-        raise forms.ValidationError("Write a number, for example 5.5.")
+        raise forms.ValidationError(f"“{text}” is not a number. Write a number, for example 5.5.")
 
 
 class ValuesForm(forms.Form):

@@ -146,7 +146,8 @@ def checked(bundle: zipfile.ZipFile, limits: Mapping[str, int]) -> str:
             or not all(map(is_name, path.parts))
         ):
             raise SpecError(
-                f"bundle: {entry.filename!r:.80} is not a valid name in a result folder"
+                f"bundle: {entry.filename!r:.80} is not a valid name in a result folder; allowed: "
+                "letters, digits, spaces and _ . + , - in each part of the path"
             )
         is_part = (
             path.suffix in _SUFFIXES

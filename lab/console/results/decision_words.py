@@ -129,7 +129,7 @@ def _held(trace: DecisionTrace) -> Sentence:
     return Sentence(
         trace.arrived_s,
         "It was held",
-        f"While it waited, workers were given to {count} other requests: {'; '.join(parts)}.",
+        f"While the request waited, workers took {count} other requests: {', and '.join(parts)}.",
     )
 
 

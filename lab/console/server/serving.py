@@ -3,6 +3,7 @@
 If the process is killed, its port is free, and its supervisor starts a new process.
 """
 
+import errno
 import faulthandler
 import logging
 import socket
@@ -103,9 +104,15 @@ def _listening() -> socket.socket:
         made.listen(WAITING_CONNECTIONS)
     except (OSError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or str(error)
+        is_taken = getattr(error, "errno", None) == errno.EADDRINUSE
+        fix = (
+            "end the program that uses the port, or set DOORBUSTER_LAB_PORT to a free port"
+            if is_taken
+            else "set DOORBUSTER_LAB_PORT, DOORBUSTER_HOST or DOORBUSTER_INNER_HOST to a value of "
+            "this machine"
+        )
         raise click.ClickException(
-            f"the console cannot listen on {host}: {why}; end the program that uses the port, or "
-            "set DOORBUSTER_LAB_PORT (environment or .env) to a free port"
+            f"the console cannot listen on {host}: {why}; fix: {fix} (environment or .env)"
         ) from None
     made.setblocking(False)
     return made

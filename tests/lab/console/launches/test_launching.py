@@ -66,10 +66,10 @@ def test_the_file_of_a_form_launches_the_same(console):
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("rho", "much", "Enter numbers separated by commas"),
-        ("rho", "-1", "Offered loads must be between 0.01 and 20."),
+        ("rho", "much", "“much” is not valid. Enter numbers separated by commas"),
+        ("rho", "1, -1", "Offered loads must be between 0.01 and 20, not -1."),
         ("rho", "1,4", "Did you mean 1.4? To give two loads, write a space after the comma: 1, 4."),
-        ("rho", "nan", "Offered loads must be between 0.01 and 20."),
+        ("rho", "nan", "Offered loads must be between 0.01 and 20, not nan."),
         ("duration_s", "60", "Give a number of sessions or a duration, not both."),
         ("sessions", "-5", "Sessions must be between 1 and 1,000,000."),
         ("sessions", "many", "whole number"),

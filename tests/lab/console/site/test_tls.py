@@ -155,6 +155,7 @@ def test_a_taken_port_is_one_line(classroom, accounts):
     done = run(replace(classroom, environment=environment), "serve")
     assert done.returncode == 1
     assert "Error: the console cannot listen on" in done.stderr
+    assert "fix: end the program that uses the port, or set DOORBUSTER_LAB_PORT" in done.stderr
     assert "Traceback" not in done.stderr
 
 
