@@ -101,7 +101,7 @@ def entries() -> list[Entry]:
 
 
 def taken(lab: settings.Settings) -> dict[str, Taken]:
-    """Return the durations of the newest complete run of each experiment in the results folder; the
+    """Return the durations of the newest complete run of each experiment in the results folder. The
     keys are the texts `Entry.what`.
     """
     found: dict[str, Taken] = {}
@@ -147,7 +147,7 @@ def table(lab: settings.Settings, every: Iterable[Entry]) -> Table:
 
 
 def rows(lab: settings.Settings, every: Iterable[Entry]) -> list[dict[str, Any]]:
-    """Return the rows of the table for programs. Durations are in real seconds; `run` is None if
+    """Return the rows of the table for programs. Durations are in real seconds. `run` is None if
     the experiment has not run yet.
     """
     known = taken(lab)
@@ -248,7 +248,7 @@ def estimates_command(names: tuple[str, ...], markdown: bool, as_json: bool) -> 
 
 
 def _run(one: Entry) -> str:
-    """Run the entry's command; return the reason if the command failed, otherwise an empty text."""
+    """Run the entry's command. Return the reason if the command failed, otherwise an empty text."""
     program = [sys.executable, "-m", "doorbuster", *one.arguments, "--fresh"]
     ended: Any = subprocess.run(program, capture_output=True, text=True, check=False)
     if ended.returncode == 0:

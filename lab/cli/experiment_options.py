@@ -204,8 +204,8 @@ def _standing(
 
 
 def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
-    """Return the choices with these names. A choice in the spec keeps its parameters from the spec;
-    other choices have default parameters.
+    """Return the choices with these names. A choice in the spec keeps its parameters from the spec.
+    Other choices have default parameters.
     """
     if names is None:
         return list(spec.policy)
@@ -227,7 +227,7 @@ def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
 
 def _whole(names: Sequence[str], keys: Sequence[str]) -> Iterator[str]:
     """Yield the names after joining the parts of each label that contains a comma, such as
-    `HAProxy, tuned`; `keys` has the labels of the spec.
+    `HAProxy, tuned`. `keys` has the labels of the spec.
     """
     left = list(names)
     while left:
@@ -275,7 +275,7 @@ def _behind(
 def _when_left(
     choices: Sequence[PolicyChoice], abandonments: Sequence[str]
 ) -> Iterator[PolicyChoice]:
-    """Return each choice combined with each abandonment; equal combinations are returned once.
+    """Return each choice combined with each abandonment. Equal combinations are returned once.
 
     Labels are removed. Choices that would then have the same key get the label and the abandonment
     as their new label: `mine+cancel`.

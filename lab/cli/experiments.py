@@ -48,7 +48,7 @@ def _printing(command: Callable[..., Any]) -> Callable[..., Any]:
 def compare(spec_name: str | None, full: bool, spec_option: str | None, **given: Any) -> None:
     """Compare policies that serve the same rush of impatient customers.
 
-    SPEC is a spec file or the name of an included spec; the default is lifo-pri (Tables 4 and 5 of
+    SPEC is a spec file or the name of an included spec. The default is lifo-pri (Tables 4 and 5 of
     the paper). The command measures the capacity, runs the policies in random order, and writes a
     result folder. The output shows published numbers next to measured numbers, and a conclusion. To
     resume after an interruption, repeat the command. With --server, a console runs the policies and

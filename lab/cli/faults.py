@@ -27,7 +27,7 @@ class LabCommand(OneLineCommand):
     """A command of the lab, which reports an error in one line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; the error for a text instead of a number names the allowed range."""
+        """Parse the arguments. The error for a text instead of a number names the allowed range."""
         try:
             return super().parse_args(ctx, args)
         except click.BadParameter as fault:
@@ -67,7 +67,7 @@ def _range_words(kind: click.IntRange | click.FloatRange) -> str:
 
 
 class TimedCommand(LabCommand):
-    """A command whose duration is measured; later estimates use the measured duration."""
+    """A command whose duration is measured. Later estimates use the measured duration."""
 
     def invoke(self, ctx: click.Context) -> Any:
         from lab.runner.stopwatch import stopwatch

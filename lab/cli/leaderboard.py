@@ -19,7 +19,7 @@ from runtime import settings
 SPECS = {"simulated": "leaderboard", "live": "live-leaderboard"}
 """The name of the board's spec, by engine."""
 QUICK = {"load__sessions": 600, "repetitions": 5}
-"""The size of a quick board; its paired differences between rows need five repetitions."""
+"""The size of a quick board. The paired differences between rows need five repetitions."""
 QUICK_REPORT = {"load__sessions": 1500, "repetitions": 2}
 """The size of the quick reports on robustness and hysteresis."""
 FAIRNESS = {"load__rho": [1.4]}

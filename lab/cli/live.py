@@ -57,7 +57,7 @@ def _complete_admission(_: click.Context, __: click.Parameter, begun: str) -> li
     callback=_parameters, help="A parameter of the admission policy. May be repeated.",
 )  # fmt: skip
 def policy(name: str, **given: Any) -> None:
-    """Switch the gateway to another policy; no waiting request is lost.
+    """Switch the gateway to another policy. No waiting request is lost.
 
     POLICY is a name from `doorbuster policy list`, or the path of a policy that you wrote.
     Parameters that you do not give have their defaults.
@@ -77,7 +77,7 @@ def policy(name: str, **given: Any) -> None:
 def load(factor: float) -> None:
     """Multiply the rate of arriving customers by FACTOR until the run in progress ends.
 
-    FACTOR is a number from 0 to 10; with 1, the rate is the same as at the start of the run.
+    FACTOR is a number from 0 to 10. With 1, the rate is the same as at the start of the run.
     """
     from lab.runner import under_way
 

@@ -35,7 +35,7 @@ LOG_EVERY_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The cumulative counts of an application at one moment; `cpu_s` is in real seconds."""
+    """The cumulative counts of an application at one moment. `cpu_s` is in real seconds."""
 
     at_s: float
     connections: Mapping[str, Any]

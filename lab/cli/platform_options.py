@@ -142,7 +142,7 @@ def of_platform(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
-    """Return the platform that the options describe; costs that are not given are the measured
+    """Return the platform that the options describe. Costs that are not given are the measured
     costs.
 
     Raises SpecError if an option is invalid, and ExperimentError if a necessary cost was not

@@ -129,7 +129,7 @@ def score(
 
     All policies serve the same customers. FILE is the path of a policy; by default, all policies in
     own/ are simulated. Invalid policies are reported and left out. The scoreboard is in
-    results/scoreboard; --fresh first removes its rows.
+    results/scoreboard. With --fresh, its old rows are removed first.
     """
     from lab.report.terminal import output
     from lab.students.scoreboard import play

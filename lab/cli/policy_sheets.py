@@ -55,7 +55,7 @@ def as_text(known: Iterable[Section]) -> str:
 
 
 def as_rows(known: Iterable[Section]) -> list[dict[str, Any]]:
-    """Return the data sheets for programs; `kind` is the title of the section with the sheet."""
+    """Return the data sheets for programs. `kind` is the title of the section with the sheet."""
     return [
         {"kind": section.title, **sheet.as_dict()} for section in known for sheet in section.sheets
     ]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lab.studies.study import PaperStudy
 
 _SOME_PAPERS_OPTIONS = ("banners",)
-"""The options that only some papers have; each paper's study lists the options it accepts."""
+"""The options that only some papers have. Each paper's study lists the options it accepts."""
 
 
 @click.command(cls=TimedCommand)

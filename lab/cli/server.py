@@ -195,9 +195,9 @@ def _launched(client: JsonClient, server: str, spec: Spec, *, follow: bool) -> M
 
 
 def _followed(client: JsonClient, made: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Show the progress of a launch until it ends; return the ended launch.
+    """Show the progress of a launch until it ends. Return the ended launch.
 
-    A terminal shows one line, which is updated; other outputs get a line for each step and each
+    A terminal shows one line, which is updated. Other outputs get a line for each step and each
     tenth of the progress.
     """
     from rich.text import Text
@@ -309,7 +309,7 @@ def imported(file: Path, server: str, token_file: Path | None, authority: Path |
 
 
 def rows_of(client: JsonClient) -> Iterator[Mapping[str, Any]]:
-    """Yield all results of a console; the console sends them in pages."""
+    """Yield all results of a console. The console sends them in pages."""
     page = pages = 1
     while page <= pages:
         answer = client.call("GET", f"/api/results?{urlencode({'page': page})}")

@@ -32,7 +32,7 @@ def new_id() -> str:
 
 
 class Launch(models.Model):
-    """One launched experiment; all durations are in real seconds."""
+    """One launched experiment. All durations are in real seconds."""
 
     id = models.CharField(primary_key=True, max_length=16, default=new_id)
     title = models.CharField(max_length=200)
@@ -69,7 +69,7 @@ class Launch(models.Model):
 
     @property
     def is_live(self) -> bool:
-        """Whether the launch is live; only one live launch can run on a machine at a time."""
+        """Whether the launch is live. Only one live launch can run on a machine at a time."""
         return self.engine == "live"
 
     @property
@@ -141,7 +141,7 @@ class StepLaunch(models.Model):
 
 
 class HandIn(models.Model):
-    """A lesson that a person has handed in, as a file for the teacher; later work does not change
+    """A lesson that a person has handed in, as a file for the teacher. Later work does not change
     the file."""
 
     by = models.CharField(max_length=150, blank=True)
@@ -159,7 +159,7 @@ class HandIn(models.Model):
 
 
 class Token(models.Model):
-    """A person's token for programs; the database stores only its digest."""
+    """A person's token for programs. The database stores only its digest."""
 
     NAME_LENGTH = 60
 

@@ -22,7 +22,7 @@ class Page:
     apart: tuple[str, ...] = ()
     """Addresses below this page's address for which the navigation highlights no page."""
     is_teachers: bool = False
-    """Whether the navigation shows the page to teachers only; without accounts, the navigation
+    """Whether the navigation shows the page to teachers only. Without accounts, the navigation
     hides it."""
 
     @property

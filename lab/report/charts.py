@@ -31,7 +31,7 @@ _NAME_LINE = 13
 
 
 def draw(figure: Figure, results: Results, folder: Path, note: str) -> Path:
-    """Draw all panels of a figure as SVG and PNG, and write its CSV; return the SVG.
+    """Draw all panels of a figure as SVG and PNG, and write its CSV. Return the SVG.
 
     `note` is the line under the figure: the experiment, the number of runs and the date.
     """
@@ -56,7 +56,7 @@ def draw(figure: Figure, results: Results, folder: Path, note: str) -> Path:
 
 
 def draw_freely(figure: Figure, results: Results, folder: Path, note: str) -> Path:
-    """Draw a figure without panels, as `draw` does; return the SVG."""
+    """Draw a figure without panels, as `draw` does. Return the SVG."""
     assert figure.drawing is not None
     with reproducible(figure.key):
         canvas = draw_picture(figure.drawing.picture(results))

@@ -28,7 +28,7 @@ _PAIR_INCHES = (10.0, 4.2)
 
 
 def draw_figures(folder: ComparisonResult, cells: Sequence[Cell]) -> list[Path]:
-    """Draw all figures of the complete runs; return the paths of the PNG files."""
+    """Draw all figures of the complete runs. Return the paths of the PNG files."""
     spec = folder.spec()
     if spec.clients:  # a closed loop has no ρ and no session ends: its tables are enough
         return []
@@ -58,7 +58,7 @@ def note_of(folder: ComparisonResult, cells: Sequence[Cell]) -> str:
 def _ccdf(
     folder: ComparisonResult, cells: Sequence[Cell], rho: float | None, style: Styles
 ) -> Figure:
-    """Draw Fig. 7: P(response time of Br-1 > t) over all repetitions together; unanswered attempts
+    """Draw Fig. 7: P(response time of Br-1 > t) over all repetitions together. Unanswered attempts
     have an infinite response time.
     """
     figure, (axes,) = new_figure(1, 1, _INCHES)

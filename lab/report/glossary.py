@@ -41,7 +41,7 @@ IN_TEXT = {
     "DOOR": r"DOOR",
 }
 """The terms that pages explain even within sentences, each with its pattern. Pages explain policies
-and page types within sentences, too; all other terms are ordinary words within sentences.
+and page types within sentences, too. All other terms are ordinary words within sentences.
 """
 _PAGE_TYPE = re.compile(r"(?:Br|Tr)-\d")
 
@@ -86,7 +86,7 @@ def of_policies() -> Iterator[Entry]:
 
 
 def of_parameters() -> Iterator[Entry]:
-    """Yield an entry for each parameter name; policies can share a name."""
+    """Yield an entry for each parameter name. Policies can share a name."""
     found: dict[str, dict[str, list[str]]] = {}
     for sheet in _sheets():
         for parameter in sheet.parameters:

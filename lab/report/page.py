@@ -35,11 +35,11 @@ def write_report(
     missing: str = "",
     runs: str = "",
 ) -> Path:
-    """Write figures, their data, tables and the page; return the page.
+    """Write figures, their data, tables and the page. Return the page.
 
     `made` describes the reproduction (command, seeds, versions, machine). `missing` is a text about
     the runs that are not finished. `runs` is the number of runs as text for the line under a
-    figure; if it is empty, `results` gives the number.
+    figure. If `runs` is empty, `results` gives the number.
     """
     result.figures.mkdir(exist_ok=True)
     result.tables.mkdir(exist_ok=True)

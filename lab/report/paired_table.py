@@ -54,7 +54,7 @@ def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
 
 
 def _pairs(cells: Sequence[Cell]) -> Iterator[tuple[Cell, Cell]]:
-    """Yield each pair of policies at one load; the policy that is later in the spec comes first."""
+    """Yield each pair of policies at one load. The policy that is later in the spec comes first."""
     for rho in dict.fromkeys(cell.rho for cell in cells):
         there = [cell for cell in cells if cell.rho == rho]
         if len(there) <= ALL_PAIRS_UP_TO:

@@ -77,8 +77,8 @@ class RatioCurve:
 
 def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
     """Return the claim that one ratio is smaller than another ratio. The differences between the
-    ratios in each repetition decide the claim; it cannot be decided if their 95 % interval contains
-    0. A single difference decides only if there is a single repetition.
+    ratios in each repetition decide the claim. The claim cannot be decided if their 95 % interval
+    contains 0. A single difference decides only if there is a single repetition.
     """
 
     def check(results: Results) -> Verdict:
@@ -95,8 +95,8 @@ def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
 
 
 def below_one(text: str, required: str, ratio: Ratio) -> Claim:
-    """Return the claim that a ratio is below 1; it cannot be decided if the ratio's 95 % interval
-    contains 1.
+    """Return the claim that a ratio is below 1. The claim cannot be decided if the ratio's 95 %
+    interval contains 1.
     """
 
     def check(results: Results) -> Verdict:
@@ -111,7 +111,7 @@ def below_one(text: str, required: str, ratio: Ratio) -> Claim:
 def ratio_within(
     text: str, required: str, ratio: Ratio, low: float, high: float, digits: int = 2
 ) -> Claim:
-    """Return the claim that a ratio is between `low` and `high`; `is_between` decides whether it
+    """Return the claim that a ratio is between `low` and `high`. `is_between` decides whether it
     holds."""
 
     def check(results: Results) -> Verdict:

@@ -190,7 +190,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class EntryTable:
-    """A table whose cells name their cases; the names of the rows take one or more columns."""
+    """A table whose cells name their cases. The names of the rows take one or more columns."""
 
     title: str
     header: Sequence[str]
@@ -223,7 +223,7 @@ class BuiltTable:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A figure without panels; `alternative` is for readers who cannot see it."""
+    """A figure without panels. `alternative` is for readers who cannot see it."""
 
     picture: Callable[[Results], Picture]
     alternative: str
@@ -264,11 +264,11 @@ class Study:
     figures: Sequence[Figure]
     claims: Sequence[Claim]
     readings: Sequence[tuple[str, str]] = ()
-    """The interpretations of ambiguous passages in the paper; each has a name and an
+    """The interpretations of ambiguous passages in the paper. Each has a name and an
     explanation."""
     readings_heading: str = "How the paper was read"
     folder: str = ""
-    """A part of the result folder's name; an empty text means `reproduce-` and the paper."""
+    """A part of the result folder's name. An empty text means `reproduce-` and the paper."""
 
     @property
     def name(self) -> str:
@@ -276,7 +276,7 @@ class Study:
         return self.folder or f"reproduce-{self.paper}"
 
     def cases(self) -> Iterable[AnyCase]:
-        """Return all cases; a case that several figures use is returned more than once."""
+        """Return all cases. A case that several figures use is returned more than once."""
         return chain(
             chain.from_iterable(figure.cases() for figure in self.figures),
             chain.from_iterable(claim.needs for claim in self.claims),

@@ -249,7 +249,7 @@ def _beside(cells: Sequence[Cell]) -> str:
 
 
 def write_tables(folder: ComparisonResult, cells: Sequence[Cell]) -> list[Table]:
-    """Write tables.md and tables.json of a result folder; return the tables."""
+    """Write tables.md and tables.json of a result folder. Return the tables."""
     spec = folder.spec()
     tables = tables_of(spec, cells)
     made, planned = len(folder.whole_runs()), len(folder.plan())

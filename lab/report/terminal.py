@@ -20,7 +20,7 @@ if not console.is_terminal:
 
 @contextmanager
 def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
-    """Print to standard error if standard output has JSON; with `quiet`, print only the essential
+    """Print to standard error if standard output has JSON. With `quiet`, print only the essential
     lines.
     """
     console.stderr, console.quiet = as_json, quiet
@@ -130,7 +130,7 @@ class RunProgress(_Bar):
     def run(
         self, title: str, real_s: float, clients_until_s: float | None = None
     ) -> Callable[[Mapping[str, Any]], None]:
-        """Begin a run that takes about `real_s`; return the function that receives its progress
+        """Begin a run that takes about `real_s`. Return the function that receives its progress
         lines.
 
         `clients_until_s` (paper seconds) marks a closed loop, in which sessions end only when the

@@ -1,5 +1,5 @@
 """Tables and metrics as tidy CSV: each row has a number, its interval and its unit. The columns
-have the names of `lab.analysis.metrics`; a ratio of 1 is 100 %. `of_table` returns
+have the names of `lab.analysis.metrics`. A ratio of 1 is 100 %. `of_table` returns
 only the digits that are printed. `summary` and `by_run` return all digits.
 """
 
@@ -16,7 +16,7 @@ from lab.report.drawing.table import Table
 from lab.wording import title_of
 
 BYTE_ORDER_MARK: Final = "\ufeff"
-"""The first character of every file, from which Excel recognises UTF-8; pandas skips it."""
+"""The first character of every file, from which Excel recognises UTF-8. Pandas skips it."""
 _N: Final = r"[+-]?(?:\d[\d,]*)?\.?\d+"
 _NUMBER: Final = re.compile(rf"({_N})(?: ± ({_N}))?( %)?(?: \*)?", re.ASCII)
 _PLACE: Final = re.compile(r"ρ = (\S+(?: \(schedule\))?) (.+)")
@@ -99,7 +99,7 @@ def by_run(runs: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _identifiers(table: Table) -> int:
-    """Return the number of leading columns that name the subject of a row; the other columns have
+    """Return the number of leading columns that name the subject of a row. The other columns have
     numbers."""
     for at, head in enumerate(table.header):
         if at == 0 or head in _NAMES:

@@ -17,7 +17,7 @@ _WHY_CONFIRMS_FALL = {
     "are withdrawn, fewer requests wait. N × U of the later pages is then lower, so a buyer waits "
     "longer"
 }
-"""For each policy, how cancelling affects its rule; a report shows this text if confirms fell by
+"""For each policy, how cancelling affects its rule. A report shows this text if confirms fell by
 more than chance explains.
 """
 
@@ -108,7 +108,7 @@ def _remarks(spec: Spec, cells: Sequence[Cell]) -> list[str]:
 
 def fell_clearly(before: int, after: int) -> bool:
     """Return whether a fall from `before` to `after` rare independent events is more than chance
-    explains; a count's standard deviation is its square root.
+    explains. A count's standard deviation is its square root.
     """
     return before - after > 2 * sqrt(before + after)
 

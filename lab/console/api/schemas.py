@@ -57,7 +57,7 @@ class NewStudents(Body):
 
 
 class NewAccount(Reply):
-    """A new account and its password; only this answer contains the password."""
+    """A new account and its password. Only this answer contains the password."""
 
     name: str = Field(description="name of the account")
     password: str = Field(description="generated password")
@@ -96,7 +96,7 @@ class Experiments(Reply):
 
 
 class Options(Body):
-    """Changes to an experiment; the console's launch form has the same fields."""
+    """Changes to an experiment. The console's launch form has the same fields."""
 
     title: str | Optional = Field(None, max_length=200, description="text of 1 to 200 characters")
     engine: str | Optional = Field(None, description="live or simulated")
@@ -148,7 +148,7 @@ class LaunchesQuery(Query):
 
 
 class Launch(Reply):
-    """A launch; all durations are in real seconds."""
+    """A launch. All durations are in real seconds."""
 
     id: str = Field(description="id in the paths of calls")
     title: str = Field(description="title of the experiment")
@@ -296,7 +296,7 @@ class Notes(Reply):
 
 
 class Efficiency(Reply):
-    """An estimated revenue efficiency; 1 is the capacity bound."""
+    """An estimated revenue efficiency. The value 1 is the capacity bound."""
 
     mean: float = Field(description="mean of the repetitions")
     half_width: float | None = Field(description="half the width of the 95 % interval")

@@ -118,4 +118,4 @@ def description(request: HttpRequest) -> HttpResponse:
 @everybody
 def unknown(request: HttpRequest, call: str) -> HttpResponse:
     """Return the error for a call to an address that the API does not have."""
-    return refusal(404, "The API has no such call; /api/openapi.json describes all calls.")
+    return refusal(404, "The API has no such call. /api/openapi.json describes all calls.")

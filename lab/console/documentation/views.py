@@ -44,7 +44,7 @@ def terms(request: HttpRequest) -> JsonResponse:
 @answers
 @require_safe
 def for_teachers(request: HttpRequest, file: str) -> HttpResponseBase:
-    """Return a file with answers; if the console has accounts, students cannot open it."""
+    """Return a file with answers. If the console has accounts, students cannot open the file."""
     return documentation(request, file)
 
 

@@ -22,7 +22,7 @@ FOLDER = Path(__file__).parent / "static" / "console" / "published"
 
 
 def draw_all(folder: Path = FOLDER) -> list[Path]:
-    """Write all pictures; the same numbers always give the same files."""
+    """Write all pictures. The same numbers always give the same files."""
     folder.mkdir(parents=True, exist_ok=True)
     return [_save(name, folder) for name in _PICTURES]
 

@@ -112,7 +112,7 @@ def _spec_form(
 @students
 @require_POST
 def predict(request: HttpRequest, name: str) -> HttpResponse:
-    """Show how long the launch in the form would take; the page requests this after each change."""
+    """Show how long the launch in the form would take. The page requests it after each change."""
     card = cards.card(name)
     base = card.spec if card else None
     if base is None:
@@ -152,7 +152,7 @@ def spec_file(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def toml_file(spec: Spec) -> HttpResponse:
-    """Return a spec as a download; the file name comes from the spec's title."""
+    """Return a spec as a download. The file name comes from the spec's title."""
     words = "".join(c if c.isalnum() else "-" for c in spec.title.lower()).strip("-")[:60]
     response = HttpResponse(spec.to_toml(), content_type="application/toml; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{words or "spec"}.toml"'

@@ -63,7 +63,7 @@ and no space between them also match."""
 
 
 class LaunchForm(forms.Form):
-    """The launch form, whose fields change a base spec; all values without a field come from the
+    """The launch form, whose fields change a base spec. All values without a field come from the
     base spec."""
 
     title = forms.CharField(max_length=200)
@@ -204,7 +204,7 @@ class LaunchForm(forms.Form):
             )
 
     def spec(self, base: Spec, allowance: Allowance) -> Spec | None:
-        """Return the spec that the fields describe, or None if a field is invalid; the form then
+        """Return the spec that the fields describe, or None if a field is invalid. The form then
         shows the error."""
         if not self.is_valid():
             return None
@@ -325,7 +325,7 @@ def uploaded(name: str, content: bytes, allowance: Allowance) -> Spec:
 
 
 def from_values(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Spec:
-    """Return the spec with these values; `name` is its name in error messages. Raises SpecError."""
+    """Return the spec with these values. `name` is its name in error messages. Raises SpecError."""
     _check_own(plain, name, allowance)
     spec = checked_without_files(spec_of(plain, name), name)
     _check_room(spec)
@@ -333,7 +333,7 @@ def from_values(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Sp
 
 
 def _parsed(text: str, name: str) -> Mapping[str, Any]:
-    """Return the values in the text of a spec; a process with limits on memory and time parses the
+    """Return the values in the text of a spec. A process with limits on memory and time parses the
     text."""
     try:
         plain: Mapping[str, Any] = bounded.call(
@@ -347,7 +347,7 @@ def _parsed(text: str, name: str) -> Mapping[str, Any]:
 
 
 def _check_own(plain: Mapping[str, Any], name: str, allowance: Allowance) -> None:
-    """Raise SpecError if the spec names a policy file that the form does not offer; the check does
+    """Raise SpecError if the spec names a policy file that the form does not offer. The check does
     not read the file."""
     offered = own_policies.own()
     named = named_by(plain)

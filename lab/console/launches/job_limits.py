@@ -10,7 +10,7 @@ import psutil
 from lab.console.site.allowances import GIB, Allowance, way_out, written
 
 IDLE_TIMES = 10
-"""The maximum real time of a launch, as a multiple of its CPU time limit; the factor leaves room
+"""The maximum real time of a launch, as a multiple of its CPU time limit. The factor leaves room
 for other processes."""
 
 RESERVED_BYTES = 3 * GIB // 2
@@ -19,7 +19,7 @@ about 1.2 GiB)."""
 
 
 class JobLimits:
-    """The limits of one launch; the launch's worker calls `exceeded` at intervals."""
+    """The limits of one launch. The launch's worker calls `exceeded` at intervals."""
 
     def __init__(
         self,

@@ -87,7 +87,7 @@ def in_turn(queued: Sequence[Launch], used: Mapping[str, float]) -> list[Launch]
     """Return the order in which the waiting launches of one engine begin.
 
     Launches that a teacher has moved to the front come first, and launches that give way to all
-    others come last. Between them, each place goes to the person who has used the least time; the
+    others come last. Between them, each place goes to the person who has used the least time. The
     launch's expected time is then added to this person's time. A person's launches keep their
     order.
     """
@@ -165,7 +165,7 @@ def _ordered(engine: str) -> list[Launch]:
 
 
 def end(launch: Launch, state: State, reason: str = "") -> None:
-    """Record the end of a launch; further calls for the same launch have no effect."""
+    """Record the end of a launch. Further calls for the same launch have no effect."""
     with transaction.atomic():
         current = Launch.objects.get(pk=launch.pk)
         if current.state == State.RUNNING:

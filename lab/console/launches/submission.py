@@ -20,7 +20,7 @@ from lab.runner import estimates
 from lab.spec.experiment import Spec
 
 PROCESSORS = len(LAB.other_cpus)
-"""The number of processors that a simulated launch can use; the shop's processors stay free for
+"""The number of processors that a simulated launch can use. The shop's processors stay free for
 live runs."""
 
 
@@ -68,7 +68,7 @@ def launch_of_command(title: str, arguments: Sequence[str], allowance: Allowance
 
 def allowed_real_s(spec: Spec, allowance: Allowance) -> float:
     """Return the approximate duration of a launch of this spec, in real seconds. Raises
-    AllowanceError if the spec exceeds a limit; no run is planned before this check."""
+    AllowanceError if the spec exceeds a limit. No run is planned before this check."""
     require(allowance, "runs_per_launch", spec.number_of_runs)
     expected_s = expected_real_s(spec)
     require(allowance, "expected_s_per_launch", expected_s)
@@ -88,7 +88,7 @@ def submit(request: HttpRequest, make: Callable[[], Launch]) -> HttpResponse:
         return redirect("queue")
     if not has_woken:
         messages.warning(
-            request, "Redis does not answer; the launch begins as soon as Redis answers."
+            request, "Redis does not answer. The launch begins as soon as Redis answers."
         )
     return redirect("launch-page", launch.pk)
 

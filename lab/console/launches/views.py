@@ -78,7 +78,7 @@ def queue(request: HttpRequest) -> HttpResponse:
 @readers
 @require_GET
 def table(request: HttpRequest) -> HttpResponse:
-    """Return the lists of the queue as a fragment; the page of the queue requests it every two
+    """Return the lists of the queue as a fragment. The page of the queue requests it every two
     seconds."""
     return render(request, "console/queue_table.html", queue_lists())
 
@@ -86,7 +86,7 @@ def table(request: HttpRequest) -> HttpResponse:
 @readers
 @require_GET
 def one(request: HttpRequest, pk: str) -> HttpResponse:
-    """Show one launch; the page's address is permanent."""
+    """Show one launch. The page's address is permanent."""
     return render(
         request,
         "console/launch_page.html",
@@ -97,7 +97,7 @@ def one(request: HttpRequest, pk: str) -> HttpResponse:
 @readers
 @require_GET
 def state(request: HttpRequest, pk: str) -> HttpResponse:
-    """Return the state of a launch as a fragment; the page of the launch requests it every second
+    """Return the state of a launch as a fragment. The page of the launch requests it every second
     until the end."""
     launch = get_object_or_404(Launch, pk=pk)
     return render(

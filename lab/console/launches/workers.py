@@ -118,7 +118,7 @@ def _remove_marks() -> None:
 
 # Celery creates `app.Worker` at its first use.
 class _Worker(app.Worker):  # type: ignore[misc, name-defined]
-    """A worker that ends at once on SIGQUIT; a worker of Celery's own class might wait forever for
+    """A worker that ends at once on SIGQUIT. A worker of Celery's own class might wait forever for
     its pool.
 
     A command receives SIGTERM when the process that started it ends (`common.pinned`).

@@ -22,8 +22,8 @@ class CellShown:
     value: float | None
     """The value by which the table sorts its rows when a reader sorts by the cell's column."""
     shade: int
-    """The colour step of the cell, from 0 to SHADES; it is proportional to the share of the bound
-    that the cell shows."""
+    """The colour step of the cell, from 0 to SHADES. The step is proportional to the share of the
+    bound that the cell shows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from lab.lessons.sheet import BAND_COLUMNS, Step
 
 
 def hand_in(person: str, work: Work) -> HandIn:
-    """Save the current work for the teacher; it replaces any work that the person handed in
-    earlier."""
+    """Save the current work for the teacher. The saved work replaces any work that the person
+    handed in earlier."""
     now = timezone.now()
     who = f"{person}, " if person else ""
     head = f"# Lab {work.sheet.number}: {work.sheet.title}\n\n{who}{now:%Y-%m-%d %H:%M} UTC"

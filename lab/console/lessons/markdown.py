@@ -49,7 +49,7 @@ _PARSER = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enab
 
 
 def html(text: str, shop: str) -> SafeString:
-    """Return the HTML of a sheet's Markdown; `shop` is the shop's address for this browser."""
+    """Return the HTML of a sheet's Markdown. `shop` is the shop's address for this browser."""
     tokens = _PARSER.parse(text)
     for token in tokens:
         if token.children:

@@ -80,7 +80,7 @@ def html_for(request: HttpRequest, text: str) -> SafeString:
 
 
 def prediction_form(step: int, given: object = None) -> AnswerForm:
-    """Return the form for the prediction of a step; the person must enter a text."""
+    """Return the form for the prediction of a step. The person must enter a text."""
     field = prediction_field(step)
     form = AnswerForm({field: "Your prediction"}, given)
     form.fields[field].required = True

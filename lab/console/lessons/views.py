@@ -100,7 +100,7 @@ def predict(request: HttpRequest, number: int, step: int) -> HttpResponse:
 @students
 @require_POST
 def launch(request: HttpRequest, number: int, step: int) -> HttpResponse:
-    """Launch the experiment of a step; the page of the step shows the progress."""
+    """Launch the experiment of a step. The page of the step shows the progress."""
     sheet, found = _step(number, step)
     start = start_of(sheet, found)
     if start is None or start.fault:
@@ -134,7 +134,7 @@ def values(request: HttpRequest, number: int, step: int) -> HttpResponse:
 @students
 @require_POST
 def result(request: HttpRequest, number: int, step: int) -> HttpResponse:
-    """Save which result a step uses; an empty choice means the result of the newest launch."""
+    """Save which result a step uses. An empty choice means the result of the newest launch."""
     sheet, _ = _step(number, step)
     name = request.POST.get("result", "")
     if not may_choose(request) or (name and result_list.entry_of(name) is None):

@@ -31,15 +31,15 @@ MOST_NAMES = 500
 MOST_LIST_BYTES = 64 * 1024
 MOST_NAME_LENGTH = 150
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-"""The characters of generated passwords; i, l, o, 0 and 1 are left out because they are easily
-confused on paper."""
+"""The characters of generated passwords. The characters i, l, o, 0 and 1 are left out, because they
+are easily confused on paper."""
 
 
 logger = logging.getLogger("lab.people")
 
 
 class AccountError(ValueError):
-    """The error raised if an account cannot be created or changed; its text is one line."""
+    """The error raised if an account cannot be created or changed. The error's text is one line."""
 
 
 # ---- names ---------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def names_in(text: str, source: str) -> list[str]:
     has one.
 
     Columns are separated by commas, semicolons or tabs. Raises AccountError if the names cannot be
-    read, are missing, are too many or are repeated; the error's text begins with `source`.
+    read, are missing, are too many or are repeated. The error's text begins with `source`.
     """
     lines = text.removeprefix("\ufeff").splitlines()
     first = next((line for line in lines if line.strip()), "")
@@ -152,7 +152,7 @@ def decoded(content: bytes, source: str) -> str:
 
 
 def enrol(name: str, *, teacher: bool) -> str:
-    """Create an account, or give an existing account a new password; return the password.
+    """Create an account, or give an existing account a new password. Return the password.
 
     A student can become a teacher in this way, but a teacher cannot become a student. Raises
     AccountError.
@@ -190,7 +190,7 @@ def make_students(
     """Return the name and password of each new student, and the names that already belong to
     accounts.
 
-    Existing accounts are not changed; after an AccountError, no account has been created.
+    Existing accounts are not changed. After an AccountError, no account has been created.
     """
     with transaction.atomic():
         wanted = list(dict.fromkeys(students))
@@ -231,7 +231,7 @@ def _set(account: User, password: _Password) -> None:
 
 
 def reset_password(account: User) -> str:
-    """Give the account a new password and end its sessions; return the password."""
+    """Give the account a new password and end its sessions. Return the password."""
     password = _new_password()
     with transaction.atomic():
         current = User.objects.get(pk=account.pk)
@@ -302,7 +302,7 @@ def change(account: User, name: str, *, teacher: object) -> object:
     """Apply the change with this name. Raises AccountError if the change is not possible or the
     account is the teacher's own."""
     if account == teacher:
-        raise AccountError("This is your own account; only another teacher can change it.")
+        raise AccountError("This is your own account. Only another teacher can change it.")
     result = CHANGES[name](account)
     logger.info("%s changed the account %s: %s", teacher, account, name)
     return result
@@ -311,7 +311,7 @@ def change(account: User, name: str, *, teacher: object) -> object:
 def _keep_a_teacher(account: User) -> None:
     others = User.objects.filter(is_staff=True, is_active=True).exclude(pk=account.pk)
     if not others.exists():
-        raise AccountError(f"{account} is the last teacher; make another teacher first.")
+        raise AccountError(f"{account} is the last teacher. First make another person a teacher.")
 
 
 def _cancel_launches(account: User) -> None:

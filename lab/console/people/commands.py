@@ -13,7 +13,7 @@ from lab.console.site.database import explained, make_database
 @click.command()
 @click.argument("name")
 def teacher(name: str) -> None:
-    """Create a teacher's account, or make an existing account a teacher's; print its new
+    """Create a teacher's account, or make an existing account a teacher's. Print its new
     password."""
     _enrol(lambda accounts: [(name, accounts.enrol(name, teacher=True))])
 
@@ -21,7 +21,7 @@ def teacher(name: str) -> None:
 @click.command()
 @click.argument("name")
 def student(name: str) -> None:
-    """Create a student's account, or give a student's existing account a new password; print the
+    """Create a student's account, or give a student's existing account a new password. Print the
     password."""
     _enrol(lambda accounts: [(name, accounts.enrol(name, teacher=False))])
 
@@ -55,5 +55,5 @@ def _enrol(make: Callable[[ModuleType], Iterable[tuple[str, str]]]) -> None:
             raise click.ClickException(str(fault)) from None
         if not LAB.lab_accounts:
             click.echo(
-                "Accounts are switched off; DOORBUSTER_LAB_ACCOUNTS=1 switches them on.", err=True
+                "Accounts are switched off. To use them, set DOORBUSTER_LAB_ACCOUNTS=1.", err=True
             )

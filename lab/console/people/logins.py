@@ -28,7 +28,7 @@ def normal_name(name: str) -> str:
 
 
 def name_key(name: str) -> str:
-    """Return the key by which names are compared; the key ignores capitals, compatibility
+    """Return the key by which names are compared. The key ignores capitals, compatibility
     characters, and spaces around the name.
     """
     return normal_name(normal_name(name).casefold()).strip()
@@ -40,7 +40,7 @@ PER_ADDRESS = Limit(allowances.LOGINS_PER_ADDRESS, allowances.LOGINS_WITHIN_S)
 """The maximum number of wrong passwords from one address for all names, including names without an
 account."""
 MOST_WAITING = 64
-"""The maximum number of logins that wait until their password is hashed; a whole class can log in
+"""The maximum number of logins that wait until their password is hashed. A whole class can log in
 at the same time."""
 PATIENCE_S = 20.0
 """The maximum time, in real seconds, that a login waits until its password is hashed."""
@@ -57,7 +57,7 @@ class TooManyError(Exception):
 
 
 class ConcurrencyLimit:
-    """A context manager that at most `most` callers can enter at a time; further callers wait, or
+    """A context manager that at most `most` callers can enter at a time. Further callers wait, or
     get TooManyError."""
 
     def __init__(self, most: int, *, most_waiting: int, patience_s: float) -> None:
@@ -152,8 +152,8 @@ def address_of(request: HttpRequest) -> str:
 
 @contextmanager
 def counted(request: HttpRequest, name: str) -> Iterator[None]:
-    """Count an attempt for this name and address before the block runs; remove it from the count if
-    the password was right.
+    """Count an attempt for this name and address before the block runs. Remove the attempt from the
+    count if the password was right.
 
     The block must raise ValidationError if the password is wrong. `name` must be stripped and
     normalised, as `UsernameField` does. Raises TooManyError.

@@ -32,8 +32,8 @@ else:
 
 
 class _Counted(_Form):
-    """A page that checks a password; after too many wrong passwords, it answers with status 429 and
-    Retry-After."""
+    """A page that checks a password. After too many wrong passwords, the page answers with status
+    429 and Retry-After."""
 
     def post(self, request: HttpRequest, *args: Any, **more: Any) -> HttpResponse:
         try:
@@ -82,7 +82,7 @@ class Password(_Counted, PasswordChangeView):
         return {**super().get_form_kwargs(), "request": self.request}
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """End all other sessions of the account; the present session gets a new key."""
+        """End all other sessions of the account. The present session gets a new key."""
         accounts.end_sessions(form.user)
         response = super().form_valid(form)
         messages.success(self.request, "Your password is changed.")
@@ -125,7 +125,7 @@ def about_accounts(view: View) -> View:
 @require_http_methods(["GET", "POST"])
 @about_accounts
 def everyone(request: HttpRequest) -> HttpResponse:
-    """Show all accounts; make accounts for students from an uploaded list of names.
+    """Show all accounts. Make accounts for students from an uploaded list of names.
 
     The names come from the file, or from the text field if there is no file.
     """

@@ -25,7 +25,7 @@ WebAssembly."""
 @readers
 @require_GET
 def playground(request: HttpRequest) -> HttpResponse:
-    """Show the playground; if Pyodide is missing, explain how to fetch it."""
+    """Show the playground. If Pyodide is missing, explain how to fetch it."""
     context = {
         **_python(reverse("playground-modules")),
         "choices": experiment.choices(),

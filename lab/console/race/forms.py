@@ -23,7 +23,7 @@ Run = tuple[PlannedRun, RunFolder]
 
 
 def fields_of(result: ResultEntry) -> dict[str, list[Run]]:
-    """Return the complete runs in groups with the same load and the same customers; each group has
+    """Return the complete runs in groups with the same load and the same customers. Each group has
     a label. The largest load comes first, because policies differ most at this load. Within a
     group, the runs are in the order of the spec's policies, not in the random order in which they
     took place. The returned value is empty if the plan is damaged.
@@ -112,7 +112,7 @@ class RaceForm(forms.Form):
         return chosen
 
     def spec(self) -> Spec | None:
-        """Return the spec of the race, or None if a field is invalid; the form then shows the
+        """Return the spec of the race, or None if a field is invalid. The form then shows the
         error."""
         if not self.is_valid():
             return None

@@ -28,7 +28,7 @@ LISTED = 50
 @students
 @require_http_methods(["GET", "POST"])
 def race(request: HttpRequest) -> HttpResponse:
-    """Show the runs of a result side by side; without a result, show a form and the possible
+    """Show the runs of a result side by side. Without a result, show a form and the possible
     races."""
     is_new = request.method == "POST"
     if not is_new and request.GET.get("result"):

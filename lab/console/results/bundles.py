@@ -27,14 +27,14 @@ from lab.results.result import IMPORTED
 from lab.spec.own_policies import COPIES, named_in
 
 NOTES_FILE = "notes.json"
-"""The file with the notes; it exists only in bundles, because the console stores notes in its
-database (`notes`)."""
+"""The file with the notes. This file exists only in bundles, because the console stores notes in
+its database (`notes`)."""
 _NOT_COPIED = {IMPORTED, NOTES_FILE, *extras.NAMES}
 _NOT_UNPACKED = {IMPORTED, *extras.NAMES}
 MOST_TEXT_BYTES = 16 * 2**20
 """The largest size of one report, picture or log in a bundle, in bytes."""
 MOST_EVENTS = 50_000
-"""The highest number of events in all runs together; the results database stores a row for each
+"""The highest number of events in all runs together. The results database stores a row for each
 event."""
 MOST_READING_S = 2.0
 """The maximum CPU time, in seconds, for reading one file of a result."""
@@ -51,7 +51,7 @@ _UNREADABLE = (
 """The exceptions of `zipfile` if the file is damaged, encrypted, or not a ZIP file.
 """
 _POLICY = re.compile(rf"[^/]+/{COPIES}/[^/]+\.py")
-"""A copy of a student's policy; it runs only in a separate process."""
+"""A copy of a student's policy. The copy runs only in a separate process."""
 
 
 class TooLargeError(Exception):

@@ -10,7 +10,7 @@ from lab.analysis.decision_trace import DecisionTrace
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """An event with its time; `knew` is what the policy knew at that time."""
+    """An event with its time. `knew` is what the policy knew at that time."""
 
     time_s: float
     head: str
@@ -41,7 +41,7 @@ def answer(trace: DecisionTrace) -> str:
 
 
 def sentences(trace: DecisionTrace, attempt: Mapping[str, Any], abandonment: str) -> list[Sentence]:
-    """Return the events of an attempt in the order of their times; `abandonment` is the run's
+    """Return the events of an attempt in the order of their times. `abandonment` is the run's
     setting."""
     page = attempt["page"]
     assert trace.arrived_s is not None

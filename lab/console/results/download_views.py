@@ -86,7 +86,7 @@ def metrics(request: HttpRequest, name: str, kind: str) -> HttpResponse:
 @readers
 @packed
 def log(request: HttpRequest, name: str, run: str, log: str) -> HttpResponseBase:
-    """Return the attempts or the samples of a run as CSV; all times are in paper seconds."""
+    """Return the attempts or the samples of a run as CSV. All times are in paper seconds."""
     result = result_of(name)
     run_of(result, run)
     if log not in LOGS:
@@ -158,7 +158,7 @@ def run_of(result: ResultEntry, folder: str) -> RunFolder:
 
 
 def _name_of(result: ResultEntry, file: str) -> str:
-    """Return the file name of a download; the name shows whether the result is imported."""
+    """Return the file name of a download. The name shows whether the result is imported."""
     return f"imported-{file}" if result.imported else file
 
 

@@ -26,8 +26,8 @@ from lab.results.result import Imported, began_at_of
 
 _TURN_S: Final = 60.0
 _MEMORY_BYTES: Final = 512 * 2**20
-"""The memory limit, in bytes, for reading a bundle piece by piece; it is enough for bundles of any
-size."""
+"""The memory limit, in bytes, for reading a bundle piece by piece. The limit is enough for bundles
+of any size."""
 _LIMITS: Final = {
     "files": "bundle_files",
     "rows": "bundle_rows",

@@ -1,6 +1,6 @@
 """Queries of the raw logs of results, within limits on memory and time.
 
-This process reads small logs. A child process with limits reads large logs; only one such process
+This process reads small logs. A child process with limits reads large logs. Only one such process
 runs at a time, because all people share the console.
 """
 
@@ -16,7 +16,7 @@ from lab.errors import ExperimentError
 from lab.results.comparison import ComparisonResult
 
 SMALL_ROWS: Final = 200_000
-"""The maximum number of rows in a log that this process reads; that many rows need about 30 MiB of
+"""The maximum number of rows in a log that this process reads. That many rows need about 30 MiB of
 memory."""
 SMALL_BYTES: Final = 32 * 2**20
 """The maximum uncompressed size, in bytes, of a log that this process reads."""
@@ -28,7 +28,7 @@ BOUNDS: Final = Bounds(
     file_bytes=2**30,
     is_idle=True,
 )
-"""The limits for one query; they are high enough for a run with ten million attempts."""
+"""The limits for one query. The limits are high enough for a run with ten million attempts."""
 _TURN_S: Final = 120.0
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -53,7 +53,7 @@ def ask(result: ResultEntry, question: str, *, large: bool = False, **asked: obj
 
 
 def rows_of(path: str) -> Any:
-    """Return the rows that the results database stores about a result; a child process reads them.
+    """Return the rows that the results database stores about a result. A child process reads them.
 
     Raises ExperimentError.
     """

@@ -15,7 +15,7 @@ from lab.report.page import SEAL, sealed
 
 MOST_REPORT_BYTES = 64 * 2**20
 MOST_PICTURES_BYTES = 32 * 2**20
-"""The maximum total size of the figures, in bytes; the page omits further figures."""
+"""The maximum total size of the figures, in bytes. The page omits further figures."""
 
 
 def of(result: ResultEntry, notes: Sequence[Note]) -> str:
@@ -61,5 +61,5 @@ def _mark(result: ResultEntry) -> str:
 
 
 def _inline(svg: bytes) -> str:
-    """Return an SVG as a data URL for an image element; scripts cannot run there."""
+    """Return an SVG as a data URL for an image element. Scripts cannot run there."""
     return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"

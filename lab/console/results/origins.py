@@ -43,7 +43,7 @@ def _listed(result: ResultEntry, launch: Launch | None) -> Listed:
 
 
 MACHINE = {"cpu": "CPU", "cpus": "CPUs", "memory_gib": "GiB of memory", "shop_workers": "workers"}
-"""The properties of a machine that determine the speed of a live run; the kernel's patch level is
+"""The properties of a machine that determine the speed of a live run. The kernel's patch level is
 left out.
 """
 CODE = {"code": "code of the experiments", "parts": "code of shop and gateway"}

@@ -15,7 +15,7 @@ from lab.spec.own_policies import COPIES
 
 
 def may_delete(request: HttpRequest, result: str) -> bool:
-    """Return whether this person is allowed to delete the result; students can delete only results
+    """Return whether this person is allowed to delete the result. Students can delete only results
     that they imported.
 
     The results that come with Doorbuster cannot be deleted.
@@ -32,7 +32,7 @@ def may_delete(request: HttpRequest, result: str) -> bool:
 def _for_who_imported(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
     if may_delete(request, arguments["name"]):
         return ""
-    return "Only a teacher can delete this result; you can delete results that you imported."
+    return "Only a teacher can delete this result. You can delete results that you imported."
 
 
 result_owners = Permission(reads=_for_who_imported, sends=_for_who_imported)

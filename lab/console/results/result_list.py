@@ -1,7 +1,7 @@
 """Results as the console shows them: the list of results, and the content of each result.
 
 A result may be damaged, on purpose or by accident. No function of this module raises an exception
-in this case; the console shows the result as damaged.
+in this case. The console shows the result as damaged.
 """
 
 import csv
@@ -43,8 +43,8 @@ _SUMMARISED = ("spec.toml", "tables.md", BOARD_FILE, *result_forms.FILES)
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The facts about a result that lists, searches and leaderboards show; they are computed again
-    only if a file changes."""
+    """The facts about a result that lists, searches and leaderboards show. The facts are computed
+    again only if a file changes."""
 
     is_reproduction: bool
     paper: str
@@ -256,7 +256,7 @@ class ResultEntry:
 
     @property
     def has_logs(self) -> bool:
-        """Whether the result folder contains the raw logs of a run; most reference results have no
+        """Whether the result folder contains the raw logs of a run. Most reference results have no
         logs."""
         return any(map(os.path.exists, ComparisonResult(self.path).run_files(self.summary.plan)))
 
@@ -272,7 +272,7 @@ class ResultEntry:
 
     @property
     def has_png(self) -> bool:
-        """Whether the figures also exist as PNG; reference results have only SVG files."""
+        """Whether the figures also exist as PNG. Reference results have only SVG files."""
         return next((self.path / "figures").glob("*.png"), None) is not None
 
     def tables(self) -> list[Mapping[str, Any]]:
@@ -343,7 +343,7 @@ class ResultEntry:
         return [line.removeprefix(mark) for line in head.splitlines() if line.startswith(mark)]
 
     def circumstances(self) -> dict[str, str]:
-        """The machine, versions and options; they must be equal in results that you compare."""
+        """The machine, versions and options. These must be equal in results that you compare."""
         spec = self.spec
         how = {} if spec is None else {
             "engine": spec.engine,
@@ -452,7 +452,7 @@ def _is_alike(one: ResultEntry, other: ResultEntry) -> bool:
 
 
 def entry_of(name: str) -> ResultEntry | None:
-    """Return the result with this name; a reference result overrides a result of this lab."""
+    """Return the result with this name. A reference result overrides a result of this lab."""
     if not is_name(name):
         return None
     found = next((one for one in references() if one.name == name), None)
@@ -503,7 +503,7 @@ def _of_csv(path: Path) -> dict[str, Any]:
 
 
 def _fault(file: str) -> str:
-    """Return why the run.json of a complete run cannot be read; a file is read again only if it has
+    """Return why the run.json of a complete run cannot be read. A file is read again only if it has
     changed."""
     stamp = _stamp(file)
     if stamp is None:

@@ -12,17 +12,17 @@ from lab.report import tidy
 TABLE: Final = "Who sells"
 SHARE: Final = "Estimated"
 MOST: Final = 8
-"""The maximum number of bars in one picture; the table shows the other policies."""
+"""The maximum number of bars in one picture. The table shows the other policies."""
 WIDEST: Final = 1.25
-"""The maximum share at the picture's right edge if an interval is long; longer intervals are cut
+"""The maximum share at the picture's right edge if an interval is long. Longer intervals are cut
 off."""
 
 
 class Bar(NamedTuple):
-    """The bar of one policy; positions and lengths are ratios of the picture's width.
+    """The bar of one policy. Positions and lengths are ratios of the picture's width.
 
-    `words` is the text of the share. The 95 % interval begins at `interval_ratio`; its width is 0
-    for a single run.
+    `words` is the text of the share. The 95 % interval begins at `interval_ratio`. The interval's
+    width is 0 for a single run.
     """
 
     policy: str
@@ -33,7 +33,7 @@ class Bar(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """The bars at one load, with the best policy first; `bound_ratio` is the position of the
+    """The bars at one load, with the best policy first. `bound_ratio` is the position of the
     capacity bound."""
 
     rho: str

@@ -1,4 +1,5 @@
-"""The pages of the result list, of one result and of its files; import, notes and deletion."""
+"""The pages of the result list, of one result and of its files, and the views that import a result,
+save a note or delete a result."""
 
 import mimetypes
 from collections.abc import Callable
@@ -35,7 +36,7 @@ ENGINES = ("live", "simulated")
 @readers
 @require_GET
 def all_results(request: HttpRequest) -> HttpResponse:
-    """Show the results that match the search, page by page, with the newest result first; then show
+    """Show the results that match the search, page by page, with the newest result first. Then show
     the reference results."""
     words = request.GET.get("words", "").strip()[:100]
     engine = request.GET.get("engine", "")
@@ -175,7 +176,7 @@ def note(request: HttpRequest, name: str) -> HttpResponse:
 @result_owners
 @require_http_methods(["GET", "POST"])
 def delete(request: HttpRequest, name: str) -> HttpResponse:
-    """Show a confirmation, then delete the result; a reference cannot be deleted."""
+    """Show a confirmation, then delete the result. A reference cannot be deleted."""
     result = result_of(name)
     if result.reference:
         raise PermissionDenied(

@@ -38,7 +38,7 @@ _PATIENCE_S: Final = 5.0
 files."""
 
 _ACTION_LIMIT = ActionLimit(2)
-"""The maximum number of files that are read at the same time; each file takes a tenth of a CPU
+"""The maximum number of files that are read at the same time. Each file takes a tenth of a CPU
 second."""
 
 
@@ -83,7 +83,7 @@ def submit(request: HttpRequest, name: str, text: str) -> Launch:
 
 
 def _read(file: PolicyFile) -> None:
-    """Raise CallError if this text is not a valid policy; the error has the reasons."""
+    """Raise CallError if this text is not a valid policy. The error has the reasons."""
     try:
         files.check_form(file)
         if found := files.impurities(file):

@@ -20,7 +20,7 @@ from lab.students.scoreboard import FOLDER, SCORES, Board
 @readers
 @require_GET
 def scoreboard(request: HttpRequest) -> HttpResponse:
-    """Show this lab's board, with links to the runs of each row; if this lab has no board, show the
+    """Show this lab's board, with links to the runs of each row. If this lab has no board, show the
     reference board."""
     board, released = shown()
     rows = [row for _, row in board.ranked()]
@@ -47,7 +47,7 @@ def _reference() -> ResultEntry | None:
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """The addresses of the pages about the runs of a row; an address is empty if the page would
+    """The addresses of the pages about the runs of a row. An address is empty if the page would
     have nothing to show."""
 
     result: str

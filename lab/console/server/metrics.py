@@ -19,7 +19,7 @@ from runtime.settings import Settings
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 NEWEST: Final = 5
-"""The number of result folders that the metrics cover; imported results are left out."""
+"""The number of result folders that the metrics cover. Imported results are left out."""
 
 _PREFIX: Final = "doorbuster_lab_"
 _ENGINES: Final = ("live", "simulated")
@@ -69,7 +69,7 @@ class LabMetrics(Collector):
         return generate_latest(self.registry)
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metrics; the registry calls this method."""
+        """Yield the metrics. The registry calls this method."""
         yield _launches()
         yield from _runs(live_runs.under_way(self._lab.state_dir))
         yield from self._experiments()

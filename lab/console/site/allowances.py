@@ -18,7 +18,7 @@ GIB = 2**30
 
 
 class AllowanceError(SpecError):
-    """The error raised if a person exceeds an allowance; its text is a `refusal`."""
+    """The error raised if a person exceeds an allowance. The error's text is a `refusal`."""
 
 
 def _bytes(number: float) -> str:
@@ -44,7 +44,7 @@ def _limit(title: str, write: Callable[[float], str] = _number) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowance:
-    """The limits of one person; all seconds are real seconds."""
+    """The limits of one person. All seconds are real seconds."""
 
     whose: str
     """`a student` or `a teacher`."""
@@ -149,7 +149,7 @@ _STUDENT = Allowance(
 QUEUED_LAUNCHES = 200
 """The maximum number of waiting launches of all people together."""
 DOWNLOADS_AT_ONCE = 2
-"""The maximum number of downloads that are packed at the same time; each download can keep a CPU
+"""The maximum number of downloads that are packed at the same time. Each download can keep a CPU
 busy for a minute.
 """
 FREE_DISK_BYTES = 1 * GIB
@@ -162,10 +162,10 @@ LOGINS_WITHIN_S = 300
 LOGINS_PER_NAME = 5
 """The maximum number of wrong passwords for one name from one address."""
 LOGINS_PER_ADDRESS = 50
-"""The maximum number of wrong passwords from one address for all names together; it is higher
-because a class can share an address."""
+"""The maximum number of wrong passwords from one address for all names together. This number is
+higher because a class can share an address."""
 PASSWORDS_AT_ONCE = 2
-"""The maximum number of passwords that are checked at the same time; a check takes about 0.2 CPU
+"""The maximum number of passwords that are checked at the same time. A check takes about 0.2 CPU
 seconds."""
 
 
@@ -197,7 +197,7 @@ def refusal(allowance: Allowance, limit: str, asked: float) -> str:
 
 
 def way_out(allowance: Allowance, limit: str, do: str) -> str:
-    """Return the sentence that explains what a person can do about a limit; `do` is a verb, such as
+    """Return the sentence that explains what a person can do about a limit. `do` is a verb, such as
     `launch`, for a teacher's help."""
     if allowance.whose == TEACHER.whose:
         return "The command line `doorbuster` has no such limit."

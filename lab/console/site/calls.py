@@ -31,7 +31,7 @@ def refusal(
     allowed: str | None = None,
     wait_s: int | None = None,
 ) -> HttpResponse:
-    """Return the answer to a refused call; the program can repeat the call after `wait_s` real
+    """Return the answer to a refused call. The program can repeat the call after `wait_s` real
     seconds."""
     why = Refusal(error=error, field=field, allowed=allowed)
     headers = {} if wait_s is None else {"Retry-After": str(wait_s)}

@@ -1,4 +1,4 @@
-"""The creation of the console's database before Django starts; each error is one line."""
+"""The creation of the console's database before Django starts. Each error is one line."""
 
 import os
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from runtime.state import State, StateError
 
 
 def make_database() -> None:
-    """Create the console's database with the tables of this version; call this before Django
-    starts."""
+    """Create the console's database with the tables of this version. Call this function before
+    Django starts."""
     import django
     from django.core.management import call_command
 

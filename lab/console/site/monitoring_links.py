@@ -19,7 +19,7 @@ LOOK_EVERY_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """Prometheus or Grafana; `name` is also the name of its service in containers."""
+    """Prometheus or Grafana. `name` is also the name of its service in containers."""
 
     name: str
     title: str

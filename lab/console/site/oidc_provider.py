@@ -39,7 +39,8 @@ class Provider:
 
     @property
     def id(self) -> str:
-        """The key under which the provider's accounts are stored; it differs for each issuer."""
+        """The key under which the provider's accounts are stored. The key differs for each
+        issuer."""
         return "lab-" + hashlib.sha256(self.issuer.encode()).hexdigest()[:12]
 
     @property

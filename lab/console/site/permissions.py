@@ -85,9 +85,9 @@ students = Permission()
 readers = Permission(sends=_for_teachers)
 """The permission for students and teachers to read, and for teachers to send."""
 teachers = Permission(reads=_accounts_for_teachers, sends=_accounts_for_teachers)
-"""The permission for teachers to read and to send; the pages about accounts have it."""
+"""The permission for teachers to read and to send. The pages about accounts have it."""
 answers = Permission(reads=_answers_for_teachers)
-"""The permission for teachers to read; the pages with answers to lab sheets have it."""
+"""The permission for teachers to read. The pages with answers to lab sheets have it."""
 launch_owners = Permission(sends=_for_who_launched)
 """The permission for a launch: students and teachers can read, and teachers and the person who
 launched it can send."""

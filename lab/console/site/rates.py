@@ -26,7 +26,7 @@ class Limit:
         self._lock = threading.Lock()
 
     def reserve(self, key: str) -> int:
-        """Count one more use and return 0; if the limit is reached, return the whole seconds until
+        """Count one more use and return 0. If the limit is reached, return the whole seconds until
         the next use is possible.
 
         The limit also holds for threads that call this method at the same moment.
@@ -101,7 +101,7 @@ class ActionLimit:
 
 
 class TooOftenError(AllowanceError):
-    """The error raised if a person has reached a rate limit; the person can try again
+    """The error raised if a person has reached a rate limit. The person can try again
     after `wait_s` real seconds."""
 
     def __init__(self, message: str, wait_s: int) -> None:

@@ -31,7 +31,7 @@ def SendingMiddleware(  # noqa: N802 - named as every middleware
 
 
 async def in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the pieces after reading each of them in a thread; an empty piece marks the end, as in
+    """Yield the pieces after reading each of them in a thread. An empty piece marks the end, as in
     a file."""
     take = sync_to_async(partial(next, pieces, b""))
     while piece := await take():

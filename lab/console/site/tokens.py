@@ -1,6 +1,6 @@
 """Tokens: a program that sends a token acts as the person who made the token.
 
-A token is shown once and stored as a digest; a call has the person's current permissions.
+A token is shown once and stored as a digest. A call has the person's current permissions.
 """
 
 import secrets
@@ -32,11 +32,11 @@ _INVALID: Final = (
 
 
 class TokenError(ValueError):
-    """The error raised if a token cannot be created; its text is one line."""
+    """The error raised if a token cannot be created. The error's text is one line."""
 
 
 def make(account: User, name: str) -> str:
-    """Create a token with this name and return it; the database stores only its digest.
+    """Create a token with this name and return it. The database stores only its digest.
 
     Raises TokenError.
     """

@@ -39,8 +39,8 @@ class Sold:
 
         The purchases have `confirms` and `revenue_cents` since the run began, the `words` of the
         run, and `ended_at` (Unix time; None until the run ends). `before` has the confirms and the
-        words of the experiment's previous run; it is None in the first run. The result is None if
-        no purchases have been counted.
+        words of the experiment's previous run. `before` is None in the first run. The result is
+        None if no purchases have been counted.
         """
         if run is None or run.get("between"):
             if self._last is not None and self._last["ended_at"] is None:
@@ -63,13 +63,13 @@ class Sold:
 
 EVERY_S = 0.5
 KEPT = 2400
-"""The number of samples that the console keeps; they cover twenty minutes."""
+"""The number of samples that the console keeps. The samples cover twenty minutes."""
 TOLD = 400
-"""The number of samples that a new viewer receives; they are evenly spread over the last twenty
-minutes."""
+"""The number of samples that a new viewer receives. The samples are evenly spread over the last
+twenty minutes."""
 MARKS_KEPT = 200
 BEHIND = 20
-"""The maximum number of samples in a viewer's queue; if the viewer is slow, the oldest samples are
+"""The maximum number of samples in a viewer's queue. If the viewer is slow, the oldest samples are
 dropped."""
 STRIP = 300
 """The number of waiting requests that the page shows in detail."""
@@ -81,7 +81,7 @@ logger = logging.getLogger("lab.console")
 
 
 class Watch:
-    """A sampler of one gateway; `frames` has the latest frames, with the oldest frame first. `name`
+    """A sampler of one gateway. `frames` has the latest frames, with the oldest frame first. `name`
     changes at every start of the server, so frame numbers from before a restart are not valid.
     """
 
@@ -114,7 +114,7 @@ class Watch:
         return len(self._viewers)
 
     async def run(self) -> None:
-        """Sample the gateway until this task is cancelled; then end every stream."""
+        """Sample the gateway until this task is cancelled. Then end every stream."""
         appliance = Appliance(self._lab)
         due_s = time.monotonic()
         try:

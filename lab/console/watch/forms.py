@@ -20,7 +20,7 @@ _NEEDED = "choose an entry of the list"
 
 
 def _number_errors(low: float, high: float, kind: str = "a number") -> dict[str, str]:
-    """Return the error texts of a field whose number must be from `low` to `high`; each text
+    """Return the error texts of a field whose number must be from `low` to `high`. Each text
     follows the field's label."""
     allowed = f"must be {kind} from {low:,.12g} to {high:,.12g}"
     return dict.fromkeys(("required", "invalid", "min_value", "max_value"), allowed)
@@ -72,7 +72,7 @@ class PolicyForm(forms.Form):
         self.fields |= found
 
     def call(self) -> Mapping[str, Any] | None:
-        """Return the body of `PUT /policy`, or None if a field is invalid; the form then shows the
+        """Return the body of `PUT /policy`, or None if a field is invalid. The form then shows the
         error."""
         if not self.is_valid():
             return None
@@ -158,7 +158,7 @@ class LoadForm(forms.Form):
 
 
 class FaultForm(forms.Form):
-    """The form for a fault and its duration; the fault ends by itself."""
+    """The form for a fault and its duration. The fault ends by itself."""
 
     for_s = forms.FloatField(
         min_value=fault_limits.FEWEST_S,

@@ -178,7 +178,7 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 def thinned(frames: Sequence[Frame], most: int) -> list[Frame]:
     """Return about `most` frames, evenly spread over time. The newest frame is always included and
-    complete; the other frames have only the values for charts.
+    complete. The other frames have only the values for charts.
     """
     step = max(1, -(-len(frames) // most))
     kept = [*frames[len(frames) % step :: step], *frames[-1:]] if frames else []

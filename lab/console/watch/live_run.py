@@ -40,7 +40,7 @@ class UnderWay:
 
     @property
     def run(self) -> RunFolder | None:
-        """The run in progress; if several runs are in progress, the first of them."""
+        """The run in progress, or the first of several runs in progress."""
         return None if self.runs is None else self.runs.run
 
     def told(self) -> Mapping[str, Any]:
@@ -109,7 +109,7 @@ def under_way() -> UnderWay | None:
 
 
 def _measuring(told: Mapping[str, Any], launch: Launch | None) -> UnderWay:
-    """Return the state of an experiment before its first run; `told` is from
+    """Return the state of an experiment before its first run. `told` is from
     `live_runs.measuring`."""
     if launch is not None and launch.title != told["measures"]:
         launch = None  # it waits for this one

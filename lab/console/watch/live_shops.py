@@ -26,13 +26,13 @@ class Seen:
 
 
 LiveShopsNow = Callable[[], Sequence[Seen]]
-"""A function that returns the live shops in the order of the spec; it returns no shops if the runs
-are not simultaneous."""
+"""A function that returns the live shops in the order of the spec. The function returns no shops if
+the runs are not simultaneous."""
 
 
 class LiveShops:
-    """The sampler of the live shops; it keeps a connection to each shop for as long as the shop
-    exists."""
+    """The sampler of the live shops. The sampler keeps a connection to each shop for as long as the
+    shop exists."""
 
     def __init__(self, lab: Settings, live_shops_now: LiveShopsNow) -> None:
         self._lab = lab

@@ -78,7 +78,7 @@ def _side_by_side(shops: Sequence[Mapping[str, Any]]) -> str:
     best = max(shop["confirms"] for shop in shops)
     leaders = [shop for shop in shops if shop["confirms"] == best]
     if len(leaders) > 1:
-        return f"{number.capitalize()} have the same customers; no policy leads yet."
+        return f"{number.capitalize()} have the same customers. No policy leads yet."
     rest = ", ".join(
         f"{shop['title']} has {shop['confirms']}" for shop in shops if shop is not leaders[0]
     )

@@ -24,7 +24,7 @@ class InPlace:
         self._proxy: Counts = {}
 
     def look(self, snapshot: Mapping[str, Any], proxy: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the gateway's `GET /snapshot`; if there is a `proxy`, its values replace the
+        """Return the gateway's `GET /snapshot`. If there is a `proxy`, its values replace the
         gateway's values.
 
         `gateway` is a number that changes when the gateway starts again.
@@ -45,7 +45,8 @@ class InPlace:
 
 
 def _is_anew(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether a new gateway process answers; its clock and its counts began at zero."""
+    """Return whether a new gateway process answers. The clock and counts of a new process begin at
+    zero."""
     is_earlier = bool(now["time_s"] < before["time_s"])
     return is_earlier or _arrived(now["counts"]) < _arrived(before["counts"])
 

@@ -1,5 +1,5 @@
-"""The watch page, which shows the running shop; its forms, which change the shop; and the stream of
-samples."""
+"""The watch page, which shows the running shop. The page has forms that change the shop, and a
+stream of samples."""
 
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -89,7 +89,7 @@ def policy_fields(request: HttpRequest) -> HttpResponse:
 @run_owners
 @require_POST
 def switch(request: HttpRequest) -> HttpResponse:
-    """Switch the gateway to another policy from now on; no waiting request is lost."""
+    """Switch the gateway to another policy from now on. No waiting request is lost."""
     form = PolicyForm(request.POST.dict())
     context: dict[str, object] = {"policy_form": form, "policy_said": ""}
     if (call := form.call()) is not None:
@@ -176,7 +176,7 @@ def load(request: HttpRequest) -> HttpResponse:
 @run_owners
 @require_POST
 def fault(request: HttpRequest) -> HttpResponse:
-    """Make the database slow for some time; the shop ends this fault by itself."""
+    """Make the database slow for some time. The shop ends this fault by itself."""
     form = FaultForm(request.POST)
     context = applied(
         "fault",

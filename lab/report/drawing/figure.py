@@ -86,7 +86,7 @@ def gallery_picture(name: str) -> Iterator[None]:
 
 
 def note(experiment: str, number: str, when: datetime) -> str:
-    """Return the line under a figure; `number` is the number of runs or sessions as text."""
+    """Return the line under a figure. `number` is the number of runs or sessions as text."""
     return f"{experiment} · {number} · {when:%Y-%m-%d}"
 
 
@@ -103,7 +103,7 @@ def finish(axes: Axes) -> None:
 
 
 def place_legends(figure: Figure) -> None:
-    """Put the legends next to the axes; panels with the same lines share a legend."""
+    """Put the legends next to the axes. Panels with the same lines share a legend."""
     drawn = {
         axes: dict(zip(labels, handles, strict=True))
         for axes in figure.axes

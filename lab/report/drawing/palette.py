@@ -17,7 +17,7 @@ DASHES = ("-", "--", "-.", ":")
 
 _VERMILION, _BLUE, _GREEN, _PINK, _AMBER, _VIOLET, _BROWN, _TEAL, _RED, _OLIVE = range(len(COLOURS))
 _OF_OTHERS = _VIOLET
-"""The index of the first colour for other policies; the papers' policies and DOOR use the colours
+"""The index of the first colour for other policies. The papers' policies and DOOR use the colours
 before it.
 """
 _PLACES = {
@@ -77,7 +77,7 @@ def is_policy(name: str) -> bool:
 
 
 def styles_of(policies: Iterable[str]) -> dict[str, Style]:
-    """Return the styles of the lines in one figure; lines of the same colour have different markers
+    """Return the styles of the lines in one figure. Lines of the same colour have different markers
     and dashes.
     """
     styles: dict[str, Style] = {}
@@ -98,7 +98,7 @@ def curve_styles(labels: Sequence[str]) -> dict[str, Style]:
 
 
 def numbered(number: int) -> Style:
-    """Return the style of a line without a policy; up to 40 such lines differ in colour or dash."""
+    """Return the style of a line without a policy. Up to 40 such lines differ in colour or dash."""
     return _style(number % len(COLOURS), number // len(COLOURS))
 
 

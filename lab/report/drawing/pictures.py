@@ -7,7 +7,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A curve as numbers; `half_width` is the half-width of the 95 % interval, or None."""
+    """A curve as numbers. `half_width` is the half-width of the 95 % interval, or None."""
 
     label: str
     x: Sequence[float]
@@ -16,7 +16,7 @@ class Series:
 
     @property
     def has_intervals(self) -> bool:
-        """Whether any point has an interval; formulas and single simulations have none."""
+        """Whether any point has an interval. Formulas and single simulations have none."""
         return any(half is not None for half in self.half_width)
 
 
@@ -68,7 +68,7 @@ class Heat:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """One policy's response times and queue lengths before, during and after the rush; times are
+    """One policy's response times and queue lengths before, during and after the rush. Times are
     paper seconds since the end of the rush."""
 
     title: str

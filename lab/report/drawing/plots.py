@@ -22,7 +22,7 @@ from lab.report.drawing.pictures import (
 
 _HATCHES = ("", "//", "..", "xx", "--", "\\\\")
 _GROUP = 0.8
-"""The width of a group of bars; the distance between the centres of two groups is 1."""
+"""The width of a group of bars. The distance between the centres of two groups is 1."""
 _MAP = "cividis"
 """A colour map whose colours also differ for colour-blind readers and in grey prints."""
 _CELL_INCHES = (0.82, 0.3)
@@ -83,7 +83,7 @@ def draw_published(
     drawn: Sequence[Series],
     published: Mapping[tuple[str, float], float],
 ) -> None:
-    """Draw a cross for each published value; a key of `published` is a curve's label and an x."""
+    """Draw a cross for each published value. A key of `published` is a curve's label and an x."""
     labelled = False
     for number, series in enumerate(drawn):
         bars = _places(len(series.x), number, len(drawn))
@@ -148,7 +148,7 @@ def named_bars(
 def paired_bars(
     axes: Axes, names: Sequence[str], pairs: Mapping[str, tuple[Sequence[float], str]]
 ) -> None:
-    """Draw two bars side by side for each name; `pairs` has heights and colour by label."""
+    """Draw two bars side by side for each name. `pairs` has heights and colour by label."""
     for offset, (label, (heights, colour)) in enumerate(pairs.items()):
         places = [place + 0.4 * offset for place in range(len(names))]
         axes.bar(places, heights, 0.38, color=colour, label=label)
@@ -158,7 +158,7 @@ def paired_bars(
 def stacked_bars(
     axes: Axes, names: Sequence[str], parts: Mapping[str, tuple[Sequence[float], str]]
 ) -> None:
-    """Draw a horizontal bar for each name; `parts` has the lengths and the colour of each part."""
+    """Draw a horizontal bar for each name. `parts` has the lengths and the colour of each part."""
     left = [0.0] * len(names)
     for label, (lengths, colour) in parts.items():
         axes.barh(names, lengths, left=left, color=colour, label=label)
@@ -205,7 +205,7 @@ def draw_picture(picture: Picture) -> Figure:
 
 
 def heat_table(heat: Heat) -> Figure:
-    """Draw a table of numbers; the colour of a cell depends on its number."""
+    """Draw a table of numbers. The colour of a cell depends on its number."""
     width = _NAMES_INCHES + _CELL_INCHES[0] * len(heat.columns)
     height = 1.2 + _CELL_INCHES[1] * len(heat.rows)
     figure, (axes,) = new_figure(1, 1, (width, height))

@@ -54,7 +54,7 @@ class Table:
         return text.getvalue()
 
     def html(self, *, of_words: bool = False) -> Markup:
-        """Return an HTML table with its note; a table that is `of_words` never scrolls sideways.
+        """Return an HTML table with its note. A table that is `of_words` never scrolls sideways.
 
         A cell of `published | measured` has a name for each number, for screen readers. The style
         sheet of the page must define the classes `unseen`, `theirs`, `ours`, `yes`, `no` and
@@ -65,7 +65,7 @@ class Table:
     def in_terminal(self, console: Console) -> RichTable:
         """Return the table for a terminal, with a line between the rows of different policies.
 
-        In a narrow terminal, a cell of `published | measured` is split into two lines; if this is
+        In a narrow terminal, a cell of `published | measured` is split into two lines. If this is
         not enough, rows become columns.
         """
         drawn = self._rich(stacked=False)

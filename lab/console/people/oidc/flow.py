@@ -49,8 +49,8 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth has 
 
     @property
     def openid_config(self) -> dict[str, Any]:
-        """The provider's configuration, cached for a while; it must name the same issuer as the
-        setting."""
+        """The provider's configuration, cached for a while. The configuration must name the same
+        issuer as the setting."""
         at, known = Adapter._known
         if time.monotonic() < at + KNOWN_FOR_S:
             return known

@@ -36,7 +36,7 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has
         return True
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """Refuse the sign-in to a disabled account; make the person a teacher if the setting names
+        """Refuse the sign-in to a disabled account. Make the person a teacher if the setting names
         the person."""
         if not sociallogin.is_existing:
             return

@@ -19,7 +19,7 @@ from lab.spec.experiment import Spec, read_spec
 from lab.wording import title_of
 
 _MOST_NAMED = 4
-"""The maximum number of policies that the text names; longer lists end with `and 17 more`."""
+"""The maximum number of policies that the text names. Longer lists end with `and 17 more`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,5 +146,5 @@ def glance() -> dict[str, object]:
 
 @register.simple_tag
 def page_names() -> dict[str, str]:
-    """Return the name of each page type; the name of "Br-1" is "Br-1 home"."""
+    """Return the name of each page type. The name of "Br-1" is "Br-1 home"."""
     return {page.value: f"{page} {page.name.lower()}" for page in PAGES}

@@ -101,7 +101,7 @@ def test_shops_side_by_side_have_a_leader_or_none():
         "Two shops have the same customers. 8Q-AF leads with 5 confirms; SQ has 2."
     )
     level = [one | {"confirms": 5} for one in shops]
-    assert "no policy leads yet" in sentence(frame | {"live_shops": level}, None)
+    assert "No policy leads yet" in sentence(frame | {"live_shops": level}, None)
 
 
 @pytest.mark.parametrize(
