@@ -1,1 +1,1 @@
-"""Analysis: the numbers that are calculated from the logs of runs."""
+"""The analysis, which calculates numbers from the logs of runs."""

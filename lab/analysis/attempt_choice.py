@@ -1,5 +1,4 @@
-"""The choice of attempts from a run: slow attempts, dropped attempts, or the attempts of one
-session."""
+"""Select attempts of a run, for example slow attempts or the attempts of one session."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -69,6 +68,5 @@ def of_session(table: pa.Table, session: int) -> list[dict[str, Any]]:
 
 
 def response_s(row: Mapping[str, Any]) -> float | None:
-    """Return the paper seconds that an attempt took, or None if the attempt was not sent or has no
-    end."""
+    """Return the duration of an attempt in paper seconds; None if it was not sent or has no end."""
     return row["finished_s"] - row["started_s"] if row["finished_s"] is not None else None

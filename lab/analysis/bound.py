@@ -1,28 +1,26 @@
 """The capacity bound: the maximum number of confirms that a policy can reach without knowing which
-customers will buy.
+customers will buy. docs/bound.md has the proof.
 
-docs/bound.md explains the proof.
-
-The bound is the solution of a linear program. The variable x_p is the number of sessions served at
-page p, per session that arrives. The constant w_p is the server time for page p, and the constant r
-is the available server time. The unit of both is the server time for all planned requests of all
-sessions:
+The bound is the solution of a linear program. The variable x_p is the number of sessions that are
+served at page p, divided by the number of sessions that arrive. The constant w_p is the server time
+for page p, and the constant r is the available server time. The unit of both constants is the
+server time for all planned requests of all sessions:
 
     maximise    x_confirm
     subject to  x_first ≤ 1,  x_q ≤ Σ_p x_p P(p → q),  Σ_p x_p w_p ≤ r,  x ≥ 0
 
-Without the constraint on r, the program is a Markov decision problem. Each of its corners is a set
-of pages: these pages serve all sessions that come to them, and the other pages serve none. With the
-constraint, the optimum is a mixture of at most two corners. As a function of the server time, the
-optimum is therefore the upper concave hull of the points (time, confirms) of all sets of pages. A
-shop has 2⁷ such sets. `Chain.visits` solves the linear system of each set in fractions, which is
-exact and needs no solver.
+Without the constraint on r, the program is a Markov decision problem. Each corner of this problem
+is a set of pages. The pages in the set serve all sessions that come to them, and the other pages
+serve none. With the constraint, the optimum is a mixture of at most two corners. As a function of
+the server time, the optimum is therefore the upper concave hull of the points (time, confirms) of
+all sets of pages. A shop has 2⁷ such sets. `Chain.visits` solves the linear system of each set
+exactly, with fractions.
 
 The r of a run is the work that the server can do from the first arrival to the last answer, divided
 by the work of all planned requests.
 
-Floats are added with `math.fsum`, because the rounding of `sum` depends on the version of Python,
-which can be newer in a browser.
+Floats are added with `math.fsum`, because the rounding of `sum` depends on the version of Python. A
+browser can have a newer version.
 """
 
 import math
@@ -55,13 +53,15 @@ class Optimum:
     are omitted.
     """
     worth_per_time: float
-    """The additional confirms (as a share of the planned confirms) per additional unit of `room`:
-    the dual value of the constraint on r, which is 0 if capacity is sufficient."""
+    """The additional confirms, as a share of the planned confirms, per additional unit of `room`.
+    This is the dual value of the constraint on r; it is 0 if the capacity is sufficient.
+    """
 
 
 class _Corner(NamedTuple):
-    """A set of pages that serve all their sessions, while other pages serve none; all numbers are
-    per arriving session."""
+    """The use of the server if the pages in a set serve all sessions that come to them, and other
+    pages serve none. All numbers are per arriving session.
+    """
 
     time: float
     """The server time, as a multiple of the server time for the whole chain."""
@@ -88,10 +88,10 @@ class CapacityBound:
     def reachable_ratio(self, planned: Mapping[str, int], working_s: float) -> float:
         """Return the share of the planned confirms that can be reached, 0 to 1.
 
-        `planned`: the number of requests by page if every session were served to its end.
-        `working_s`: the paper seconds in which the server could work on these requests. In a
-        session model that has only lengths, no customer buys; the result is then the share of the
-        work that the server can do.
+        `planned` is the number of requests by page if every session completed. `working_s` is the
+        number of paper seconds in which the server could work on these requests. In a session model
+        with lengths, no customer buys; the result is then the share of the work that the server can
+        do.
         """
         cost_s = math.fsum(planned[page] * self.cost_s[page] for page in PAGES)
         asked = cost_s * self.slower_ratio
@@ -105,10 +105,10 @@ class CapacityBound:
     def as_json(self) -> dict[str, Any]:
         """Return the bound as numbers, for programs that do not have this module.
 
-        Each pair of a `room` and a `confirm_ratio` is a corner of `reachable_ratio`. Straight lines
-        connect the corners. The room is `work_per_s` times the working time, divided by
-        `slower_ratio` times the sum of `cost_s` of all planned requests; for a room above 1, the
-        ratio is 1.
+        Each pair of a `room` and a `confirm_ratio` is a corner of the curve of `reachable_ratio`.
+        Straight lines connect the corners, and for a room above 1, the ratio is 1. The room is
+        `work_per_s` times the working time, divided by `slower_ratio` times the sum of `cost_s` of
+        all planned requests.
         """
         corners = [(0.0, 0.0), (1.0, 1.0)]
         if self.model.lengths is None:
@@ -128,8 +128,8 @@ def optimum(
 ) -> Optimum:
     """Return the solution of the linear program, exact except for rounding.
 
-    `room`: the server time available, divided by the time for serving all planned requests. In a
-    lasting overload, `room` is 1 / ρ. `execution_s`: the server time of each page, in any unit.
+    `room` is the available server time, divided by the server time for all planned requests. In a
+    lasting overload, `room` is 1 / ρ. `execution_s` is the server time of each page, in any unit.
     """
     hull = _hull_of(chain, execution_s)
     last = hull[-1]
@@ -192,7 +192,7 @@ def _hull(
     hull: list[_Corner] = []
     for point in points:
         if hull and point.confirms <= hull[-1].confirms + _NOTHING:
-            continue  # more expensive and no better
+            continue  # more server time, but not more confirms
         while len(hull) > 1 and _is_below(hull[-1], hull[-2], point):
             hull.pop()
         hull.append(point)

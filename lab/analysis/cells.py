@@ -47,8 +47,9 @@ class Cell:
     """The results of each client set by class, for each repetition of a closed loop; empty mappings
     for any other load."""
     published: str | None
-    """The policy whose published metrics are comparable with the cell's metrics; None if there is
-    none."""
+    """The policy whose published numbers are comparable with the cell's metrics; None if the papers
+    have no such numbers.
+    """
     load: str
     """The offered load as text (for a schedule, the mean load); empty for a closed loop."""
 
@@ -83,8 +84,7 @@ class Cell:
         return estimate([figure(run) for run in self.runs])
 
     def over_waste(self, figure: Callable[[Mapping[str, Any]], float | None]) -> Estimate | None:
-        """Return the mean and the interval of a metric of the wasted-work meter, or None if no run
-        has it."""
+        """Return the mean and the interval of a number of wasted work, or None if no run has it."""
         metered = [summary.waste for summary in self.summaries if summary.waste is not None]
         known = [value for waste in metered if (value := figure(waste)) is not None]
         return estimate(known) if known else None
@@ -172,7 +172,7 @@ def bound_of(folder: ComparisonResult, spec: Spec) -> CapacityBound | None:
 def bound_of_spec(spec: Spec, capacity_rps: float) -> CapacityBound:
     """Return the bound of the runs of `spec`.
 
-    For the page profile `real`, too, the bound uses the costs in LIFO-Pri's Table 2.
+    With the page profiles `paper` and `real`, the bound uses the costs in LIFO-Pri's Table 2.
     """
     return CapacityBound(
         spec.customers.as_model(),
@@ -191,8 +191,8 @@ def counted_attempts(spec: Spec, run: RunFolder) -> pa.Table:
     attempts = left_out(run.attempts(), spec.warm_up_s)
     if not attempts.num_rows:
         raise ExperimentError(
-            f"{run.path}: all sessions arrived before warm_up_s = {spec.warm_up_s:g}; "
-            "give more sessions or a shorter warm_up_s."
+            f"{run.path}: warm_up_s: {spec.warm_up_s:g}: all sessions arrived before this time, so "
+            "none is counted. Run more sessions, or set a smaller warm_up_s."
         )
     return attempts
 

@@ -1,4 +1,6 @@
-"""The results of closed-loop clients by set and class, as in Connection Sentry's Tables 1 to 4."""
+"""Calculate the results of closed-loop clients by client set and request class, as in Tables 1 to 4
+of the Connection Sentry paper.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -17,19 +17,19 @@ from lab.intervals import estimate
 from lab.results.comparison import ComparisonResult
 
 TIMES_S = np.arange(0.0, 40.25, 0.25)
-"""The times t, in paper seconds, at which the distributions of response times are compared."""
+"""The times t, in paper seconds, at which the distribution of response times is calculated."""
 BIN_S = 1.0
 """The width of each bar in the histogram, in paper seconds."""
 ALL_PAGES = "all pages"
 
 Band = Mapping[str, Sequence[float | None]]
-"""The values `mean`, `low` and `high` of a curve at each x; `low` and `high` are None if there is a
-single run."""
+"""The values `mean`, `low` and `high` of a curve at each x; with a single run, `low` and `high` are
+None.
+"""
 
 
 def curves_of(folder: ComparisonResult) -> dict[str, Any]:
-    """Return a mapping with `times_s`, `lines` (one per policy and ρ) and `against_rho`, which can
-    be written as JSON.
+    """Return `times_s`, `lines` (one per policy and ρ) and `against_rho` as JSON-ready values.
 
     A line has `key`, `policy`, `title`, `rho`, `load`, `repetitions` and these mappings:
 

@@ -1,7 +1,7 @@
-"""The decision trace of one attempt: why its request was served, held or turned away.
+"""The decision trace of one attempt, which explains why the request was served or turned away.
 
-`explain` runs the simulation again and observes the policy, because the same spec and seed give
-exactly the same run. `explain` checks that both runs have the same attempts.
+`explain` runs the simulation again and observes the policy. The same spec and seed give exactly the
+same run, and `explain` checks that both runs have the same attempts.
 """
 
 from collections.abc import Mapping
@@ -27,8 +27,9 @@ from loadgen.records.attempt_log import AttemptLog
 from simulator.simulation import simulate
 
 PREFERRED_KEPT = 12
-"""The number of decisions in favour of other requests that are kept in detail; further decisions
-are only counted."""
+"""The number of the last decisions in favour of other requests that are kept in detail. Earlier
+decisions are only counted.
+"""
 
 Knew = Mapping[str, Any]
 """A policy's snapshot.
@@ -118,7 +119,8 @@ class TracingPolicy(Recorded):
         return (
             self._id is None
             and time_s == wanted.started_s
-            # A customer without a cookie has a new name in each attempt: `17.2`.
+            # A customer without a cookie has a different session name in each attempt, for example
+            # `17.2`.
             and (request.session or "").split(".")[0] == str(wanted.session)
             and request.page == wanted.page
             and request.attempt == wanted.attempt
@@ -173,7 +175,7 @@ class TracingPolicy(Recorded):
                 if isinstance(verdict, Dispatch):
                     trace.dispatched_s = time_s
                     trace.knew_at_dispatch = {**self._knew, **self._place()}
-                elif isinstance(verdict, Cancel):  # the policy itself took it out of its queue
+                elif isinstance(verdict, Cancel):  # the policy took the request out of its queue
                     trace.withdrawn_s = time_s
                 else:
                     trace.refused, trace.refused_s, trace.reason = kind, time_s, verdict.reason
@@ -194,14 +196,17 @@ class TracingPolicy(Recorded):
 
 
 def explain(folder: ComparisonResult, planned: PlannedRun, wanted: Wanted) -> DecisionTrace:
-    """Run the simulation again and follow the attempt `wanted`; this takes as long as the first
-    run.
+    """Run the simulation again, which takes as long as the first time, and return the decision
+    trace of the attempt `wanted`.
 
     Raises ExperimentError if the run was not simulated or its logs are damaged.
     """
     spec = folder.spec()
     if spec.engine != "simulated":
-        raise ExperimentError("Only a simulated run can be repeated exactly.")
+        raise ExperimentError(
+            f"engine: {spec.engine!r}: a decision trace needs a run that can be repeated exactly; "
+            "allowed: 'simulated'"
+        )
     capacity = folder.capacity()
     capacity_rps = capacity.median_rps if capacity else None
     run = ShopRun.of_spec(spec, planned.policy, planned.rho, capacity_rps)

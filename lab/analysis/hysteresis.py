@@ -1,15 +1,12 @@
-"""Hysteresis: the time for which the shop stays slow after a rush.
+"""Hysteresis: the time for which the shop stays slow after a rush. Times are paper seconds.
 
-Times are paper seconds.
+The percentile at time t is the 95th percentile of the response times of the attempts that ended in
+the ten seconds before t. If the customer left, the response time is infinite. Attempts that were
+turned away do not count.
 
-The percentile at time t is the 95th percentile of the response times in the ten seconds up to t. A
-customer who leaves counts as an infinite response time. Rejected customers do not count, because
-they do not wait.
-
-The percentile is *normal* while it is at most twice the percentile in the calm before the rush. The
-calm's percentile must be known and finite. The shop has recovered at the first time after the rush
-from which the percentile stays normal for ten seconds. At least half of these ten values must be
-known.
+The percentile is *normal* while it is at most twice the percentile in the calm before the rush,
+which must be known and finite. The shop has recovered at the first time after the rush from which
+the percentile stays normal for ten seconds. At least half of these ten values must be known.
 """
 
 import math
@@ -59,17 +56,17 @@ CONDUCTS = (
     Conduct(
         "published",
         "LIFO-Pri's customers",
-        "Four in ten customers who have waited in vain try again, at most five times. A session "
-        "causes less work at a shop that does not answer than at a shop that answers.",
+        "Four in ten customers whose patience ends try again, at most five times. A session causes "
+        "less work at a shop that does not answer than at a shop that answers.",
         {},
     ),
     Conduct(
         "stubborn",
         "Stubborn customers",
-        "Nine in ten customers who have waited in vain try again, up to ten times. A session "
-        "whose first page never comes requests it nearly seven times on average. These requests "
-        "are more work than all planned pages, so ρ = 0.9 is an overload as long as the shop does "
-        "not answer.",
+        "Nine in ten customers whose patience ends try again, at most ten times. If the first page "
+        "never comes, a customer requests it nearly seven times on average. These requests are "
+        "more work than all planned pages, so ρ = 0.9 is an overload as long as the shop does not "
+        "answer.",
         {"retry_probability": 0.9, "max_retries": 10},
     ),
 )
@@ -88,13 +85,13 @@ def schedule(*, quick: bool) -> list[dict[str, float]]:
 def course_of(
     attempts: pa.Table, samples: Mapping[str, Sequence[Any]], arrivals_until_s: float
 ) -> dict[str, Any]:
-    """Return the course of a run, second by second from its start, in a form that can be written as
-    JSON.
+    """Return the course of a run as JSON-ready values, with a value for each second in each list.
 
-    - `response_p95_s`: None where too few attempts ended, "inf" where too many customers left,
-    - `answered_ratio` of the attempts that ended, and `waiting` requests,
+    - `response_p95_s`: the percentile; None if too few attempts ended, "inf" if it is infinite,
+    - `answered_ratio`: the answered share of the attempts that ended,
+    - `waiting`: the number of waiting requests,
     - `calm_p95_s`: the percentile of the calm before the rush,
-    - `arrivals_until_s`: the last arrival; later seconds only serve customers who came before.
+    - `arrivals_until_s`: the time of the last arrival.
     """
     rows = attempts.filter(pc.not_equal(attempts.column("attempt"), 0))
     completed = is_outcome(rows, AttemptOutcome.COMPLETED)
@@ -142,9 +139,7 @@ def recovered_s(p95_s: Sequence[float | None], normal_p95_s: float | None) -> fl
     """Return the seconds from the end of the rush until the percentile stays normal; None if it
     never stays normal.
 
-    `p95_s` has one value per second: the first at 1 s, the last while customers still arrive.
-    Unknown values are None and are skipped, but at least half of the values in STAYS_S must be
-    known.
+    `p95_s` has a value for each second from 1 s to the last arrival; unknown values are None.
     """
     if normal_p95_s is None:
         return None
@@ -160,8 +155,8 @@ def recovered_s(p95_s: Sequence[float | None], normal_p95_s: float | None) -> fl
 
 
 def normal_p95_s(calms: Sequence[float | None]) -> float | None:
-    """Return the median of one policy's known calm percentiles over its repetitions; None if no
-    percentile is known or the median is infinite.
+    """Return the median of `calms`, the percentiles of the calm in a policy's repetitions; None if
+    no percentile is known or the median is infinite.
     """
     known = [calm for calm in calms if calm is not None]
     middle = statistics.median(known) if known else math.inf
@@ -169,7 +164,7 @@ def normal_p95_s(calms: Sequence[float | None]) -> float | None:
 
 
 def as_numbers(values: Sequence[float | str | None]) -> list[float | None]:
-    """Return an array of the numbers in a JSON list from `course_of`."""
+    """Return the values of a JSON list from `course_of` as numbers; "inf" becomes infinity."""
     return [math.inf if isinstance(value, str) else value for value in values]
 
 

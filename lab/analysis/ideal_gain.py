@@ -1,12 +1,11 @@
-"""The ideal gain of an ad search that several threads share."""
+"""The ideal gain of an ad search with several threads."""
 
 
 def ideal_gain(threads: int, concepts: int, cpus: int) -> float:
-    """Return the ideal gain, 0 to 1, of a request that consists only of a search and is alone on
-    the machine.
+    """Return the share (0 to 1) of a search's duration that several threads save at most.
 
-    A thread searches one whole concept at a time, so a search consists of rounds. If there are more
-    threads than CPUs, the threads share the CPUs equally.
+    No other program runs on the machine. A thread searches one whole concept at a time, so a search
+    consists of rounds. If there are more threads than CPUs, the threads share the CPUs equally.
     """
     at_a_time = min(threads, concepts)
     rounds, left = divmod(concepts, at_a_time)

@@ -1,7 +1,7 @@
-"""Queries on the raw logs of a result, with answers in plain JSON values.
+"""Queries on the raw logs of a result, with JSON-ready answers.
 
-The argument of every query is one dictionary, so that a process with limits can answer the query
-(`common.bounded`). A damaged file can cause any exception.
+Every query has one dictionary as its argument, so that `common.bounded` can answer the query in a
+process with limits. A damaged file can cause any exception.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,8 @@ Asked = Mapping[str, Any]
 
 
 def size(folder: ComparisonResult, run: str | None = None) -> tuple[int, int]:
-    """Return (rows, bytes) of the tables of one run, or of all runs, from the files' footers.
+    """Return the number of rows and of bytes in the tables of one run or of all runs, without
+    reading the rows.
 
     Raises ExperimentError if a file is damaged.
     """
@@ -68,7 +69,7 @@ class TooManyRowsError(ExperimentError):
 
 
 def check(folder: Path, most_rows: int) -> None:
-    """Read every table in a folder piece by piece, which takes little memory.
+    """Read and check every table in a folder piece by piece, which needs little memory.
 
     Raises TooManyRowsError if the tables have more than `most_rows` rows, and ExperimentError if a
     table is damaged.
@@ -108,10 +109,10 @@ def curves(asked: Asked) -> dict[str, Any]:
 
 
 def attempts(asked: Asked) -> dict[str, Any]:
-    """Return the attempts of a `run` with this `kind`, `page` type and `session`: their number as
-    `number`, and `rows`.
+    """Return the attempts of a `run` with this `kind`, `page` type and `session`.
 
-    `rows` has at most `most` attempts, beginning with number `first`.
+    `number` is the number of attempts, and `rows` has at most `most` of them, beginning with the
+    attempt `first` (from 0).
     """
     _, _, run = _run(asked)
     found = attempt_choice.chosen(run.attempts(), asked["kind"], asked["page"], asked["session"])
@@ -120,9 +121,9 @@ def attempts(asked: Asked) -> dict[str, Any]:
 
 
 def attempt(asked: Asked) -> dict[str, Any]:
-    """Return the attempt of a `run` with this `session`, `step` and `attempt`, or None.
+    """Return the attempt of a `run` with this `session`, `step` and `attempt`.
 
-    The key `others` holds the attempts of the same session.
+    The key `attempt` has the attempt or None, and the key `others` the attempts of its session.
     """
     _, _, run = _run(asked)
     table = run.attempts()
@@ -147,7 +148,8 @@ def around(asked: Asked) -> dict[str, Any]:
     _, _, run = _run(asked)
     columns = run.samples().to_pydict()
     times = columns["time_s"]
-    # The sampler starts a little before the customers: the first arrival is on both clocks.
+    # The sampler starts a little before the customers. The first arrival is in both logs, and
+    # shows the difference of the clocks.
     arrived = columns["arrived_total"]
     first = next((i for i, count in enumerate(arrived) if count > arrived[0]), 0)
     shift_s = times[first] if times else 0.0
@@ -185,7 +187,7 @@ def frames(asked: Asked) -> dict[str, Any]:
     if not rows:
         raise ExperimentError(f"{run.samples_file} has no samples")
     step = max(1, -(-rows // MOST_FRAMES))
-    kept = [*range(0, rows - 1, step), rows - 1]  # keep the last sample: it is the result
+    kept = [*range(0, rows - 1, step), rows - 1]  # the last sample has the final counts
     columns = samples.take(kept).to_pydict()
     first = samples.slice(0, 1).to_pydict()
     events = run.events()
@@ -212,8 +214,8 @@ def frames(asked: Asked) -> dict[str, Any]:
 def _customers_came_s(
     folder: ComparisonResult, run: RunFolder, events: Sequence[Mapping[str, Any]]
 ) -> float:
-    """Return the time at which the load generator started, on the samples' clock; 0 for a
-    simulation. A race aligns its runs by this time.
+    """Return the time at which the load generator started, on the clock of the samples; 0 for a
+    simulation. A race aligns the runs by this time.
     """
     spec = folder.spec()
     if spec.engine != "live":

@@ -1,5 +1,7 @@
-"""The metrics of a run. Their declarations define tables, CSV files, curves, the results database
-(`results.runs`) and docs/run-metrics.md.
+"""The declarations of a run's metrics.
+
+Tables, CSV files, curves, the results database (`results.runs`) and docs/run-metrics.md show these
+metrics.
 """
 
 from collections.abc import Callable
@@ -24,7 +26,7 @@ class Curve(NamedTuple):
     words: str
     """The label of the curve's axis."""
     place: int
-    """The curve's position in a page's list; the page first shows the curve with position 1."""
+    """The curve's position in a page's list; a page opens with the curve at position 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     _fate(
         "arrived_sessions",
-        "The number of sessions that arrived; each session has one of the next four fates.",
+        "The number of sessions that arrived. Each session has one of the next four fates.",
     ),
     _fate(
         "rejected_sessions",
@@ -183,9 +185,9 @@ METRICS: tuple[Metric, ...] = (
     ),
     _fate(
         "never_let_in_sessions",
-        "The number of sessions that got no page of the shop, without the rejected sessions. Their "
-        "customers gave up waiting, or their requests failed, or were dropped or refused, or were "
-        "rejected at a later attempt.",
+        "The number of sessions that got no page of the shop and are not rejected sessions. The "
+        "customer gave up waiting, or the requests were dropped, refused, failed, or rejected at a "
+        "later attempt.",
     ),
     _fate(
         "lost_sessions",
@@ -219,8 +221,8 @@ METRICS: tuple[Metric, ...] = (
         "useful_rps",
         "Useful requests/s",
         "requests/s",
-        "The number of requests of completed sessions per paper second while sessions arrived "
-        "(SBAC's useful work).",
+        "The number of requests of completed sessions per paper second, answered while sessions "
+        "arrived (SBAC's useful work).",
         lambda run: run.useful_rps,
         2,
         curve=Curve("useful", "requests of completed sessions per paper second", 5),
@@ -282,7 +284,7 @@ METRICS: tuple[Metric, ...] = (
         "estimated_efficiency_ratio",
         "Estimated",
         "",
-        "The efficiency to expect if the shop serves the same share of the requests for each page "
+        "The expected efficiency if the shop serves the same share of the requests for each page "
         "as in this run. This value varies less by chance than confirms divided by the bound.",
         lambda run: run.estimated_efficiency_ratio,
         2,

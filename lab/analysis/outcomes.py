@@ -31,8 +31,9 @@ class SessionFates:
     """The number of sessions that got a rejection page at their first attempt, and no page of the
     shop later."""
     never_let_in: int
-    """The number of other sessions without any page of the shop: the customer gave up waiting, or
-    the requests failed, or were dropped, refused, or rejected at a later attempt."""
+    """The number of other sessions that got no page of the shop. The customer gave up waiting, or
+    the requests were dropped, refused, failed, or rejected at a later attempt.
+    """
     completed: int
     """The number of sessions whose planned requests were all answered in time."""
     completed_requests: int
@@ -74,7 +75,7 @@ FATES_MEANING = (
     "Lost after being let in: the session got at least one page of the shop, but not all planned "
     "pages. Rejected at once: the first attempt got a rejection page, and no later attempt got a "
     "page of the shop. Never let in: the session got no page of the shop for another reason. The "
-    "customer gave up waiting, or the requests failed, or were dropped, refused, or rejected at a "
+    "customer gave up waiting, or the requests were dropped, refused, failed, or rejected at a "
     "later attempt."
 )
 """The explanation of FATES that tables and pages print."""
@@ -183,8 +184,8 @@ class Outcomes:
     def estimated_efficiency_ratio(self) -> float | None:
         """The expected confirms divided by the capacity bound; None if no session plans to buy.
 
-        The ratio has the same mean as confirms / bound, and scatters far less: it counts every
-        served page, not only the 2.7 % of sessions that buy.
+        The ratio has the same mean as confirms / bound, but varies far less by chance. It uses all
+        served pages, not only the purchases of 2.7 % of the sessions.
         """
         if self.expected_confirm_ratio is None or self.reachable_ratio is None:
             return None
@@ -208,8 +209,9 @@ class Outcomes:
     def table5(self) -> dict[str, float]:
         """Return the percentages of Table 5.
 
-        In overload, the paper divides by the browsing requests of the full sessions (54,480 of all
-        57,528 requests); at ρ = 0.85, it must divide by all requests, because it states 100 %.
+        In overload, the paper divides by the planned browsing requests (54,480 of 57,528 planned
+        requests). At ρ = 0.85, the paper must divide by all planned requests, because its
+        percentage is 100.
 
         `not_generated` is the remainder to 100, as in the paper. Retries are not planned, so
         `not_generated` is smaller than `never_asked_for` and can be negative. `never_asked_for` is
@@ -310,13 +312,13 @@ def _undisturbed_ratio(attempts: pa.Table, arrivals_s: npt.NDArray[np.float64]) 
 
 
 def _expected_confirm_ratio(attempts: pa.Table) -> float | None:
-    """Return the expected confirms, which follow from the served shares, divided by the planned
+    """Return the expected confirms, calculated from the served shares, divided by the planned
     confirms.
 
-    Page p served the share s_p of the sessions that came to this page. A request for page q follows
-    the share P(p → q) of the planned requests for page p. The number of
-    sessions that come to page q, per arriving session, is a_q = start_q + Σ_p a_p s_p P(p → q). The
-    only assumption is that a policy does not know which customers will continue.
+    The shop served the share s_p of the sessions that came to page p. P(p → q) is the share of the
+    planned requests for page p that a request for page q follows. The number of sessions that come
+    to page q, per arriving session, is a_q = start_q + Σ_p a_p s_p P(p → q). The only assumption is
+    that a policy does not know which customers will continue.
     """
     of_session, _, completed = _lengths(attempts)
     is_planned = attempts.column("attempt").to_numpy() <= 1

@@ -1,4 +1,4 @@
-"""The papers' published numbers, from `published.toml`, in the form that reports print."""
+"""Read the papers' published numbers from `published.toml`."""
 
 import tomllib
 from functools import cache
@@ -30,10 +30,12 @@ def published() -> dict[str, Any]:
 
 
 def table4(rho: float | None, policy: str) -> dict[str, Row]:
-    """Return Table 4's rows generated, completed, timed_out and dropped, each with a number for
-    each column of GROUPS. A number is None if the paper omits it; for SQ, the paper has only
-    totals, which are in the first column. The mapping is empty if Table 4 lacks the ρ or the
-    policy."""
+    """Return the rows generated, completed, timed_out and dropped of Table 4, with a number for
+    each column of GROUPS.
+
+    A number is None if the paper does not have it. For SQ, the paper has only totals for two rows;
+    they are in the first column. The mapping is empty if Table 4 lacks the ρ or the policy.
+    """
     tables = published()["lifo_pri"]["table4"]
     key = policy.replace("-", "_")
     if rho == 0.85 and key in tables["rho_1_40"]:
@@ -58,8 +60,9 @@ def table4(rho: float | None, policy: str) -> dict[str, Row]:
 
 
 def table5(rho: float | None, policy: str) -> dict[str, float]:
-    """Return the percentages of Table 5 by row; the mapping is empty if the paper has none for this
-    policy and ρ."""
+    """Return the percentages of Table 5 by row; the mapping is empty if Table 5 lacks the ρ or the
+    policy.
+    """
     rows = ("completed", "timed_out", "dropped", "not_generated")
     key = policy.replace("-", "_")
     percent = published()["lifo_pri"]["table5"]["rho_1_40"]

@@ -1,5 +1,7 @@
-"""The comparison of a run's counts by the client, the gateway and the shop: which counts must
-agree, and by how much they may differ."""
+"""Compare the counts of the load generator (the client), the gateway and the shop in a run.
+
+The checks define which counts must agree, and by how much they may differ.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -21,8 +23,9 @@ from loadgen.workload.sessions import CONFIRM_PAGE, PAGES
 FILE = KIND_PAGE["file"]
 
 _CONNECTING_S = 1.0
-"""The real seconds that even a busy machine needs at most to accept a connection and read a
-request."""
+"""The maximum time, in real seconds, in which a busy machine accepts a connection and reads a
+request.
+"""
 
 
 def summarise(run: ShopRun, seed: int, folder: RunFolder, record: RunRecord) -> RunSummary:
@@ -54,8 +57,7 @@ def summarise(run: ShopRun, seed: int, folder: RunFolder, record: RunRecord) -> 
 
 
 def _hasty(attempts: pa.Table, patience_s: float) -> Mapping[str, int]:
-    """Count, by page, the attempts that ended so soon that the gateway possibly did not read
-    them."""
+    """Count, by page, the attempts that ended so early that the gateway may not have read them."""
     hasty = attempts.filter(
         pc.and_(
             pc.equal(attempts.column("outcome"), AttemptOutcome.TIMED_OUT.value),
@@ -76,20 +78,20 @@ def reconcile(
     before and after the run.
 
     If a customer leaves while an answer is sent, the client counts a timeout and the gateway an
-    answer, a drop or a rejection. Every check against the client's counts therefore has a
-    tolerance: the number of timed-out attempts. `hasty` counts by page the attempts that ended so
-    soon that they possibly did not reach the gateway.
+    answer, a drop or a rejection. Checks of these counts therefore allow a difference of the number
+    of timed-out attempts. `hasty` has the number of attempts by page that ended so early that they
+    may not have reached the gateway.
 
-    The shop does not count the requests that the gateway stopped as served. An `overdue` request is
-    an exception: the gateway stopped waiting for the shop, which possibly served the request.
-    Requests that the shop answered with an error, for instance without its database, do not count
-    as served, either (`lost_to`).
+    The shop does not count a request as served if the gateway stopped it, or if the shop answered
+    it with an error, for example because the database was unavailable (`lost_to`). An `overdue`
+    request is an exception: the gateway stopped waiting for the shop, but the shop may have served
+    the request.
     """
     overdue = _overdue(after) - _overdue(before)
     lost = _lost(after) - _lost(before)
     pages = {page: page for page in PAGES}
     if FILE in client.attempts:
-        pages[FILE] = "other"  # the gateway's name for that outcome
+        pages[FILE] = "other"  # the gateway's name for requests that are not for the eight pages
     checks = []
     for page, known_as in pages.items():
         arrived = client.generated(page) - client.attempts[page].get(AttemptOutcome.REFUSED, 0)
@@ -153,10 +155,11 @@ def _with_gateway(page: str, client: Mapping[str, int], fates: Mapping[str, int]
 def _of_orders(
     client: Outcomes, before: Mapping[str, Any], after: Mapping[str, Any], overdue: int
 ) -> list[Check]:
-    """Return the checks of the orders: each Tr-4 that passes its commit point creates an order.
+    """Return the checks of the orders: each request for Tr-4 that passes its commit point creates
+    an order.
 
-    There is an order without a confirm if Tr-4 finishes after the customer has given up, or if it
-    fails after the commit because the database became unavailable.
+    An order has no confirm if the request finishes after the customer has left, or fails after the
+    commit because the database became unavailable.
     """
     orders = after["shop"]["orders"] - before["shop"]["orders"]
     fates = _difference(before["gateway"][CONFIRM_PAGE], after["gateway"][CONFIRM_PAGE])
@@ -165,7 +168,7 @@ def _of_orders(
     finished = fates["answered"] + fates["orphaned"] + fates["failed"] + overdue
     most = min(client.confirms + unseen, finished)
     checks = [_check("shop's orders ≈ client's confirms", orders, client.confirms, most)]
-    if "orders" in after:  # a simulated shop has no database
+    if "orders" in after:  # a simulation has no database
         kept = after["orders"] - before["orders"]
         checks.append(
             _check("orders in the database ≈ client's confirms", kept, client.confirms, most)
@@ -177,7 +180,7 @@ def _of_sentry(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Chec
     """Return the check that the gateway cancelled each request that the shop's sentry
     interrupted."""
     if "sentry" not in after["shop"]:
-        return []  # in a simulation the driver itself is the sentry
+        return []  # a simulation has no separate sentry
     interrupted = after["shop"]["sentry"]["interrupted"] - before["shop"]["sentry"]["interrupted"]
     stopped = sum(
         after["gateway"][page]["cancelled"] - before["gateway"][page]["cancelled"]

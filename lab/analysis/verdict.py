@@ -1,6 +1,7 @@
-"""The conclusion of a comparison: for each load, a sentence with the best policy, its lead, and the
-certainty. The certainty follows from the paired differences by seed (`lab.intervals.paired`),
-because compared runs have the same customers.
+"""The conclusion of a comparison: a sentence for each load, with the best policy and its lead.
+
+The sentence also states whether chance can explain the lead. This follows from the paired
+differences by seed (`lab.intervals.paired`), because compared runs have the same customers.
 """
 
 import re
@@ -14,12 +15,13 @@ from lab.intervals import paired
 from lab.spec.experiment import Spec
 
 _TIMES_FROM_RATIO: Final = 1.5
-"""The smallest ratio of two policies that a verdict states as a factor, for example “2.3 times as
-much”."""
+"""The smallest ratio of two policies that a verdict prints as a factor, for example “2.3 times as
+much”.
+"""
 
 
 _NEARLY_ALL_RATIO: Final = 0.95
-"""The verdict says “nearly all” if the sold share of the bound is at least this."""
+"""The verdict contains “nearly all” if the sold share of the bound is at least this."""
 _REASON_FROM_PERCENT: Final = 10
 """The smallest difference in wasted CPU time, in percent of all CPU time, that a verdict gives as a
 reason."""
@@ -82,7 +84,7 @@ _USEFUL_WORK: Final = _Aim(
 def verdict(spec: Spec, cells: Sequence[Cell]) -> list[str]:
     """Return a sentence for each load at which at least two policies can be compared.
 
-    A closed loop has no verdict, because the number that matters depends on the question.
+    A closed loop has no verdict, because it has no single measure by which a policy is best.
     """
     if spec.clients:
         return []
@@ -138,8 +140,8 @@ def _reason(first: Cell, last: Cell) -> str:
     if not best or not worst or worst.mean - best.mean < _REASON_FROM_PERCENT:
         return ""
     return (
-        f" {last.title} spent {worst.mean:.0f} % of its CPU time on customers who had left, "
-        f"{first.title} {best.mean:.0f} %."
+        f" {last.title} spent {worst.mean:.0f} % of its CPU time on customers who had left; "
+        f"{first.title} spent {best.mean:.0f} %."
     )
 
 
@@ -201,7 +203,7 @@ def short_form(sentences: Sequence[str]) -> str:
 
 
 def is_unsure(sentences: Iterable[str]) -> bool:
-    """Return whether a sentence of `verdict` says that the runs have too few seeds."""
+    """Return whether a sentence of `verdict` states that the runs share too few seeds."""
     return any(_UNSURE in sentence[:_MOST_READ] for sentence in sentences)
 
 

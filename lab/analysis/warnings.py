@@ -25,10 +25,12 @@ LATE_SHARE_LIMIT = 0.01
 APART_LIMIT_S = 0.1
 """A larger gap between the starts of simultaneous runs, in real seconds, causes a warning."""
 FEW_SALES = 30
-"""With fewer possible confirms than this, chance can change confirms / bound by a third or more."""
+"""If fewer confirms than this are possible, chance can change confirms / bound by a third or more.
+"""
 UNDISTURBED_LIMIT = 0.5
-"""If all attempts complete for a larger share of the time with arrivals, 0 to 1, the run is too
-short to show its overload, and gets a warning."""
+"""If the first attempt that does not complete comes after this share (0 to 1) of the time with
+arrivals, the run is too short to show its overload, and gets a warning.
+"""
 _NORMAL_975 = 1.96
 UNLIKE_LIMIT_RATIO = 0.1
 """A larger difference between simultaneous shops, as a share of their median, causes a warning."""
@@ -160,8 +162,7 @@ def _lasting(run: Outcomes) -> float:
 
 
 def fell_back(place: str, seed: int | None, why: Fallback) -> str:
-    """Return the warning that a student's policy failed; `why` is from the snapshot of its
-    replacement."""
+    """Return the warning that FIFO replaced a student's policy, for the reason `why`."""
     return (
         f"FELL BACK TO FIFO: {place}, seed {seed}, at {why.at_s:.0f} s: {why.reason}. "
         "From then on, the numbers of the run are those of FIFO."
@@ -214,8 +215,8 @@ def _of_runs_at_once(summaries: Sequence[RunSummary]) -> list[str]:
         if unlike > UNLIKE_LIMIT_RATIO:
             each = ", ".join(f"{rps:.2f}" for rps in capacities)
             lines.append(
-                f"SHOPS DIFFER: measured at the same time, the shops serve {each} requests per "
-                "paper second. For each load and seed, the shop of each policy is drawn at random."
+                f"SHOPS DIFFER: in a simultaneous measurement, the shops served {each} requests "
+                "per paper second. For each load and seed, each policy gets a random shop."
             )
     return lines
 

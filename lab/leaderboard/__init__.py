@@ -1,4 +1,4 @@
-"""The leaderboard: every policy with the same customers, compared with the capacity bound."""
+"""The leaderboard, which compares all policies with the same customers and the same bound."""
 
 SIMULATED_PARTS = ("robustness", "hysteresis", "bound")
 """The parts of the leaderboard that exist only as simulations; each has a separate report."""
@@ -8,9 +8,9 @@ PARTS = ("board", *SIMULATED_PARTS, TUNING_PART, "fairness", "all")
 """The parts of `doorbuster leaderboard`."""
 
 BOARD_FILE = "leaderboard.json"
-"""The name of the file that marks a result folder as a board and holds the board's content."""
+"""The name of the file with a board's content, which marks the result folder as a board."""
 ROBUSTNESS = "leaderboard-robustness"
 HYSTERESIS = "leaderboard-hysteresis"
 TUNING = "leaderboard-tuning"
 BOUND = "leaderboard-bound"
-"""The names of the reports, which also occur in the names of their folders."""
+"""The names of the reports, which are parts of the names of their folders."""

@@ -1,4 +1,4 @@
-"""The ablation of DOOR: it adds DOOR's rules to 8Q-LIFO-Pri one at a time, and shows each gain."""
+"""The ablation of DOOR, which adds DOOR's rules to 8Q-LIFO-Pri one by one and shows each gain."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ def ranked(spec: Spec) -> list[str]:
 
 
 def steps_of(cells: Sequence[Cell]) -> list[Step]:
-    """Return, in order, the steps that have runs both with and without their rule."""
+    """Return the steps in order; empty unless the policies of all steps have runs."""
     by_policy: dict[str, dict[float, Cell]] = {}
     for cell in cells:
         if cell.rho is not None:
@@ -121,7 +121,7 @@ def words(steps: Sequence[Step]) -> str:
         )
     within = [step.words for step in steps if not step.carries and not step.falls]
     if within:
-        said += f" Within their intervals: {', '.join(within)}."
+        said += f" Chance can explain the effects of: {', '.join(within)}."
     if fallen := [step.words for step in steps if step.falls]:
         said += f" The efficiency falls by more than the interval with: {', '.join(fallen)}."
     else:

@@ -1,4 +1,4 @@
-"""The board: each policy's share of the bound at each load, with intervals and ranks."""
+"""The board, which shows the share of the bound that each policy reaches at each load."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,11 +34,9 @@ class Row:
     overall: Estimate
     """The mean of the estimated efficiency over the loads."""
     estimated: Mapping[float, Estimate]
-    """The estimated revenue efficiency at each load, in which a failed session counts with its
-    expected value.
-    """
+    """The estimated revenue efficiency at each load."""
     counted: Mapping[float, Estimate]
-    """The ratio of confirms to the bound at each load, which scatters more than `estimated`."""
+    """Confirms divided by the bound at each load; varies more by chance than `estimated`."""
     confirms: Mapping[float, int]
     """The number of confirms at each load, summed over all repetitions."""
     expected: Mapping[float, float]
@@ -48,7 +46,7 @@ class Row:
 
 
 def rows_of(cells: Sequence[Cell]) -> list[Row]:
-    """Return a row for each policy whose customers buy, from the best to the worst."""
+    """Return a row for each policy with an estimated efficiency, from the best to the worst."""
     found = []
     for policy in dict.fromkeys(cell.policy for cell in cells):
         own = {cell.rho: cell for cell in cells if cell.policy == policy and cell.rho is not None}
@@ -83,9 +81,10 @@ def loads_of(rows: Sequence[Row]) -> list[float]:
 
 
 def leaders(rows: Sequence[Row], rho: float) -> list[Row]:
-    """Return the best rows at `rho`: the row with the highest mean, and the ranked rows whose
-    paired difference from it has an interval that contains 0. Without repetitions, return only the
-    row with the highest mean.
+    """Return the row with the highest mean at `rho`, followed by the rows that are level with it.
+
+    The interval of the paired difference of such a row contains 0. Without repetitions, the result
+    is only the row with the highest mean.
     """
     there = [row for row in rows if row.rank is not None and rho in row.estimated]
     if not there:
@@ -193,8 +192,7 @@ def differences_table(rows: Sequence[Row]) -> Table:
 
 
 def conditions_table(spec: Spec) -> Table:
-    """Return the table of each row's conditions: program, settings, and treatment of customers who
-    leave."""
+    """Return the table of each row's program, settings and abandonment."""
     table = Table(
         "Conditions of each row",
         ("Row", "Program", "Settings that differ from the defaults", "When a customer leaves"),
@@ -213,11 +211,11 @@ def conditions_table(spec: Spec) -> Table:
 
 
 def _conditions_words(spec: Spec) -> str:
-    """Return a text about the treatment of customers who leave, by the gateway or by a proxy."""
+    """Return a text about the abandonment in the rows."""
     settings = {spec.abandonment_of(choice) for choice in spec.policy}
     if len(settings) > 1:
         said = (
-            "NOT ALIKE: the rows treat customers who leave in different ways, so do not compare "
+            "NOT ALIKE: the rows differ in what happens when a customer leaves, so do not compare "
             "their efficiencies."
         )
     else:
@@ -242,8 +240,9 @@ def _settings(choice: PolicyChoice) -> str:
 
 
 def confirms_table(rows: Sequence[Row]) -> Table:
-    """Return the table of counted confirms divided by the bound, which scatter because few sessions
-    buy."""
+    """Return the table of counted confirms divided by the bound; these values vary by chance,
+    because few sessions buy.
+    """
     loads = loads_of(rows)
     table = Table(
         "Confirms over bound, as counted",
@@ -253,8 +252,8 @@ def confirms_table(rows: Sequence[Row]) -> Table:
             *(f"Confirms, ρ = {rho:g}" for rho in loads),
         ),
         note="Ratios are means of the repetitions ± half-width of the 95 % interval; confirms are "
-        "sums over all repetitions. Only 27 of 1,000 sessions buy, so these values vary by ten per "
-        "cent and more. The board therefore ranks policies by the estimate.",
+        "sums over all repetitions. Only 27 of 1,000 sessions buy, so chance changes these values "
+        "by ten per cent and more. The board therefore ranks policies by the estimate.",
     )
     for row in rows:
         table.rows.append(
@@ -316,15 +315,17 @@ FALLBACK_MARK = "*"
 
 
 def fallback_mark(runs: Iterable[Metrics]) -> str:
-    """Return the mark to add to a title or number from these simulations; empty if FIFO did not
-    replace the policy.
+    """Return FALLBACK_MARK if FIFO replaced the policy in one of these simulations; otherwise
+    return an empty text.
     """
     return FALLBACK_MARK if any(run.get("fallen_back") for run in runs) else ""
 
 
 def fallback_words(places: Iterable[tuple[str, str, Sequence[Metrics]]]) -> str:
-    """Return the text below a table about the first simulation in which FIFO replaced each policy,
-    from (policy, scenario, simulations) of each cell; empty if there is none.
+    """Return the text below a table about each cell with a simulation in which FIFO replaced the
+    policy; empty if there is no such cell.
+
+    A cell is given as (policy, scenario, simulations).
     """
     told = []
     for policy, scenario, runs in places:

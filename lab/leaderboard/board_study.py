@@ -1,4 +1,4 @@
-"""The report of a board, with its text, figures, tables and claims."""
+"""The report of a board: its text, figures, tables and claims."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,8 +26,8 @@ from lab.spec.cases import AnyCase
 from lab.wording import title_of
 
 FAIRNESS_RHO = 1.4
-"""The load ρ at which the board examines fairness, as in the papers; a board without this load uses
-the nearest one.
+"""The load ρ at which the board examines fairness. If a board does not have this load, it uses the
+nearest load.
 """
 
 REQUIRED_OF_DOOR = 0.95

@@ -51,8 +51,8 @@ def study(base: Spec, *, quick: bool) -> Study:
         "The bound: how close each policy comes to it, in short and in long runs",
         (
             "1 is the maximum that a policy can reach with a run's customers and server without "
-            "knowing which customers will buy. docs/bound.md has the proof; this report tests "
-            "every policy against the bound.",
+            "knowing which customers will buy. docs/bound.md has the proof. This report tests "
+            "whether any policy exceeds this bound.",
         ),
         [
             Figure(
@@ -168,6 +168,7 @@ def _holds(grid: _Grid, results: Results) -> Verdict:
 
 
 def exceeds(found: Estimate) -> bool:
-    """Return whether a share is above the bound by more than chance explains; always False for a
-    single run."""
+    """Return whether a share is above the bound by more than chance explains; False for a single
+    run.
+    """
     return found.half_width is not None and found.mean - found.half_width > 1.0

@@ -1,7 +1,7 @@
-"""Fairness: which sessions complete, and how long the other sessions wait until they are turned
-away.
+"""Calculate fairness: which sessions complete, and how long the customers of the others wait in
+vain.
 
-The class of a session is its number of planned requests. Times are paper seconds.
+The class of a session depends on its number of planned requests. Times are paper seconds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,8 +18,7 @@ from lab.report.drawing.table import Table
 from loadgen.records.attempts import AttemptOutcome
 
 TOLD = (AttemptOutcome.DROPPED, AttemptOutcome.REJECTED, AttemptOutcome.REFUSED)
-"""The outcomes in which a failed attempt gets an answer; an attempt that times out gets no answer.
-"""
+"""The outcomes that inform a customer that the page will not come."""
 
 
 class LengthClass(NamedTuple):
@@ -55,7 +54,7 @@ class Fairness:
     """
     wait_p95_s: Mapping[str, float | None]
     told_ratio: float | None
-    """The share of all failed sessions that got an answer instead of a timeout."""
+    """The share of all failed sessions that were dropped, rejected or refused."""
     wait_all_median_s: float | None
     wait_all_p95_s: float | None
 

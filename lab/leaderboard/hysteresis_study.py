@@ -94,8 +94,8 @@ def _figure(conduct: Conduct, cases: Cases) -> Figure:
             "The orange line is the 95th percentile of response times, as the median of the "
             "repetitions; it is at the top while customers leave. The blue area is the number of "
             "waiting requests, and the grey area is the rush. The green line marks the recovery. "
-            f"“stays”: the policy did not recover in the observed time; “{NOT_NORMAL}”: customers "
-            "left even before the rush.",
+            "The word “stays” means that the policy did not recover in the observed time; "
+            f"“{NOT_NORMAL}” means that customers left even before the rush.",
             is_wide=True,
         ),
         tables=[BuiltTable(list(cases.values()), lambda results: _table(conduct, cases, results))],
@@ -144,8 +144,9 @@ def _calm_words(calms: Sequence[float | None]) -> str:
 
 
 def _at_the_end(run: Metrics) -> float:
-    """Return the mean over the last AT_THE_END_S seconds with arrivals; seconds after the last
-    arrival do not count."""
+    """Return the answered share of the attempts that ended, as a mean over the last AT_THE_END_S
+    seconds before the last arrival.
+    """
     known = [value for value in run["answered_ratio"][: _end_s(run)] if value is not None]
     return _mean(known[-AT_THE_END_S:]) if known else 0.0
 
@@ -176,7 +177,7 @@ def _picture(cases: Cases, results: Results) -> Courses:
 
 
 def course(policy: str, runs: Sequence[Metrics]) -> Course:
-    """Return the course that a policy's picture shows, from all its repetitions."""
+    """Return the course that a policy's picture shows, calculated from all repetitions."""
     start = int(hysteresis.BEFORE_S - _SHOWN_FROM_S)
     end = min(min(len(run["waiting"]) for run in runs), *(_end_s(run) for run in runs))
     series = np.array(

@@ -1,4 +1,4 @@
-"""The metrics of a simulation that the leaderboard's reports need."""
+"""Simulate a case, and calculate the metrics that the leaderboard's reports need."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from simulator.simulation import simulate
 EFFICIENCY = "leaderboard:efficiency"
 """The metrics of sales, compared with the bound."""
 COURSE = "leaderboard:course"
-"""The metrics of response times and the queue, second by second."""
+"""The metrics of response times and the queue for each second of the run."""
 
 
 def case_of(spec: Spec, policy: str, measure: str) -> Case[ShopRun]:
@@ -59,4 +59,4 @@ def _course(case: Case[ShopRun], seed: int, log: AttemptLog | None) -> dict[str,
 
 
 MEASURES = {"efficiency": _efficiency, "course": _course}
-"""The metrics that a case keeps of a simulation, by name."""
+"""The functions that calculate the metrics of a simulation, by name."""

@@ -1,5 +1,7 @@
-"""The seconds that each row of a board takes to recover after a one-minute rush. For a live board,
-a second live comparison measures them. The file recovery.json in the board's folder stores them.
+"""The time that each policy of a board needs to recover after a one-minute rush.
+
+For a live board, a second live comparison measures this time. The file recovery.json in the board's
+folder stores the times of all policies.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,11 +29,11 @@ from lab.spec.runs import ShopRun
 from lab.wording import title_of
 
 FILE: Final = "recovery.json"
-"""The name of the file in a board's folder that keeps its rows' recoveries for later reports."""
+"""The name of the file in a board's folder that stores the recoveries for later reports."""
 NOT_NORMAL: Final = "not normal before"
 """The text for a policy whose customers left even before the rush."""
 PUBLISHED: Final = CONDUCTS[0]
-"""The behaviour of a board's customers, who are LIFO-Pri's customers."""
+"""The behaviour of a board's customers, which is that of LIFO-Pri's customers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class Recovery:
 
 
 def recoveries(runs: Sequence[Metrics]) -> list[float | None]:
-    """Return the seconds that one policy took to recover in each repetition; None if it did not
+    """Return the seconds that one policy needed to recover in each repetition; None if it did not
     recover. The time after the last arrival does not count, because every queue then empties.
     """
     normal_s = hysteresis.normal_p95_s(calms(runs))
@@ -127,8 +129,10 @@ def case_of(base: Spec, conduct: Conduct, policy: str, *, quick: bool) -> Case[S
 
 
 def rush_of(board: Spec) -> Spec:
-    """Return the spec of the live comparison that measures recovery, with the board's rows and
-    seeds, and a one-minute rush. The observed time after the rush is `hysteresis.QUICK_AFTER_S`.
+    """Return the spec of the live comparison that measures recovery, with the board's policies and
+    seeds.
+
+    The observed time after the rush is `hysteresis.QUICK_AFTER_S`.
     """
     return changed(
         board,
@@ -142,10 +146,9 @@ def rush_of(board: Spec) -> Spec:
 
 
 def gather(folder: ComparisonResult) -> dict[str, Recovery]:
-    """Return the recovery of each policy, as measured on this machine or as kept in the board's
-    folder.
+    """Return the recovery of each policy, from results on this machine or from the board's folder.
 
-    Measured recoveries are stored in the folder for later reports on other machines.
+    Recoveries from results are stored in the board's folder for later reports on other machines.
     """
     spec = folder.spec()
     try:
@@ -163,8 +166,9 @@ def gather(folder: ComparisonResult) -> dict[str, Recovery]:
 
 
 def find(results_dir: Path, board: Spec, versions: Any) -> dict[str, Recovery]:
-    """Return the recoveries that this version measured on this machine with the board's engine,
-    from the newest result with all rows, or otherwise from the result with the most rows.
+    """Return the recoveries that this version measured on this machine with the board's engine.
+
+    They come from the newest result with all policies, or from the result with the most policies.
     """
     if board.engine == "live":
         return _found_live(results_dir, rush_of(board), versions)
@@ -194,9 +198,12 @@ def table(board: Spec, found: Mapping[str, Recovery]) -> Table:
 
 
 def how(board: Spec) -> str:
-    """Return the command that measures recoveries."""
+    """Return a sentence with the commands that measure and show recoveries."""
     engine = " --engine live" if board.engine == "live" else ""
-    return f"`doorbuster leaderboard hysteresis{engine}` does, then `doorbuster results draw`."
+    return (
+        f"To measure them, run `doorbuster leaderboard hysteresis{engine}`, then `doorbuster "
+        "results draw`."
+    )
 
 
 def note() -> str:

@@ -1,5 +1,4 @@
-"""The files of a board: a page with pictures and tables, and leaderboard.json for the console; and
-the board's output in a terminal."""
+"""Write the files of a board: a page, and leaderboard.json for the console. Print the board."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -43,7 +42,7 @@ def write_board(found: Board) -> Path:
                 ),
             ],
         ),
-        "" if made == planned else f"{made} of {planned} runs are whole.",
+        "" if made == planned else f"{made} of {planned} runs are complete.",
         runs=f"{made} runs, {spec.load.words()} each",
     )
     write_json(
@@ -89,15 +88,15 @@ def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
     for table in reversed([efficiency, *more]):
         show(table)
     if not found.recoveries:
-        console.print(f"The seconds to recover are not measured yet: {recovery.how(folder.spec())}")
+        console.print(f"The seconds to recover are not measured yet. {recovery.how(folder.spec())}")
     if found.steps:
         console.print(ablation.words(found.steps))
     for line in honesty(cells):
         console.print(line)
-    console.print(f"{counted.title}, and all tables of a comparison: {folder.path / 'tables.md'}")
+    console.print(f"All tables, including {counted.title!r}: {folder.path / 'tables.md'}")
     if page is None:
         (folder.path / BOARD_FILE).unlink(missing_ok=True)
-        console.print(f"The board is not kept, because {why_not} during a run.")
+        console.print(f"The board is not stored, because {why_not} during a run.")
     else:
         console.print(f"Report: {page}")
 

@@ -1,7 +1,7 @@
 """The report on robustness, with the results of every policy in every scenario.
 
-In the scenarios, the customers, the load or the server differ from the board's. Durations are paper
-seconds.
+In a scenario, the customers, the load or the server differ from those of the board. Durations are
+paper seconds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from lab.spec.runs import ShopRun
 from lab.wording import title_of
 
 RHO = 1.4
-"""The load ρ of all scenarios that do not change it."""
+"""The load ρ of all scenarios that do not change the load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +116,8 @@ DOOR = ("door-lifo", "door-fifo")
 REQUIRED_OF_DOOR = 0.9
 """The share of the bound that DOOR must reach in every scenario with a steady load."""
 FOLLOWING = "DOOR-FIFO wait automatic"
-"""The row of DOOR-FIFO with a limit that follows the observed patience; claims do not include it,
-because they are about default settings.
+"""The row of DOOR-FIFO with a limit that follows the observed patience. Claims do not include this
+row, because they are about DOOR's default settings.
 """
 
 
@@ -199,10 +199,9 @@ def study(base: Spec, *, quick: bool) -> Study:
         ROBUSTNESS,
         "Robustness: conditions for which a policy was not set",
         (
-            "This report shows the board's policies with their default settings in scenarios in "
-            "which customers, load or server differ from the usual scenario. DOOR-FIFO also has a "
-            "second row, with "
-            "wait_automatic = 1.",
+            "This report shows the board's policies, with the board's settings, in scenarios in "
+            "which customers, load or server differ from the usual scenario. DOOR-FIFO has a "
+            "second row, with wait_automatic = 1.",
         ),
         [
             Figure(
@@ -322,8 +321,8 @@ def _near(grid: _Grid, policy: str, steady: Sequence[Scenario], results: Results
 
 
 def _leads(grid: _Grid, each: Scenario, there: Sequence[str], results: Results) -> Verdict:
-    """Return whether DOOR leads; paired differences decide this, or the values of single runs if
-    there are no repetitions.
+    """Return whether DOOR leads, which is decided by paired differences, or by the values of single
+    runs if there are no repetitions.
     """
     found = {
         policy: known

@@ -1,6 +1,4 @@
-"""The execution of the leaderboard's simulated studies: the missing simulations, then the
-report.
-"""
+"""Carry out a simulated study of the leaderboard, write its report, and print its tables."""
 
 from collections.abc import Sequence
 

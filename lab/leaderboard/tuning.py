@@ -104,7 +104,7 @@ class Row:
         }
 
     def check(self, setting: Setting) -> None:
-        """Raise PolicyError if the setting contradicts itself."""
+        """Raise PolicyError if the setting is invalid."""
         if self.is_proxy:
             PROXIES[self.name].sheet.read(setting.parameters)
         else:
@@ -121,7 +121,10 @@ def is_searched(parameter: Parameter) -> bool:
 
 
 def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
-    """Return a board's policies, each once and with default settings, followed by the proxies."""
+    """Return a row for each policy of a board, except students' policies, and for each proxy.
+
+    Policies without parameters to search are left out.
+    """
     found: dict[tuple[str, str], Row] = {}
     for key in ranked(base):
         choice = base.choice(key)
@@ -164,8 +167,9 @@ def settings_of(row: Row, number: int) -> list[Setting]:
 def _hypercube(
     searched: Sequence[tuple[str, Parameter]], number: int, rng: random.Random
 ) -> list[list[float]]:
-    """Return `number` points in the unit cube: one in each of `number` equal parts of every
-    dimension."""
+    """Return `number` points in the unit cube. Each dimension has `number` equal parts, and there
+    is one point in each part.
+    """
     columns = []
     for _ in searched:
         order = list(range(number))
@@ -221,8 +225,8 @@ class Tried:
 
 
 def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
-    """Return the study that shows the search's results. Its rows are the rows of `base`, the
-    leaderboard's spec, and the models of `proxies`.
+    """Return the study that searches for settings of the policies in the leaderboard's spec `base`,
+    and of the models of `proxies`.
     """
     tried = [
         [_tried(base, row, setting) for setting in settings_of(row, SETTINGS)]
@@ -260,15 +264,15 @@ def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
             (
                 "Settings",
                 "The first setting of a row is its default. The other settings are a Latin "
-                "hypercube over the row's parameters: each number is its default times 2 to the "
-                "power of u, with u spread evenly from −3 to 3, within the allowed range; switches "
+                "hypercube over the row's parameters. Each number is its default times 2 to the "
+                "power of u, with u spread evenly from −3 to 3, within the allowed range. Switches "
                 "are on or off. The search does not change parameters with the default 0, tables "
                 "of page types, seeds, retry_after_s, or nginx's nodelay.",
             ),
             (
                 "HAProxy and nginx",
-                "The simulator runs models of these proxies: their queue disciplines, limits and "
-                "timeouts, and the shop's own queue behind them.",
+                "The simulator runs models of these proxies, with their queues, limits and "
+                "timeouts, and with the queue in the shop.",
             ),
             (
                 "Chance",
@@ -292,7 +296,7 @@ def _tried(base: Spec, row: Row, setting: Setting) -> Tried:
             load={"rho": [rho], "sessions": SESSIONS},
         )
         case = case_of(spec, spec.policy[0].key, EFFICIENCY)
-        if row.is_proxy:  # no spec simulates a proxy: its model is used here alone
+        if row.is_proxy:  # a spec cannot simulate a proxy, so replace the placeholder
             model = PolicyChoice.model_validate(
                 {"gateway": row.name, "parameters": dict(setting.parameters)}
             )

@@ -1,7 +1,7 @@
 """The costs of a connection on this machine, as eDragon's static profiling defines them.
 
-The stored costs become invalid if the machine changes. Source: edragon.txt, sections 3.2.1 (CTO,
-CTN) and 3.2 (handshakes of 175 and 2 ms).
+The stored costs become invalid if the machine changes. Source: eDragon, sections 3.2.1 (CTO, CTN)
+and 3.2 (handshakes of 175 and 2 ms).
 """
 
 from dataclasses import asdict, dataclass

@@ -2,8 +2,8 @@
 
 One application runs on all processors, without other load. The measurement first makes full and
 resumed handshakes, then runs a few sessions of the partly-open model. The costs are the CPU time of
-the application's processes, minus the CPU time that they use when idle. Source: edragon.txt,
-section 3.2.1.
+the application's processes, minus the CPU time that they use when idle. Source: eDragon, section
+3.2.1.
 """
 
 import socket

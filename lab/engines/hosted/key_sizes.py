@@ -14,7 +14,7 @@ from runtime.settings import Settings
 
 BITS = (2048, 3072, 4096, 5120, 6144, 7680, 8192)
 PUBLISHED_RATIO = 0.175 / 1.33
-"""The full handshake's share of a session's CPU time in the paper: 175 ms of 1.33 s (edragon.txt,
+"""The full handshake's share of a session's CPU time in the paper: 175 ms of 1.33 s (eDragon,
 sections 3.2 and 5).
 """
 _SIGN_REAL_S = 0.5

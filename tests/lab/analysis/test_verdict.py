@@ -108,7 +108,10 @@ def wasting(known, *ratios):
 @pytest.mark.parametrize(
     ("ratios", "reason"),
     [
-        ((0.1, 0.08), " SQ spent 49 % of its CPU time on customers who had left, DOOR-LIFO 9 %."),
+        (
+            (0.1, 0.08),
+            " SQ spent 49 % of its CPU time on customers who had left; DOOR-LIFO spent 9 %.",
+        ),
         ((0.42, 0.42), ""),
     ],
 )

@@ -29,8 +29,8 @@ def test_steps_that_carry_and_steps_within_their_intervals():
     assert not any(step.carries or step.falls for step in (door, gone))
     assert words(steps_of(RISING)) == (
         "DOOR's gain over 8Q-LIFO-Pri is 0.27. These rules cause it (share of the gain): few "
-        "hands (70 %), later page first (29 %). Within their intervals: fresh door, orphan "
-        "requests removed. No step lowers the efficiency by more than its interval."
+        "hands (70 %), later page first (29 %). Chance can explain the effects of: fresh door, "
+        "orphan requests removed. No step lowers the efficiency by more than its interval."
     )
 
 

@@ -154,7 +154,7 @@ def test_pages_that_take_twice_as_long_are_twice_the_load():
         ("[customers]\nbuy_probability = 2", "customers.buy_probability: "),
         (
             "[customers]\nbuy_probability = 0.2\nlengths = { mean = 5 }",
-            "buy_probability: sessions of given lengths do not follow the chain",
+            "buy_probability: with customers.lengths, sessions do not follow the chain",
         ),
         ("engine = 'simulated'\n[server]\nexecution_factor = 0", "server.execution_factor: "),
     ],
