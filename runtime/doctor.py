@@ -148,7 +148,7 @@ def _python() -> Finding:
 def _environment() -> Finding:
     inside = Path(sys.prefix) == REPOSITORY / ".venv"
     if not inside:
-        fix = "start it with `make doctor`, not with another Python"
+        fix = "run `make doctor`, which uses the Python of .venv"
         return Finding(Verdict.BEWARE, "Environment", sys.prefix, fix)
     return Finding(Verdict.GOOD, "Environment", f"{sys.prefix}, as uv.lock requires")
 
@@ -398,7 +398,7 @@ def running(settings: Settings, state: State) -> Iterator[Finding]:
                 found = f"healthy{where}, CPUs {cpus.written(service.cpus)}"
                 yield Finding(Verdict.GOOD, service.title, found)
     except (LookupError, SupervisorError, postgres.PostgresError, redis_server.RedisError) as error:
-        yield Finding(Verdict.BAD, "Running", str(error), "make down, then make up")
+        yield Finding.of(Verdict.BAD, "Running", error)
 
 
 def chosen_runtime(settings: Settings) -> tuple[choice.Runtime | None, list[Finding]]:

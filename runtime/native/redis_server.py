@@ -118,8 +118,8 @@ def find(
             return _reached(Installation(program, version, origin), folder, run_as)
     raise RedisError(
         f"Redis {OLDEST[0]}.{OLDEST[1]} or newer is missing; tried: "
-        f"{', '.join(str(path) for path, _ in found) or 'nothing was found'}. "
-        "Fix: `apt install redis-server`, or set DOORBUSTER_REDIS_BIN to a redis-server"
+        f"{', '.join(str(path) for path, _ in found) or 'nothing was found'}; "
+        "fix: apt install redis-server, or set DOORBUSTER_REDIS_BIN to a redis-server"
     )
 
 
@@ -206,7 +206,7 @@ def _reached(
         if accounts.can_start(copied, run_as):
             return Installation(copied, installation.version, installation.origin)
     raise RedisError(
-        f"The user {run_as.name} cannot execute {installation.program}. Fix: chmod a+rx its "
+        f"the user {run_as.name} cannot execute {installation.program}; fix: chmod a+rx its "
         "folders, or set DOORBUSTER_STATE_DIR to a folder that every user may enter"
     )
 

@@ -143,7 +143,9 @@ class Supervisor:
         )
         if done.returncode != 0 or not wait_until(self.is_running, START_WITHIN_S):
             said = (done.stderr or done.stdout).strip()
-            raise SupervisorError(f"supervisord did not start: {said}")
+            raise SupervisorError(
+                f"supervisord did not start: {said}; fix: `make doctor` checks the machine"
+            )
 
     def remove_files(self) -> None:
         """Remove the socket and the pid file that an ended supervisor may have left behind."""
@@ -255,7 +257,9 @@ class Supervisor:
             # killed supervisor leaves the file.
             if isinstance(error, _BROKEN_OFF) and not self.pid_file.exists():
                 raise _being_stopped() from error
-            raise SupervisorError(f"the supervisor does not answer: {error}") from error
+            raise SupervisorError(
+                f"the supervisor does not answer: {error}; fix: make down, then make up"
+            ) from error
         except xmlrpc.client.Fault as fault:
             if fault.faultCode != Faults.SHUTDOWN_STATE:
                 raise

@@ -79,7 +79,7 @@ def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
         "Shop by TLS": f"https://{hosts.authority(host, settings.gateway_tls_port)}/ (make certs)",
         **SIGN_IN,
         "Lab console": f"{settings.lab_url}/"
-        + (" (this machine; DOORBUSTER_LAB_ACCOUNTS=1)" if settings.lab_is_hidden else ""),
+        + (" (other machines: DOORBUSTER_LAB_ACCOUNTS=1)" if settings.lab_is_hidden else ""),
         **trusted_by_browsers(settings),
         "Gateway's admin API": f"http://{admin}/snapshot"
         + (" (make token)" if settings.inner_token_required else ""),
