@@ -273,10 +273,10 @@ _REMOVES_GONE = Parameter(
 _IDEA = "Sessions in progress are served first. New sessions get the remaining capacity, "
 _RULE = (
     "dispatch only while the number of requests in service is below the concurrency limit hands. "
-    "With hands_automatic, this limit grows by one while the CPU is partly idle and newcomers "
-    "wait, and shrinks by one when the CPU is full. Requests of sessions in progress come first, "
-    "among them the latest page, and are never turned away. Newcomers, the first requests "
-    "of new sessions, come next, "
+    "With hands_automatic, this limit grows by one in each utilisation interval in which the CPU "
+    "is partly idle and newcomers wait. It shrinks by one when the CPU has been full for 10 s. "
+    "Requests of sessions in progress come first, among them the latest page, and are never "
+    "turned away. Newcomers, the first requests of new sessions, come next, "
 )
 
 DOOR_LIFO = Sheet(
