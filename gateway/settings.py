@@ -122,9 +122,8 @@ class Settings(SettingsModel):
     )
     connection_admission_parameters: JsonObject = Field(
         default_factory=dict,
-        description="parameters of the admission policy for TLS "
-        "connections as a JSON object; "
-        "the defaults are the published values",
+        description="parameters of the admission policy for TLS connections as a JSON object; "
+        "an omitted parameter has its default value",
     )
     admin_host: InnerHost
     reached_host: GatewayHost
@@ -163,14 +162,13 @@ class Settings(SettingsModel):
     policy_parameters: JsonObject = Field(
         default_factory=dict,
         description="parameters of the policy at the start as a JSON object; "
-        "the defaults are the published values",
+        "an omitted parameter has its default value",
     )
     admission: str = Field(NO_ADMISSION, description="name of the admission policy at the start")
     admission_parameters: JsonObject = Field(
         default_factory=dict,
-        description="parameters of the admission policy at the start as a "
-        "JSON object; "
-        "the defaults are the published values",
+        description="parameters of the admission policy at the start as a JSON object; "
+        "an omitted parameter has its default value",
     )
     own_policy_s: Annotated[float, Field(gt=0, le=60)] = Field(
         0.25,

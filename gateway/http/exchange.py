@@ -347,11 +347,11 @@ class Exchange:
         self._answer(503, page, ((b"X-Doorbuster-Verdict", b"dropped"),))
 
     def withdrawn(self) -> None:
-        """Take the request out of its queue because its customer has left."""
+        """End a request that its queue has removed because the customer has left."""
         self._move(Event.WITHDRAWN)
 
     def rejected(self, reason: str, retry_after_s: float) -> None:
-        """Reject the request's session; the customer may return after `retry_after_s` real
+        """Answer a rejected request; the customer should come back after `retry_after_s` real
         seconds.
         """
         self._move(Event.REFUSED)

@@ -18,7 +18,8 @@ from gateway.http.response_reader import BadResponseError, ResponseReader
 
 @dataclass(frozen=True, slots=True)
 class ShopAddress:
-    """The address of the shop, and the time limits of connections to it in real seconds.
+    """The address of a process of the shop, or of the ad server, and the time limits of connections
+    to it in real seconds.
 
     `idle_s` must be shorter than the shop's keep-alive limit. Otherwise the shop could close a
     connection just when the gateway sends a request on it.
@@ -33,8 +34,8 @@ class ShopAddress:
 
 
 class Pool:
-    """A pool of connections from one queue to the shop; each of the queue's requests in service has
-    one connection.
+    """A pool of connections from one queue to one process. Each request of the queue that is in
+    service at the process has one connection.
     """
 
     def __init__(

@@ -21,8 +21,8 @@ FOLDER: Final = "own"
 MOST_BYTES: Final = 128 * 1024
 MOST_NAME: Final = 1000
 MOST_STEM: Final = 80
-"""The maximum length of a file name without its ending, in characters, because it becomes a label
-of metrics.
+"""The maximum length of a file name without its ending, in characters. The name becomes a label of
+metrics.
 """
 REMEMBERED: Final = 256
 
