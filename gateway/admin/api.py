@@ -164,7 +164,7 @@ class AdminApi:
             methods = self._calls.get(path.decode("latin-1"))
             if methods is None:
                 paths = ", ".join(self._calls)
-                raise CallError("no such call", "path", paths, 404)
+                raise CallError(f"no such call: {path.decode('latin-1')}", "path", paths, 404)
             method = "GET" if head.method == b"HEAD" else head.method.decode("latin-1")
             if method not in methods:
                 allowed = ", ".join(methods)

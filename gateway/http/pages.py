@@ -104,10 +104,11 @@ def _rule(where: str, table: Any) -> Rule:
         raise RulesError(
             f"{where}: methods: is {methods!r}; must be a list of methods from {', '.join(allowed)}"
         )
+    is_path = f"{where}: path: is {table['path']!r}; must be a regular expression"
     if not isinstance(table["path"], str) or not table["path"].startswith("/"):
-        raise RulesError(f"{where}: path: must be a regular expression that begins with '/'")
+        raise RulesError(f"{is_path} that begins with '/'")
     try:
         path = re.compile(table["path"])
     except re.error as error:
-        raise RulesError(f"{where}: path: must be a regular expression: {error}") from None
+        raise RulesError(f"{is_path}: {error}") from None
     return Rule(page, frozenset(method.encode() for method in methods), path)
