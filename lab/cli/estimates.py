@@ -202,8 +202,8 @@ def _is_in(one: Entry, group: str, lab: settings.Settings) -> bool:
     "names",
     metavar="NAME",
     multiple=True,
-    help="First run this experiment, or a group: quick (every simulated experiment with a "
-    "predicted duration of at most 2 minutes), simulated, or all (also the live experiments). You "
+    help="First run this experiment or group. The groups are quick (simulated experiments with a "
+    "predicted duration of at most 2 minutes), simulated, and all (also the live experiments). You "
     "can give this option several times.",
 )
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown.")

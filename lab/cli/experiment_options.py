@@ -129,8 +129,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--crowded",
         is_flag=True,
         help=(
-            "Like --at-once, but with too few CPUs. The measured numbers are meaningless: "
-            "use this option only for a trial."
+            "Like --at-once, but with too few CPUs. The measured numbers are meaningless. "
+            "Use this option only for a trial."
         ),
     ),
     click.option(

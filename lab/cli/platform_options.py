@@ -94,16 +94,16 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--provisioning",
         "provisioning",
         Provisioning,
-        "ecm: the CPU manager assigns processors; static: each application has the same constant "
-        "share; linux: all applications run on all processors, and the admission control of each "
+        "ecm: the CPU manager assigns processors. static: each application has the same constant "
+        "share. linux: all applications run on all processors, and the admission control of each "
         "application assumes that the application has all processors.",
     ),
     _choice(
         "--sharing",
         "sharing",
         Sharing,
-        "Which applications may share a processor in halves. both: any two applications; to-high: "
-        "an application gives half a processor only to an application of higher priority; none: "
+        "Which applications may share a processor in halves. both: any two applications. to-high: "
+        "an application gives half a processor only to an application of higher priority. none: "
         "no two applications.",
     ),
     _choice(

@@ -1,7 +1,7 @@
 """The tables of the console's database: launches and their order, notes, work on lessons, and
 tokens.
 
-Results are not in the database: each result is a folder (`lab.results.result`).
+Results are not in the database. Each result is a folder (`lab.results.result`).
 """
 
 import secrets

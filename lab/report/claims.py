@@ -143,7 +143,7 @@ def is_above_zero(found: Estimate) -> bool | None:
 
 def is_between(found: Estimate, low: float, high: float) -> bool | None:
     """Return whether a metric is between `low` and `high`; None if the 95 % interval contains a
-    bound, because the metric could be on either side of the bound by chance.
+    bound. The metric could then be on either side of the bound by chance.
     """
     half_width = found.half_width or 0.0
     if any(abs(found.mean - bound) < half_width for bound in (low, high)):

@@ -284,8 +284,10 @@ _SHADOW_VERDICTS = (
 
 
 def shadows(cells: Sequence[Cell]) -> Table | None:
-    """Return the decisions of each shadow in the runs of each acting policy, in % of the requests
-    that the shadow decided; None if the runs had no shadows."""
+    """Return the decisions of each shadow in the runs of each acting policy; None without shadows.
+
+    Values are in % of the requests that the shadow decided.
+    """
     names = {one["name"]: None for cell in cells for run in _runs_with_shadows(cell) for one in run}
     if not names:
         return None

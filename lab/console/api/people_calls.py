@@ -92,4 +92,4 @@ def _account(person: accounts.Person) -> dict[str, Any]:
 
 def _require_accounts() -> None:
     if not LAB.lab_accounts:
-        raise Http404("This console has no accounts: set DOORBUSTER_LAB_ACCOUNTS=1.")
+        raise Http404("This console has no accounts. To use them, set DOORBUSTER_LAB_ACCOUNTS=1.")

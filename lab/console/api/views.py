@@ -104,7 +104,7 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(Token, pk=pk, person=owner)
     token.delete()
     logger.info("%s revoked a token", request.user)
-    messages.success(request, f"The token {token.name} is revoked: no program can use it.")
+    messages.success(request, f"The token {token.name} is revoked. No program can use it any more.")
     return redirect("tokens")
 
 

@@ -1,5 +1,5 @@
-"""The cards of the gallery: each shows an experiment with its finding, a picture and the duration
-on this machine."""
+"""The cards of the gallery. Each card shows an experiment with its finding, a picture and the
+duration on this machine."""
 
 from dataclasses import dataclass
 from functools import cache

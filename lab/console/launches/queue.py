@@ -1,9 +1,9 @@
-"""The queue of launches: it chooses the next launch and finds launches whose worker has died.
+"""The queue of launches, which chooses the next launch and finds launches whose worker has died.
 
 One live launch runs at a time, because two live launches would disturb each other. Simulated
 launches run at the same time, in SIMULATED_AT_ONCE places and one quick place. The quick place is
-for launches of at most QUICK_S, so a short launch never waits for a long launch. People take turns:
-the next launch belongs to the person whose launches have used the least time recently (`in_turn`).
+for launches of at most QUICK_S, so a short launch never waits for a long launch. People take turns.
+The next launch belongs to the person whose launches have used the least time recently (`in_turn`).
 """
 
 import heapq

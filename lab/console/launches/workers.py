@@ -1,4 +1,4 @@
-"""The Celery workers that run launches: each worker starts the command `doorbuster` and waits until
+"""The Celery workers that run launches. Each worker starts the command `doorbuster` and waits until
 the command ends.
 
 A message only wakes a worker, so a lost or repeated message does no harm. The queue decides which

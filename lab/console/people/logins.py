@@ -1,4 +1,4 @@
-"""The limits on logins: each attempt is counted before its password is hashed, and only a few
+"""The limits on logins. Each attempt is counted before its password is hashed, and only a few
 passwords are hashed at the same time.
 
 When names are compared, capitals and compatibility characters make no difference.

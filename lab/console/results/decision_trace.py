@@ -101,8 +101,10 @@ def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -
 
 
 def logged(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the log shows about an attempt of a live run: the `samples` near the attempt, the
-    run's `events`, the text `not_known`, and the exported trace `traced` (None without a trace).
+    """Return what the log shows about an attempt of a live run.
+
+    The `samples` are those near the attempt. The run's `events`, the text `not_known` and the
+    exported trace `traced` (or None) are also returned.
 
     Raises ExperimentError.
     """

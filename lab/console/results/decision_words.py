@@ -34,9 +34,9 @@ def answer(trace: DecisionTrace) -> str:
     else:
         served = f"The request was held for {waited_s:.2f} s and then served"
     if trace.outcome == "orphaned":
-        return f"{served}. Its customer had already left: such an orphan request wastes work."
+        return f"{served}. Its customer had already left, so this orphan request wasted work."
     if trace.outcome == "cancelled":
-        return f"{served}. It was stopped before the page was complete: its customer had left."
+        return f"{served}. It was stopped during the work, because its customer had left."
     return f"{served}."
 
 
@@ -51,7 +51,7 @@ def sentences(trace: DecisionTrace, attempt: Mapping[str, Any], abandonment: str
     if trace.refused and not _waited_in_vain(trace):
         text += f" {verdict}"
     else:
-        text += " The policy has not decided yet: the request waits."
+        text += " The policy has not decided yet, so the request waits."
     told = [Sentence(trace.arrived_s, "It arrived", text, facts(knew, page))]
     for time_s, discipline in trace.disciplines[1:]:
         told.append(

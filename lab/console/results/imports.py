@@ -67,8 +67,8 @@ def kept_by(results_dir: Path, person: str) -> list[Imported]:
 def name_for(told: str, now: datetime) -> str:
     """Return the name for an imported result that was called `told`.
 
-    A name with a date in the past stays unchanged. Any other name is replaced, because this lab
-    could need the name later, or the result would stay above all later results in the list.
+    A name with a date in the past stays unchanged. Any other name is replaced. This lab could
+    need the name later, or the result would stay above all later results in the list.
     """
     began_at = began_at_of(told)
     if began_at is not None and began_at <= now:

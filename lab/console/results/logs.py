@@ -75,8 +75,7 @@ def _of_child(function: str, argument: object) -> Any:
     except BoundsExceededError as fault:
         raise ExperimentError(
             f"The result's logs are too large for the console: {fault}. The command line has no "
-            "such limit: "
-            "use doorbuster results draw FOLDER."
+            "such limit. Use doorbuster results draw FOLDER."
         ) from None
     except BoundedError as fault:
         raise ExperimentError(str(fault)) from None

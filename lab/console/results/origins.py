@@ -54,8 +54,8 @@ def differences(result: ResultEntry) -> list[str]:
     """Return a line for each difference, such as `CPUs: 4 there, 2 here`; empty if no difference is
     known.
 
-    The versions of Doorbuster are compared only if the result has no fingerprint of its code,
-    because versions with the same code give the same results.
+    The versions of Doorbuster are compared only if the result has no fingerprint of its code.
+    Versions with the same code give the same results.
     """
     versions = result.facts("versions")
     names = VERSIONS if CODE.keys() <= versions.keys() else {**VERSIONS, "doorbuster": "version"}

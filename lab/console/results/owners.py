@@ -41,8 +41,8 @@ asks for confirmation."""
 
 
 def _without_policies_of_others(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
-    """Return why a student must not read the files: the result contains a policy that another
-    student submitted. Empty if reading is allowed."""
+    """Return why a student must not read the files, if the result contains a policy that another
+    student submitted; empty if reading is allowed."""
     file = arguments.get("file")
     if file is not None and COPIES not in file.split("/"):
         return ""

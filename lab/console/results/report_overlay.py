@@ -16,8 +16,8 @@ MOST_POINTS = 20_000
 
 
 def claims(results: Sequence[ResultEntry]) -> list[tuple[str, str, list[Mapping[str, str] | None]]]:
-    """Return each claim with its requirement and its row in each report (None if the report lacks
-    the claim), in the order of the first report."""
+    """Return each claim with its requirement and its row in each report, in the order of the first
+    report. The row is None if a report lacks the claim."""
     by_report = [{row.get("Claim", ""): row for row in one.claims()} for one in results]
     texts = dict.fromkeys(text for known in by_report for text in known)
     return [

@@ -201,7 +201,7 @@ class ResultEntry:
     @property
     def when(self) -> str:
         """The start of the result's launch, to the second, so that results with the same title
-        differ; the result's name if the start is unknown."""
+        differ. If the start is unknown, this is the result's name."""
         return f"{self.began_at:%d %b %Y %H:%M:%S}" if self.began_at else self.name
 
     @property
@@ -237,7 +237,7 @@ class ResultEntry:
         return self.shown(found)
 
     def shown(self, fault: str) -> str:
-        """Return the text of a fault as pages show it: the paths of files begin with the result's
+        """Return the text of a fault as pages show it. The paths of files begin with the result's
         folder."""
         return fault.replace(f"{self.path.parent}/", "")
 
@@ -439,7 +439,7 @@ def references() -> list[ResultEntry]:
 
 def references_for(result: ResultEntry) -> list[ResultEntry]:
     """Return the references that a reader can compare with this result: reports on the same paper,
-    or comparisons that have a policy in common with it."""
+    or comparisons with a common policy."""
     if result.reference:
         return []
     return [one for one in references() if _is_alike(one, result)]

@@ -1,5 +1,5 @@
-"""The pages of the result list, of one result and of its files, and the views that import a result,
-save a note or delete a result."""
+"""The pages of the result list, of one result and of its files, and the views for imports, notes
+and deletion."""
 
 import mimetypes
 from collections.abc import Callable

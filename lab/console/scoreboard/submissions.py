@@ -1,6 +1,6 @@
 """Policies that people submit to the class's scoreboard from the console.
 
-A submission is a launch: the command `doorbuster policy score` checks the file and simulates the
+A submission is a launch. Its command `doorbuster policy score` checks the file and simulates the
 policy next to the three known policies. If the console has accounts, the account's name is the
 author of the row, so people can replace only their own rows.
 """

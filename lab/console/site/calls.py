@@ -9,7 +9,7 @@ from common.http_api import Refusal
 
 ADDRESS: Final = "/api/"
 _NO_CREDENTIALS: Final = (
-    "This call needs a token: make one on the console's page /tokens/ and send it as "
+    "This call needs a token. Make one on the console's page /tokens/ and send it as "
     "`Authorization: Bearer TOKEN`."
 )
 _FORGED: Final = (
@@ -46,7 +46,7 @@ def no_credentials(error: str = _NO_CREDENTIALS) -> HttpResponse:
 
 
 def is_from_a_page(request: HttpRequest) -> bool:
-    """Return whether a web page could have sent this request: a browser adds one of the tested
+    """Return whether a web page could have sent this request. A browser adds one of the tested
     header fields to every request that changes something.
     """
     fields = ("Origin", "Referer", "Cookie", "Sec-Fetch-Site", "Sec-Fetch-Mode")

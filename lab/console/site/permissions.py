@@ -89,8 +89,8 @@ teachers = Permission(reads=_accounts_for_teachers, sends=_accounts_for_teachers
 answers = Permission(reads=_answers_for_teachers)
 """The permission for teachers to read. The pages with answers to lab sheets have it."""
 launch_owners = Permission(sends=_for_who_launched)
-"""The permission for a launch: students and teachers can read, and teachers and the person who
-launched it can send."""
+"""The permission for a launch. Students and teachers can read. Teachers and the person who launched
+it can send."""
 
 
 class AccountsMiddleware(MiddlewareMixin):
@@ -103,7 +103,7 @@ class AccountsMiddleware(MiddlewareMixin):
         """Return None to continue, or a redirect to the login; raises PermissionDenied."""
         permission: Permission | None = getattr(view, "permission", None)
         if permission is None:
-            raise PermissionDenied("This page has no permission yet: its view needs a decorator.")
+            raise PermissionDenied("This page has no permission yet. Its view needs a decorator.")
         if not permission.needs_login:
             return None
         if not request.user.is_authenticated:

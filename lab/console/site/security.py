@@ -57,7 +57,7 @@ def _refusal(request: HttpRequest) -> HttpResponse | None:
         return None
     words = (
         "Host: this console has no accounts and accepts only an address of its machine, "
-        "e.g. http://127.0.0.1; with DOORBUSTER_LAB_ACCOUNTS=1 it accepts any host name."
+        "e.g. http://127.0.0.1. With DOORBUSTER_LAB_ACCOUNTS=1, it accepts any host name."
     )
     if is_call(request.path):
         return refusal(400, words)

@@ -1,4 +1,4 @@
-"""Tokens: a program that sends a token acts as the person who made the token.
+"""Tokens for programs. A program that sends a token acts as the person who made the token.
 
 A token is shown once and stored as a digest. A call has the person's current permissions.
 """
@@ -26,7 +26,7 @@ _BEGIN: Final = "doorbuster_"
 """The first characters of each token, by which a person or a scanner recognises a token."""
 _NOTED_EVERY: Final = timedelta(minutes=1)
 _INVALID: Final = (
-    "The token is invalid: it may have been revoked, or its account may be disabled. Make a new "
+    "The token is invalid. It may have been revoked, or its account may be disabled. Make a new "
     "token on the console's page /tokens/."
 )
 

@@ -25,7 +25,7 @@ FORM_BYTES = 1024 * 1024
 
 
 def bounded(application: Application, most_bytes: Callable[[Scope], Awaitable[int]]) -> Application:
-    """Return the application with a limit on the size of bodies: the application reads at most
+    """Return the application with a limit on the size of bodies. The application reads at most
     `most_bytes(scope)`."""
 
     async def within(scope: Scope, receive: Receive, send: Send) -> None:

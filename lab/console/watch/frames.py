@@ -30,12 +30,12 @@ def frame_of(
     sold: Mapping[str, Any] | None,
 ) -> Frame:
     """Return a frame that is made from `GET /snapshot` (`proxies.InPlace`), `GET /waiting` and
-    `purchases.Sold`.
+    `broadcast.Sold`.
 
-    `strip` has a list for each waiting request, with the oldest request first: its id, the number
-    of its page type, and 1 if the customer has left. `waits_s` has the paper seconds that the
-    oldest and the newest of these requests have waited, or None if no request waits. Without the
-    gateway's list of waiting requests, `strip` and `waits_s` are None.
+    `strip` has a list for each waiting request, with the oldest request first. Each list has the
+    request's id, the number of its page type, and 1 if the customer has left. `waits_s` has the
+    paper seconds that the oldest and the newest of these requests have waited; None if
+    no request waits. Without the gateway's list of waiting requests, both are None.
     """
     policy = snapshot["policy"]
     inner = policy["snapshot"]

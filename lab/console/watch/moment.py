@@ -8,8 +8,9 @@ OVER_S = 10.0
 FEWEST_PAGES = 10
 """The minimum number of finished pages from which a share is calculated."""
 _FEW_ORPHANS_RATIO = 0.15
-"""If at most this share of pages is for customers who have left, although the customers of most
-waiting requests have left, the sentence gives the share of pages for customers who still wait."""
+"""The highest share of pages for customers who have left at which the sentence can give the share
+for customers who still wait. The sentence does so if most waiting requests have lost their
+customers."""
 _ONE_QUEUE = ("sq", "always-fifo", "always-lifo", "lifo-at-overload")
 """The policies with a single queue, in which only the discipline decides which request is next."""
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -60,7 +61,8 @@ def _without_run(frame: Mapping[str, Any]) -> list[str]:
         return [has_ended, f"The shop still works on {_requests(still)}." if still else ""]
     if still:
         return [f"No run is in progress. The shop works on {_requests(still)}."]
-    return ["The shop is idle: no run is in progress. Launch an experiment to see customers here."]
+    idle = "The shop is idle, because no run is in progress."
+    return [idle, "Launch an experiment to see customers here."]
 
 
 def _last(sold: Mapping[str, Any] | None) -> str:

@@ -47,7 +47,7 @@ can the person who launched the live run, except in classroom mode."""
 ASK_EVERY_S = 2.0
 """The interval, in real seconds, at which a stream checks its viewer's login."""
 _SHADOW_WITHOUT_RUN = (
-    "No run is in progress: the shadow sees only visitors' requests, and ends when a run begins."
+    "No run is in progress. The shadow sees only visitors' requests, and ends when a run begins."
 )
 
 

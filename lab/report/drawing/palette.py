@@ -1,4 +1,4 @@
-"""The colours of policies: each policy has the same colour in figures, charts and races.
+"""The colours of policies. Each policy has the same colour in figures, charts and races.
 
 Every colour has a contrast of at least 3 to 1 with the background of both light and dark pages.
 """
