@@ -47,7 +47,7 @@ class Figures(Protocol):
     """The gateway's state, which the metrics read at each scrape."""
 
     def counts(self) -> Mapping[str, Mapping[str, int]]:
-        """Return the number of requests since the start for each page type and fate."""
+        """Return the number of requests since the start for each page type or bypass, and fate."""
 
     def gauges(self) -> Mapping[str, tuple[str, float | None]]:
         """Return (meaning, value) for each metric without labels; the keys are names without the
@@ -60,7 +60,7 @@ class Figures(Protocol):
         """
 
     def waiting(self) -> Mapping[str, int]:
-        """Return the number of waiting requests for each page type."""
+        """Return the number of waiting requests for each page type or bypass."""
 
     def shadow_counts(self) -> Mapping[str, Mapping[str, int]]:
         """Return the number of requests for each shadow and verdict

@@ -29,8 +29,8 @@ class Processors:
 
 
 class Balance:
-    """A balancer that sends each request to the process with the fewest requests in service; of
-    several such processes, the first gets the request.
+    """A balancer that sends each request to the process with the fewest requests in service, or to
+    the first of several such processes.
     """
 
     def __init__(self, pools: Sequence[Pool], processors: Processors) -> None:
