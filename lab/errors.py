@@ -2,7 +2,7 @@
 
 
 class ExperimentError(Exception):
-    """An error with one or a few lines of text: the fault and how to fix it."""
+    """An error whose text, of one or a few lines, gives the fault and the fix."""
 
 
 class SpecError(ExperimentError):

@@ -35,9 +35,7 @@ class Estimate:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Return the mean and interval of independent repetitions; raises ValueError if there are
-    none.
-    """
+    """Return the mean and interval of independent repetitions. Raises ValueError for no values."""
     if not values:
         raise ValueError("no repetitions to average")
     mean = statistics.fmean(values)
@@ -47,8 +45,9 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def half_width(deviation: float, repetitions: int) -> float:
-    """Return the half-width of a mean's interval, calculated from the deviation of two or more
-    repetitions."""
+    """Return the half-width of a mean's interval, calculated from the standard deviation of two or
+    more repetitions.
+    """
     return t_quantile(0.975, repetitions - 1) * deviation / math.sqrt(repetitions)
 
 

@@ -1,5 +1,4 @@
-"""The words for readers: the titles of policies in the papers' spelling, rounded durations, and the
-events of a run."""
+"""Texts for users: the titles of policies, rounded durations, and the events of a run."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,9 +17,7 @@ TITLES = {
     "drop-queued": "drop queued",
     "cancel": "cancel",
 }
-"""The title for each name: the data sheets have the titles of policies, and this table has the
-others.
-"""
+"""The title of each policy (from its data sheet), baseline proxy and abandonment mode, by name."""
 
 
 def title_of(key: str) -> str:
@@ -41,7 +38,7 @@ def title_in_force(policy: Mapping[str, Any]) -> str:
 
 
 def duration(real_s: float) -> str:
-    """Return `40 s`, `3 min` or `1 h 20 min`."""
+    """Return a rounded duration as text: `40 s`, `3 min` or `1 h 20 min`."""
     if real_s < 90:
         return f"{max(1, round(real_s))} s"
     minutes = round(real_s / 60)
@@ -58,8 +55,9 @@ def load_words(rho: float | None) -> str:
 
 
 def factor_words(factor: float, rho: float | None = None) -> str:
-    """Return the text that describes a change of the load; with `rho`, the load of the plan, the
-    text also gives the new load."""
+    """Return the text that describes a change of the load. With `rho`, the planned load, the text
+    includes the new load.
+    """
     return f"load × {factor:g}" + ("" if rho is None else f" (ρ = {rho * factor:.3g})")
 
 

@@ -112,8 +112,9 @@ class Cell:
 
 
 def wasted_percent(waste: Mapping[str, Any]) -> float | None:
-    """Return the share of the server's CPU time, in percent, that was spent after the customer had
-    left; None if the server used no CPU time."""
+    """Return the percentage of the server's CPU time that was spent after the customer had left;
+    None if the server used no CPU time.
+    """
     whole = waste["server_cpu_s"]
     return 100 * waste["wasted_cpu_s"] / whole if whole else None
 

@@ -34,8 +34,9 @@ decisions are only counted.
 Knew = Mapping[str, Any]
 """A policy's snapshot.
 
-When the request is dispatched, the snapshot also has `place` in the queue (`oldest`, `newest`,
-`only` or `between`), `of` (the length of the queue) and `before_it` (the number of older requests).
+When the request is dispatched, the snapshot also has these values: `place` in the queue (`oldest`,
+`newest`, `only` or `between`), `of`, the length of the queue, and `before_it`, the number of older
+requests.
 """
 
 

@@ -4,9 +4,10 @@ The percentile at time t is the 95th percentile of the response times of the att
 the ten seconds before t. If the customer left, the response time is infinite. Attempts that were
 turned away do not count.
 
-The percentile is *normal* while it is at most twice the percentile in the calm before the rush,
-which must be known and finite. The shop has recovered at the first time after the rush from which
-the percentile stays normal for ten seconds. At least half of these ten values must be known.
+The percentile is *normal* while it is at most twice the percentile of the calm before the rush. The
+percentile of the calm must be known and finite. The shop has recovered at the first time after the
+rush from which the percentile stays normal for ten seconds. At least half of these ten values must
+be known.
 """
 
 import math

@@ -102,8 +102,9 @@ class Outcomes:
     useful_in_arrivals: int = 0
     """The number of requests of completed sessions that were answered before the last arrival."""
     expected_confirm_ratio: float | None = None
-    """The expected share of the planned confirms if the shop serves the same share of the requests
-    for each page as in this run; None if no session plans to buy."""
+    """The expected confirms divided by the planned confirms, if the shop serves the same share of
+    the requests for each page as in this run. None if no session plans to buy.
+    """
     reachable_ratio: float | None = None
     """The share of the planned confirms that this run's capacity bound allows; None if no capacity
     is known, as in a closed loop.
@@ -169,8 +170,9 @@ class Outcomes:
 
     @property
     def confirm_bound(self) -> float | None:
-        """The maximum number of confirms that a policy can reach in this run without knowing which
-        customers will buy (docs/bound.md); None if no capacity is known."""
+        """The number of confirms that the bound allows in this run (docs/bound.md); None if no
+        capacity is known.
+        """
         if self.reachable_ratio is None:
             return None
         return self.planned[CONFIRM_PAGE] * self.reachable_ratio

@@ -28,8 +28,8 @@ FEW_SALES = 30
 """If fewer confirms than this are possible, chance can change confirms / bound by a third or more.
 """
 UNDISTURBED_LIMIT = 0.5
-"""If the first attempt that does not complete comes after this share (0 to 1) of the time with
-arrivals, the run is too short to show its overload, and gets a warning.
+"""A share (0 to 1) of the time with arrivals. If all attempts complete for longer than this, the
+run is too short to show its overload, and gets a warning.
 """
 _NORMAL_975 = 1.96
 UNLIKE_LIMIT_RATIO = 0.1

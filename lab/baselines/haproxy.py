@@ -125,9 +125,9 @@ def options(file: Path) -> list[str]:
 def read_line(line: str) -> Ended | None:
     """Return the request that a log line describes; None if it describes no complete request.
 
-    The first character of the termination state is the side that ended the session (C customer, S
-    shop, c and s their timeouts, P and L HAProxy itself, - none). The second character is the phase
-    (R request, Q queue, C connecting, H headers, D data).
+    The first character of the termination state is the side that ended the session: C customer, S
+    shop, c and s for their timeouts, P and L HAProxy, - none. The second character is the phase: R
+    request, Q queue, C connecting, H headers, D data.
     """
     fields = line.rstrip("\n").split(" ", _FIELDS - 1)
     if len(fields) < _FIELDS or not (fields[0].isdigit() and fields[1].isdigit()):

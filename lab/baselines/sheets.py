@@ -48,9 +48,9 @@ HAPROXY: Final = Proxy(
                 WORKERS,
                 "requests",
                 "the maximum number of requests at the shop at a time",
-                "the number of the shop's workers: according to the manual, maxconn protects a "
-                "server from more requests than it can process at once; more requests would wait "
-                "in the shop, where priorities do not apply",
+                "the number of the shop's workers; according to the manual, maxconn protects a "
+                "server from more requests than it can process at once. In the shop, waiting "
+                "requests would not be ordered by priority",
                 1,
                 10_000,
             ),

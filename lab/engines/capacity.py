@@ -23,8 +23,8 @@ from simulator.scenario import server_capacity_rps
 CHAIN = "chain"
 """The value of `lengths` for LIFO-Pri's customers, whose Markov chain determines the lengths."""
 KEPT_FOR = timedelta(hours=24)
-"""The time for which a stored capacity is valid; a machine can become slower without any visible
-change.
+"""The time for which a stored capacity is valid. The time is limited, because a machine can become
+slower without any visible change.
 """
 FEW_CUSTOMERS = 8
 """The number of customers in the last measurement: as many requests as DOOR serves at a time by
@@ -130,9 +130,9 @@ def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity:
     capacity = from_json(read_json(path))
     if capacity.machine != fingerprint(lab):
         raise ExperimentError(
-            f"The capacity that was measured at {capacity.measured_at} is invalid, because this "
-            "machine (CPUs, kernel, memory, Python or workers) or the code of the shop, the "
-            "gateway or the customers has changed; measure it again with `make capacity`."
+            f"The capacity that was measured at {capacity.measured_at} is invalid. This machine "
+            "(CPUs, kernel, memory, Python or workers) or the code of the shop, the gateway or "
+            "the customers has changed since then; measure it again with `make capacity`."
         )
     try:
         age = (now or datetime.now(UTC)) - datetime.fromisoformat(capacity.measured_at)

@@ -130,8 +130,9 @@ def _generator(
 
 
 def _lines(ready: selectors.BaseSelector) -> Iterator[tuple[int, bytes | None]]:
-    """Yield (index of the pipe, line) for each line of the pipes, in the order of arrival; at the
-    end of a pipe, the line is None.
+    """Yield (index of the pipe, line) for each line of the pipes, in the order of arrival.
+
+    At the end of a pipe, the line is None.
     """
     begun: dict[int, bytes] = defaultdict(bytes)
     while ready.get_map():

@@ -117,7 +117,7 @@ def best_of(rows: Sequence[Row]) -> Row | None:
 
 BEHIND = (
     "“Behind the best” is the efficiency of the best row minus the efficiency of this row. The "
-    "difference is calculated for pairs of runs with the same seed; the table shows its mean ± "
+    "difference is calculated for pairs of runs with the same seed. The table shows its mean ± "
     "half-width of the 95 % interval. If the interval contains 0, these runs do not show a "
     "difference. By chance, about one interval in 20 does "
     "not contain the true difference."
@@ -138,9 +138,9 @@ def efficiency_table(
             *("All loads", "Behind the best", "Recovered after s"),
         ),
         note=(
-            "Values are means of the repetitions ± half-width of the 95 % interval. 1 is the "
-            "capacity bound: the maximum that a policy can reach with the customers and the server "
-            "of a run without knowing which customers will buy. “Estimated” is the expected "
+            "Values are means of the repetitions ± half-width of the 95 % interval. The value 1 "
+            "is the capacity bound, which no policy can exceed on average without knowing which "
+            "customers will buy. “Estimated” is the expected "
             "efficiency if the shop serves the same share of the requests for each page as in "
             "these runs. “step” marks a part of DOOR that exists only for the ablation. "
         )

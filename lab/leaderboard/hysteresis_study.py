@@ -61,11 +61,12 @@ def study(base: Spec, *, quick: bool) -> Study:
                 "Normal",
                 "Response times are normal if their 95th percentile over the last "
                 f"{hysteresis.WINDOW_S:g} s is at most {hysteresis.NORMAL_FACTOR:g} times the "
-                "percentile of the calm before the rush, which is the median of the same "
-                f"policy's repetitions without the first {hysteresis.WARM_UP_S:g} s. All attempts "
-                "that ended count, except attempts that were turned away. An attempt whose "
-                "customer left has an infinite response time. If too many customers left even in "
-                "the calm, its percentile is infinite, and no response time is normal.",
+                "percentile of the calm before the rush. The percentile of the calm is the median "
+                "over the policy's repetitions, and does not include the first "
+                f"{hysteresis.WARM_UP_S:g} s. All attempts that ended count, except attempts that "
+                "were turned away. An attempt whose customer left has an infinite response time. "
+                "If too many customers left even in the calm, its percentile is infinite, and no "
+                "response time is normal.",
             ),
             (
                 "Recovered",

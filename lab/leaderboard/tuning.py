@@ -2,10 +2,10 @@
 customers.
 
 The first setting of a row is its default. The other settings are a Latin hypercube. Each number is
-its default times 2 to the power of u, where u is spread evenly from −3 to 3; it is then limited to
-the allowed range. Whole numbers are rounded, and a switch is either on or off. The search does not
-change parameters with the default 0 (which means off, or measured), tables of page types, or
-parameters that cannot change sales.
+its default times 2 to the power of u, where u is spread evenly from −3 to 3. The number is then
+limited to the allowed range. Whole numbers are rounded, and a switch is either on or off. The
+search does not change parameters with the default 0 (which means off, or measured), tables of page
+types, or parameters that cannot change sales.
 """
 
 import random
@@ -34,8 +34,8 @@ SETTINGS: Final = 12
 LOADS: Final = (1.0, 1.4, 2.0)
 SESSIONS: Final = 1000
 SEED: Final = 101
-"""The seed of the first repetition; no leaderboard uses it, so the search has other customers than
-the boards.
+"""The seed of the first repetition. No leaderboard uses this seed, so the search has different
+customers from the boards.
 """
 REPETITIONS: Final = 5
 QUICK_REPETITIONS: Final = 1

@@ -1,7 +1,7 @@
 """Read a measured value from the files of a result or from the output of a command.
 
-The column *Read from* of a lab sheet names the place of the value; docs/labs/README.md (*The form
-of a sheet*) lists the forms of this column.
+The column *Read from* of a lab sheet names the place of the value. docs/labs/README.md (*The form
+of a sheet*) lists the allowed forms.
 """
 
 import csv

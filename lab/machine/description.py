@@ -68,8 +68,8 @@ def describe_versions() -> dict[str, str]:
 
 @cache
 def code_digest() -> str:
-    """Return a digest of the code that determines the result of a simulated run: the policies, the
-    customers, the simulator, and the lab without the console.
+    """Return a digest of the code that determines the results of simulated runs: policies,
+    customers, simulator, and the lab without the console.
 
     A process computes the digest only once, because files can change while the process runs.
     """
@@ -95,8 +95,8 @@ def _digest(*folders: str, without: str = "-") -> str:
 
 
 def fingerprint(lab: settings.Settings) -> str:
-    """Return a text that changes if a measured speed becomes invalid: if the machine, the
-    libraries, or the code of the shop, the gateway or the customers changes.
+    """Return a text that changes when measured speeds become invalid, because the machine, the
+    libraries, or the code of shop, gateway or customers changes.
     """
     facts = {**describe_machine(lab), **_measured_software()}
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]

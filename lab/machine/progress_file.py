@@ -15,7 +15,7 @@ EVERY_S = 0.5
 
 
 class ProgressFile:
-    """The progress of a command; it is written to a file only if the environment names the file."""
+    """The progress of a command, which is written only if the environment names a file."""
 
     def __init__(self) -> None:
         named = os.environ.get(VARIABLE)
@@ -25,14 +25,15 @@ class ProgressFile:
         self._written_s = float("-inf")
 
     def stage(self, from_ratio: float, to_ratio: float) -> None:
-        """Convert every later `done_ratio` from the progress of a stage to that of the command; the
-        stage begins at `from_ratio` and ends at `to_ratio`.
+        """Begin a stage, which lasts from `from_ratio` to `to_ratio` of the command's progress.
+        Every later `done_ratio` is the progress of this stage.
         """
         self._stage = (from_ratio, to_ratio)
 
     def tell(self, *, now: bool = False, **facts: object) -> None:
-        """Add facts to the file, which is written at most once every EVERY_S real seconds; with
-        `now`, the file is written immediately.
+        """Add facts to the file.
+
+        The file is written at most once every EVERY_S real seconds, or immediately with `now`.
         """
         if isinstance(done := facts.get("done_ratio"), int | float):
             begin, end = self._stage

@@ -228,8 +228,8 @@ def case_kind(kind: str) -> str:
 
 
 def _spread(known: Speeds, runs_s: float, longest_s: float, processes: int) -> float:
-    """Return the seconds that all processors together need for simulated runs, including the start
-    of each process and the idle time until the last run ends.
+    """Return the seconds that all processors together need for simulated runs. They include the
+    start of each process and the idle time until the last run ends.
     """
     waiting_s = (processes - 1) * longest_s / 2
     return runs_s + processes * _cost(known, "start process") + waiting_s

@@ -111,7 +111,9 @@ def reproduce(run: StudyRun, *, fresh: bool) -> StudyResult:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of a simulated study; only seed and repetitions change its numbers."""
+    """The options of a simulated study. The executor, `processes` and `logs` do not change its
+    numbers.
+    """
 
     simulate: Worker
     """A function that runs one simulation: it receives a task of `StudyResult.task` and returns its

@@ -1,7 +1,8 @@
 """The sections of a spec: policies, load, customers or clients, and the simulated server.
 
-Durations are paper seconds. A section is checked in two steps: first its form (keys, types, bounds,
-names of policies), then its content, such as a policy's parameters, a workload model or a trace.
+Durations are paper seconds. A section is checked in two steps. The first step checks the form:
+keys, types, bounds and names of policies. The second step checks the content, such as a policy's
+parameters, a workload model or a trace.
 """
 
 import math
@@ -266,8 +267,8 @@ class Stretch(Section):
 class Arrivals(Section):
     """The shape of the load over the time of a run, given by a formula or a trace.
 
-    The check of the spec reads a trace once and stores its numbers of sessions in `counts`, so that
-    a result does not need the trace's file.
+    The check of the spec reads a trace once, and stores its numbers of sessions in `counts`. A
+    result therefore does not need the file of the trace.
     """
 
     formula: str | None = None

@@ -184,12 +184,12 @@ def _difference(known: list[int], waiting: list[int], time_s: float) -> str:
     at = f"at {time_s:.1f} s"
     if too_many := [id for id in known if id not in set(waiting)]:
         return (
-            f"waiting() still has request {too_many[0]} {at}, but the request no longer waits; "
-            "take a request out of your queue when you give a verdict on it, and in withdraw"
+            f"waiting() still has request {too_many[0]} {at}, but the request no longer waits. "
+            "Take a request out of your queue when you give a verdict on it, and in withdraw"
         )
     if missing := [id for id in waiting if id not in set(known)]:
         return (
-            f"waiting() lacks request {missing[0]} {at}, which has no verdict yet; keep a request "
+            f"waiting() lacks request {missing[0]}, which has no verdict yet {at}. Keep a request "
             "in your queue until you give a verdict on it, also in adopt"
         )
     return (

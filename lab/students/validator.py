@@ -208,8 +208,8 @@ class _UnderTest:
     def _every_request(self) -> str:
         """Check that every request gets a verdict.
 
-        A policy that does not dispatch a waiting request, although all workers are free and no
-        event follows, is replaced by FIFO and fails the check.
+        A policy fails the check if it does not dispatch a waiting request although all workers are
+        free and no event follows. FIFO then replaces the policy.
         """
         drive = Drive(self._fresh())
         for kind, value in rush(steps=RUSH):
@@ -230,7 +230,7 @@ class _UnderTest:
                 raise _FailedError(
                     f"in a second run with the same events, event {place} ({event.name} at "
                     f"{event.time_s:.2f} s) got {list(verdicts)!r:.80} instead of "
-                    f"{list(event.verdicts)!r:.80}; keep no state outside the policy object, and "
+                    f"{list(event.verdicts)!r:.80}. Keep no state outside the policy object, and "
                     "draw random numbers from random.Random(seed)"
                 )
         return f"{len(told)} events of a simulated rush: the same verdicts the second time"
@@ -245,8 +245,8 @@ class _UnderTest:
         allowed_us = SLOW_US * self._place.slower
         if many.cpu_us > allowed_us:
             raise _FailedError(
-                f"{told}; allowed: {allowed_us:,.0f} µs of CPU; look for code that goes through "
-                "all requests each time: sorted(), min(), list.remove(), `in` with a list; use a "
+                f"{told}; allowed: {allowed_us:,.0f} µs of CPU. Look for code that goes through "
+                "all requests each time: sorted(), min(), list.remove(), `in` with a list. Use a "
                 "Line, a dict or heapq instead"
             )
         return told

@@ -36,12 +36,12 @@ IDLE_REAL_S = 5.0
 HANDSHAKES_REAL_S = 5.0
 LEAST_HANDSHAKES, MOST_HANDSHAKES = 20, 2_000
 LOAD_RATIO = 0.25
-"""The load of the measured sessions, in processors; at this low load, no request waits and no
+"""The load of the measured sessions, in processors. The load is so low that no request waits and no
 customer leaves.
 """
 GUESSED_WORK_S = {"paper": 0.18, "cpu": 0.30, "real": 0.0}
-"""The estimated page work of an interaction for each page profile, in paper seconds of CPU time; it
-determines only the rate of the sessions.
+"""The estimated page work of an interaction for each page profile, in paper seconds of CPU time.
+The estimate determines only the rate of the measured sessions.
 """
 GUESSED_OWN_REAL_S = 0.015
 """The estimated CPU time, in real seconds, of all other work for an interaction and its images."""
@@ -78,7 +78,7 @@ def split(cpu_s: float, full_s: float, resumed_s: float, counts: SessionCounts) 
     """Divide `cpu_s` into the costs of new and resumed connections and replies.
 
     The cost of a reply is the CPU time without the handshakes, divided by the number of replies.
-    CTN is the cost of a full handshake and of the mean number of replies over a new connection; CTO
+    CTN is the cost of a full handshake and of the mean number of replies over a new connection. CTO
     is the corresponding cost of a resumed connection. Raises ExperimentError if a count is 0, or if
     the handshakes alone would have taken more than `cpu_s`.
     """
@@ -186,8 +186,8 @@ def _connected(
 
 
 def _ticket(application: RunningApplication, context: ssl.SSLContext) -> ssl.SSLSession:
-    """Return a TLS session that can be resumed; in TLS 1.3, the server sends it with its first
-    data.
+    """Return a TLS session that can be resumed. In TLS 1.3, the server sends this session with its
+    first data.
     """
     with _connected(application, context, None) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n\r\n")

@@ -162,8 +162,8 @@ def session_fates(attempts: pa.Table, connections: pa.Table) -> dict[str, int]:
 
 
 def page_response_s(attempts: pa.Table) -> Series:
-    """Return the response time of each answered attempt for a page: the paper seconds from the
-    planned time of the attempt to the end of its answer.
+    """Return the response time of each answered attempt for a page, in paper seconds, from the
+    planned start of the attempt.
     """
     pages = _completed(attempts)
     pages = pages.filter(pc.not_equal(pages.column("page"), IMAGE))

@@ -25,8 +25,7 @@ FOLDER = "live-runs"
 
 
 class RunAnnouncement:
-    """The announcement of a run in progress; it lasts from the creation of this object until
-    `close`.
+    """The announcement of a run in progress, from the creation of this object until `close`.
 
     Errors while writing are ignored, so that a full disk does not end the run.
     """

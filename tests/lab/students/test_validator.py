@@ -117,12 +117,12 @@ def timer_due(self, time_s):
         (
             {"workers_free": "return [Dispatch(r.id) for r in list(self.line)[:free]]"},
             "rules",
-            "take a request out of your queue",
+            "Take a request out of your queue",
         ),
         (
             {"more": "def withdraw(self, time_s, id): pass"},
             "rules",
-            "but the request no longer waits; take a request out of",
+            "but the request no longer waits. Take a request out of",
         ),
     ],
 )
@@ -183,7 +183,7 @@ def test_who_is_slow_with_many_waiting_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(validator, "SLOW_US", 0.0)
     check, words = failure(tmp_path, source())
     assert check == "time"
-    assert "look for code that goes through all requests each time" in words
+    assert "Look for code that goes through all requests each time" in words
 
 
 def test_a_busy_machine_makes_no_policy_slow(tmp_path, monkeypatch):
