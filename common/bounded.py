@@ -76,7 +76,8 @@ def call(
 
     The child's environment contains only `environment` and a few variables for libraries. Raises
     BoundsExceededError at a limit, and BoundedError if the function raises an exception. The
-    message is the exception's text, after its class's name if another package defines it.
+    message is the exception's text. The class of the exception comes first, unless the function's
+    package defines it.
     """
     deadline_s = time.monotonic() + bounds.wall_s
     with tempfile.TemporaryFile() as asked:
@@ -88,7 +89,9 @@ def call(
                 content = _answer(process, bounds, deadline_s)
                 process.wait(max(0.0, deadline_s - time.monotonic()))
             except subprocess.TimeoutExpired:
-                raise BoundsExceededError(f"it takes more than {bounds.wall_s:g} s") from None
+                raise BoundsExceededError(
+                    f"processing takes more than {bounds.wall_s:g} s"
+                ) from None
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
@@ -124,20 +127,20 @@ def _answer(process: "subprocess.Popen[bytes]", bounds: Bounds, deadline_s: floa
         content += found
         if len(content) > bounds.answer_bytes + _MOST_WORDS * 8:
             raise BoundsExceededError(f"the answer has more than {bounds.answer_bytes:,} bytes")
-    raise BoundsExceededError(f"it takes more than {bounds.wall_s:g} s")
+    raise BoundsExceededError(f"processing takes more than {bounds.wall_s:g} s")
 
 
 def _read(content: bytes, status: int, bounds: Bounds) -> Any:
-    memory = f"it needs more than {bounds.memory_bytes / 2**20:,.0f} MiB of memory"
+    memory = f"processing needs more than {bounds.memory_bytes / 2**20:,.0f} MiB of memory"
     if status == -signal.SIGXCPU:
-        raise BoundsExceededError(f"it needs more than {bounds.cpu_s} s of CPU")
+        raise BoundsExceededError(f"processing needs more than {bounds.cpu_s} s of CPU time")
     if status == _OUT_OF_MEMORY:
         raise BoundsExceededError(memory)
     if status < 0:  # C libraries end like this when memory runs out
         ended = signal.Signals(-status).name
-        raise BoundsExceededError(f"{memory}, or it cannot be read at all ({ended})")
+        raise BoundsExceededError(f"{memory}, or the input cannot be read at all ({ended})")
     if status:
-        raise BoundedError(f"its process ended with status {status}")
+        raise BoundedError(f"the process ended with status {status}")
     said = json.loads(content)
     if "exceeded" in said:
         raise BoundsExceededError(said["exceeded"])
@@ -165,10 +168,10 @@ def _serve(parent: int) -> NoReturn:
     except MemoryError:
         os._exit(_OUT_OF_MEMORY)
     except RecursionError:
-        said = _exceeded("it is nested too deeply")
+        said = _exceeded("the input is nested too deeply")
     except Exception as fault:
         if isinstance(fault, OSError) and fault.errno == errno.EFBIG:
-            said = _exceeded(f"it writes a file of more than {bounds.file_bytes:,} bytes")
+            said = _exceeded(f"the function writes a file of more than {bounds.file_bytes:,} bytes")
         else:
             said = json.dumps({"refused": _words(fault, module.partition(".")[0])}).encode()
     with os.fdopen(line, "wb") as answer:

@@ -5,8 +5,8 @@ import re
 import socket
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""For each address that stands for all addresses of a machine, the address at which the machine
-itself reaches a server that listens there.
+"""The addresses that stand for all addresses of a machine, each with the address at which the
+machine reaches a server that listens there.
 """
 
 LOOPBACK = "127.0.0.1"

@@ -137,8 +137,7 @@ PublicHost = Annotated[
     setting(
         "HOST",
         hosts.LOOPBACK,
-        "address on which the gateway's public ports listen; if people have accounts, the console "
-        "also listens on it",
+        "address of the gateway's public ports and, if people have accounts, of the console",
         page=_ADDRESSES,
     ),
 ]

@@ -151,8 +151,8 @@ def make(folder: Path, key: str = CHEAP_KEY, names: Iterable[str] = ()) -> Certi
     files.
 
     `key` is ec-p256 or rsa-N (N bits); `names` are host names and addresses, by default this
-    machine's. Raises CertificateError for an invalid key or name, before any file changes, or if
-    the folder cannot be written.
+    machine's. Raises CertificateError if the key or a name is invalid, or if the folder cannot be
+    written. An invalid key or name changes no file.
     """
     made = CertificateFiles(folder)
     alternatives = []

@@ -17,7 +17,7 @@ RUNTIMES: tuple[str, ...] = get_args(Runtime)
 
 
 class Choice(NamedTuple):
-    """A runtime, and the reason for it."""
+    """A runtime, and the reason why it is used."""
 
     runtime: Runtime
     why: str

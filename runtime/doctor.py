@@ -355,7 +355,7 @@ def _inner_host(settings: Settings) -> Finding:
             "this address"
         )
         return Finding(
-            Verdict.BEWARE, subject, f"{found}, although other machines can reach it", fix
+            Verdict.BEWARE, subject, f"{found}, although other machines can reach them", fix
         )
     return Finding(Verdict.GOOD, subject, found)
 

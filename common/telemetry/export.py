@@ -75,7 +75,7 @@ class SpanExport:
 
 
 class _Batches(SpanExporter):
-    """A sender of batches, which logs the first lost batch and the first accepted one."""
+    """A sender of batches, which logs when the collector begins and stops refusing batches."""
 
     def __init__(self, endpoint: str) -> None:
         self._endpoint = endpoint

@@ -83,7 +83,7 @@ def test_a_refusal_passes_as_one_line() -> None:
     ("limit", "bounds", "words"),
     [
         ("memory", BOUNDS, "256 MiB of memory"),
-        ("cpu", Bounds(memory_bytes=2**28, cpu_s=1, wall_s=20), "1 s of CPU"),
+        ("cpu", Bounds(memory_bytes=2**28, cpu_s=1, wall_s=20), "1 s of CPU time"),
         ("wall", Bounds(memory_bytes=2**28, cpu_s=5, wall_s=1), "more than 1 s"),
         ("depth", BOUNDS, "nested too deeply"),
         ("abort", BOUNDS, "SIGABRT"),

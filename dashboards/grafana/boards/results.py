@@ -219,8 +219,8 @@ def _runs() -> list[object]:
     return [
         rows(
             "Runs",
-            "Click on a run to open it on the live dashboards (as long as Prometheus keeps its "
-            "data), or request by request in the lab console.",
+            "Click on a run to open it on a live dashboard, which shows the run as long as "
+            "Prometheus keeps its data, or to open its requests in the lab console.",
             Select(RUN_ROWS),
             units=figures,
             links={

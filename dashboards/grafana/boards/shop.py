@@ -66,8 +66,9 @@ def _shop() -> list[object]:
         ),
         number(
             "Page work and sentry",
-            "paper: pages take as long as in the paper. real: pages cost only their own queries "
-            "and code. The sentry only counts the work for customers who have left, or cancels it.",
+            "With profile paper, pages take as long as in the paper. With profile real, pages cost "
+            "only their own queries and code. The sentry only counts the work for customers who "
+            "have left, or cancels this work.",
             "none",
             Ask(
                 f"doorbuster_shop_settings_info{{{OF}}}",
