@@ -33,9 +33,7 @@ class Limits:
     memory_bytes: int = 256 * 1024 * 1024
     """The limit on address space in bytes, including the interpreter."""
     silence_s: float = 10.0
-    """The maximum time without a dispatch, in paper seconds, while workers are free and requests
-    wait.
-    """
+    """The maximum time, in paper seconds, for which requests may wait while none is in service."""
     waiting: int = MOST_WAITING
     """The maximum number of requests that may wait at the same time."""
     timers: int = 200
