@@ -36,8 +36,8 @@ from gateway.tls.processor_protocol import Register
 from gateway.tracing.tracer import Tracer
 
 _K_APL_S: Final = 2.0
-"""The longest interval, in paper seconds, between two requests to the CPU manager (edragon.txt,
-section 3.2). The admission policy can cause an earlier request.
+"""The longest interval, in paper seconds, between two requests to the CPU manager (Guitart et al.,
+2008, section 3.2). The admission policy can cause an earlier request.
 """
 
 

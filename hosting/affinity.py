@@ -1,4 +1,4 @@
-"""The CPUs on which the threads of a process tree may run (edragon.txt, section 3.1.2:
+"""The CPUs on which the threads of a process tree may run (Guitart et al., 2008, section 3.1.2:
 sched_setaffinity).
 
 Threads and processes can start and end while the tree is bound to CPUs. The tree is therefore read

@@ -1,5 +1,5 @@
 """The cost of a connection (eDragon's CTN and CTO), measured by static profiling in virtual time
-(edragon.txt, section 3.2.1).
+(Guitart et al., 2008, section 3.2.1).
 """
 
 from typing import NamedTuple

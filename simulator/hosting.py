@@ -1,5 +1,5 @@
 """The simulation of a hosting platform: eDragon's applications, processors and CPU manager
-(edragon.txt, sections 3 and 4).
+(Guitart et al., 2008, sections 3 and 4).
 """
 
 import math

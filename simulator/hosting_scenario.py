@@ -1,5 +1,5 @@
 """The description of a simulation of a hosting platform, with the checks of its values
-(edragon.txt, sections 3.2 and 4).
+(Guitart et al., 2008, sections 3.2 and 4).
 """
 
 import math

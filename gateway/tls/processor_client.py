@@ -3,7 +3,7 @@
 The client sends the number of processors that the application needs, and passes on the assigned
 number. If the manager is gone, the latest assignment stays in force.
 
-Source: edragon.txt, sections 3.1 (`cpus_request`, `cpus_assigned`) and 3.2.
+Source: Guitart et al., 2008, sections 3.1 (`cpus_request`, `cpus_assigned`) and 3.2.
 """
 
 import asyncio

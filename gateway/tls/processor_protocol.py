@@ -2,8 +2,8 @@
 
 docs/edragon.md describes the protocol. The answer to an invalid message names the faulty field.
 
-Source: `cpus_request` and `cpus_assigned` of edragon.txt, section 3.1, with a socket instead of
-shared memory.
+Source: `cpus_request` and `cpus_assigned` of Guitart et al., 2008, section 3.1, with
+a socket instead of shared memory.
 """
 
 import json

@@ -1,5 +1,5 @@
 """The eDragon CPU manager (ECM), which divides the platform's processors among the applications
-(edragon.txt, section 3.1).
+(Guitart et al., 2008, section 3.1).
 """
 
 import logging

@@ -1,5 +1,5 @@
-"""The steps in which processors move between applications without overlap (edragon.txt, section
-3.1.2).
+"""The steps in which processors move between applications without overlap (Guitart et al.,
+2008, section 3.1.2).
 
 Assignments may overlap only in a shared processor.
 """
