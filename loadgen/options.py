@@ -232,16 +232,16 @@ OPTIONS: tuple[Option, ...] = (
             "time before the capacity measurement begins, paper s", field="warm_up_s")),
     Option("clients-per-set", "N", "", _whole(1),
         "the Connection Sentry's closed loop instead of sessions: N clients that never leave and N "
-        "clients that leave, until --arrivals-until-s", field="load.model.per_set"),
+        "clients that can leave, until --arrivals-until-s", field="load.model.per_set"),
     *_of("clients", "load.model",
         Option("patience-max-s", "S", "7.5", _positive,
-            "maximum patience of clients that leave, paper s; the patience is uniform between 0 "
-            "and this value"),
+            "maximum patience of clients that can leave, paper s; the patience is uniform between "
+            "0 and this value"),
         Option("client-think-time-mean-s", "S", "3.5", _positive,
             "mean of a client's exponential pause before a request, paper s",
             field="think_time_mean_s"),
         Option("reload-probability", "P", "0.75", _zero_or_more,
-            "probability that a client that left reloads at once"),
+            "probability that a client that has left reloads at once"),
         Option("away-mean-s", "S", "15", _zero_or_more,
             "mean of the exponential time for which a client that does not reload stays away, "
             "paper s"),

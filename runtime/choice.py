@@ -61,8 +61,8 @@ def to_start(settings: Settings) -> Runtime:
 def choose(settings: Settings) -> Choice:
     """Return the runtime that `make up` starts, and the reason.
 
-    RUNTIME decides, if it is set; otherwise, a running appliance keeps its runtime. Without both,
-    the appliance runs in containers if an engine answers, and natively if none does. Raises
+    RUNTIME decides, if it is set; otherwise, a running appliance keeps its runtime. If nothing runs
+    yet, containers are used if an engine answers, and processes if none does. Raises
     RuntimeChoiceError if the appliance already runs in a runtime other than RUNTIME.
     """
     wanted, now = asked(), running(settings)

@@ -149,7 +149,7 @@ def group(job: str, *addresses: tuple[str, int], **labels: str) -> Group:
 
 
 def write_targets(path: Path, groups: Sequence[Group]) -> None:
-    """Write the file of targets in one piece; Prometheus reads it within seconds."""
+    """Write the file of targets in one piece; Prometheus reads it within ten seconds."""
     private_file.write(path, (json.dumps(groups, indent=2) + "\n").encode(), 0o644)
 
 
