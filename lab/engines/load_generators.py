@@ -157,7 +157,7 @@ def _check(status: int, log_file: Path) -> None:
 def distributed_options(lab: Settings) -> dict[str, object]:
     """Return Locust's options for workers on other machines; empty if no such workers are used.
 
-    The workers connect to this machine's inner host.
+    The workers connect to the address `inner_host` of this machine.
     """
     if not lab.loadgen_workers:
         return {}

@@ -1,10 +1,11 @@
 """The measured duration of a command, and the prediction made at its start.
 
-    time.json  {"what": "4f0c…", "predicted_s": 21.3, "at": "2026-…", "machine": "Intel…",
-                "took_s": 24.0, "idle_s": 20.1}
+    time.json  {"what": "4f0c…", "predicted_s": 21.3, "at": "2026-…", "took_s": 24.0,
+                "idle_s": 20.1}
 
-`took_s` is in real seconds. `idle_s` is the estimate for a machine without other work: the real
-seconds with customers plus the CPU seconds.
+`took_s` is in real seconds. `idle_s` estimates the real seconds on a machine without other work:
+the time with customers, plus the CPU time of this process, plus the CPU time of its children
+divided by their number.
 """
 
 import contextlib

@@ -22,8 +22,9 @@ from lab.runner.stopwatch import LEAST_REQUESTS, stopwatch
 from lab.spec.cases import AnyCase
 
 CALIBRATION_REQUESTS = 4000
-"""The number of requests in a simulation that measures this machine's speed, which takes about 0.1
-s."""
+"""The number of requests in a simulation that measures this machine's speed. Such a simulation
+takes about 0.1 s.
+"""
 
 
 class StudyRun(Experiment[StudyResult]):
@@ -152,7 +153,9 @@ class SimulatedStudy(StudyRun):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return the options that change the numbers, and the names of all simulations."""
+        """Return the options that change the result, the versions, and the names of all
+        simulations.
+        """
         options = self.options
         return {
             "paper": self._study.paper,

@@ -25,7 +25,7 @@ MOST_TIMERS = 10_000
 """The maximum number of timers for which `finish` waits."""
 
 Step = tuple[str, Any]
-"""An event: its kind and its subject."""
+"""An event: its kind and its value, as in `Drive.event`."""
 
 
 class Drive:

@@ -102,7 +102,7 @@ def run(name: str, text: str, choice: str, tell: Tell) -> None:
 
 
 def compare(name: str, text: str, choice: str, tell: Tell) -> None:
-    """Report each run of the policy and of RIVALS with every seed, then the comparison.
+    """Run the policy and RIVALS with every seed; report the progress, and then the comparison.
 
     All policies have the same customers; differences are paired by seed.
     """

@@ -285,8 +285,9 @@ class _UnderTest:
         return recorder.events
 
     def _decision(self, waiting: int) -> "_Decision":
-        """Return the mean times of a call of the policy while `waiting` requests wait, or fewer if
-        the policy turns some away.
+        """Return the mean CPU time and the mean elapsed time of a call of the policy.
+
+        During the calls, `waiting` requests wait, or fewer if the policy turns some away.
         """
         policy = self._fresh()
         page = PAGES[0]

@@ -91,7 +91,7 @@ def split(cpu_s: float, full_s: float, resumed_s: float, counts: SessionCounts) 
     reply_s = (cpu_s - counts.new * full_s - counts.resumed * resumed_s) / counts.replies
     if reply_s <= 0:
         raise ExperimentError(
-            "The handshakes of the sessions cost more than the whole sessions: another program "
+            "The handshakes of the sessions cost more than the whole sessions, so another program "
             "must have run during a measurement. Measure again while no other program runs."
         )
     return Split(
