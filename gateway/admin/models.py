@@ -198,9 +198,7 @@ class ShadowFigures(Reply):
     fault: str = Field(description="reason why the shadow was removed; empty while it runs")
     waiting: int | None = Field(description="requests that wait in the shadow's simulated gateway")
     in_service: int | None = Field(description="requests in service in the shadow's simulated shop")
-    since_s: float = Field(
-        0.0, description="paper time at which the shadow started, in paper seconds"
-    )
+    since_s: float = Field(0.0, description="time at which the shadow started, in paper seconds")
     asked: int = Field(0, description="number of requests that both policies have decided")
     agrees_ratio: float | None = Field(
         None,

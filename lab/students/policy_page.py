@@ -326,7 +326,7 @@ def _refused() -> Iterator[str]:
         f"({simulator.decision_s:g} s in the simulator);",
         f"* the use of more than {gateway.memory_bytes // 2**20} MiB of memory;",
         "* in the gateway, answers that keep a CPU busy for more than "
-        f"{gateway.share_ratio:.0%} of the time;",
+        f"{100 * gateway.share_ratio:g} % of the time;",
         f"* no request in service for {gateway.silence_s:g} paper seconds while workers are free "
         "and a request waits;",
         f"* more than {gateway.waiting:,} waiting requests, or more than {gateway.timers} calls of "
