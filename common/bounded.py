@@ -115,7 +115,6 @@ def _started(asked: int, environment: Mapping[str, str]) -> "subprocess.Popen[by
 
 
 def _answer(process: "subprocess.Popen[bytes]", bounds: Bounds, deadline_s: float) -> bytes:
-    """Return the child's output, up to the end of the pipe."""
     assert process.stdout is not None
     content = bytearray()
     waiting = select.poll()
@@ -150,9 +149,6 @@ def _read(content: bytes, status: int, bounds: Bounds) -> Any:
 
 
 def _serve(parent: int) -> NoReturn:
-    """Serve one call as the child process: read it from standard input, write the answer to
-    standard output.
-    """
     _end_with(parent)
     line = os.dup(1)
     os.dup2(2, 1)  # a library's output must not become the answer

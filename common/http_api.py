@@ -235,9 +235,6 @@ def _inside(root: Schema, schema: Schema, step: int | str) -> Schema | None:
 
 
 def _followed(root: Schema, schema: Schema) -> Schema:
-    """If the schema is a reference, return the schema to which it points; otherwise return it
-    unchanged.
-    """
     if "$ref" not in schema:
         return schema
     found: Schema = root["$defs"][schema["$ref"].rpartition("/")[2]]

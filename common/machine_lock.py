@@ -167,7 +167,6 @@ def _address(name: str) -> bytes:
 
 
 def _socket_named(address: bytes) -> tuple[int, int | None] | None:
-    """Return the inode and the user id of the socket with this name."""
     with suppress(OSError, struct.error):
         return _asked_of_kernel(address)
     # Without that service of the kernel, the table has inodes and names, but no users.
@@ -218,7 +217,6 @@ def _message(data: bytes) -> tuple[int, int, dict[int, bytes]]:
 
 
 def _listener(name: str) -> int | None:
-    """Return the process that listens on the socket, as the kernel reports it."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.setblocking(False)
         try:
@@ -244,7 +242,6 @@ def _has(process: int, inode: int) -> bool:
 
 
 def _users(process: int) -> set[int]:
-    """Return the real, effective, saved and file system user ids."""
     for line in Path(f"/proc/{process}/status").read_text(encoding="ascii").splitlines():
         if line.startswith("Uid:"):
             return set(map(int, line.split()[1:]))

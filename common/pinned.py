@@ -121,7 +121,6 @@ def become(arguments: Sequence[str]) -> None:
 
 
 def _process_in(file: Path | None) -> int | None:
-    """Return the process id in the parent's file, or None if it has no valid id."""
     with contextlib.suppress(OSError, ValueError):
         return int(file.read_text()) if file else None
     return None

@@ -96,9 +96,6 @@ def _fits(path: Path) -> bool:
 
 
 def _is_private(folder: Path) -> bool:
-    """Return whether this is a folder that belongs to this user and that no other user may
-    enter.
-    """
     try:
         facts = folder.lstat()
     except OSError:

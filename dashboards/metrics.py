@@ -170,7 +170,6 @@ def _described(families: Iterable[Metric]) -> list[Described]:
 
 
 def main() -> None:
-    """Print the metrics of the part on the command line."""
     part = sys.argv[1]
     found = _described(PARTS[part]())
     if part != LIBRARY:

@@ -4,7 +4,6 @@ from common import early_signals
 
 
 def main() -> None:
-    """Import the commands and carry out the requested command."""
     with early_signals.ending_at_once():
         from hosting.commands import main as commands
     commands(prog_name="python -m hosting")

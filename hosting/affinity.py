@@ -93,7 +93,6 @@ class ProcessTree:
                 self._found[process.pid] = (process, cpus)
 
     def look(self, listing: Listing) -> None:
-        """Update `members` from the listing."""
         self.members = listing.with_descendants(self.members)
 
     @property

@@ -114,7 +114,6 @@ class PlatformOptions:
             self._check_room()
 
     def _check_room(self) -> None:
-        """Raise HostingError if an application cannot have at least half a processor."""
         is_static = self.provisioning == "static"
         needed = self.applications - most_halves(
             self.priorities, "both" if is_static else self.sharing

@@ -73,8 +73,6 @@ def environment(settings: Settings, name: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A process of an additional shop."""
-
     name: str
     process: subprocess.Popen[bytes]
     log: Path

@@ -110,7 +110,6 @@ class Platform(Started):
         self._running.enter_context(monitoring.also_scraped(self.lab, "platform", self._targets()))
 
     def _targets(self) -> list[monitoring.Group]:
-        """Return the addresses that Prometheus scrapes."""
         found = [
             one
             for plan in (application.plan for application in self.applications)

@@ -50,12 +50,10 @@ class RunningApplication:
 
     @property
     def admin_port(self) -> int:
-        """The port of the gateway's admin API."""
         return self.plan.admin_port
 
     @property
     def controller_ports(self) -> tuple[int, ...]:
-        """The port of each shop process's controller."""
         return self.plan.controller_ports
 
     def refusal(self) -> str | None:
@@ -102,7 +100,6 @@ class RunningApplication:
         return tree_cpu_s(self.process.pid) or 0.0
 
     def last_words(self) -> str:
-        """Return the last lines of the log of the application's parent process."""
         return log_tail.of(self._log)
 
     @cached_property

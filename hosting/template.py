@@ -50,7 +50,6 @@ class Application:
 
 
 def name_of(number: int) -> str:
-    """Return the name of application `number`, which starts at 1."""
     return f"application-{number}"
 
 

@@ -53,7 +53,6 @@ class Collector:
         return cls(plan, host, parts)
 
     def begin(self) -> None:
-        """Set the run's start to now."""
         self.started_at = time.time()
 
     def add(
@@ -95,7 +94,6 @@ class Collector:
         return all(part.done or part.lost for part in self.parts.values())
 
     def counts(self) -> dict[str, Any]:
-        """Return the summed counts of all parts."""
         return add_up(part.counts for part in self.parts.values())
 
     def time_s(self) -> float:

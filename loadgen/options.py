@@ -44,7 +44,6 @@ def _path(given: str) -> Path | None:
 def _number(
     *, above: float | None = None, at_least: float = 0, finite: bool = True, per: float = 1
 ) -> Reader:
-    """Return a function that reads a number within these bounds and divides it by `per`."""
     bound = f"of at least {at_least:g}" if above is None else f"above {above:g}"
 
     def read(given: str) -> float:
@@ -372,12 +371,10 @@ def _plan_in_file(text: Mapping[str, str]) -> LoadPlan:
 
 @cache
 def _content(name: str) -> str:
-    """Return the content of the file, which is read only once."""
     return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
 
 
 def _read(option: Option, text: Mapping[str, str]) -> Any:
-    """Return the option's value, or None if the option has neither a value nor a default."""
     given = text[option.dest]
     if not given and not option.default:
         return None
@@ -388,7 +385,6 @@ def _read(option: Option, text: Mapping[str, str]) -> Any:
 
 
 def _chosen_model(text: Mapping[str, str]) -> str:
-    """Return the chosen model. Raises OptionError for options of other models."""
     is_partly_open = any(_read(option, text) for option in OPTIONS if option.is_flag)
     model = "clients" if text["clients_per_set"] else "sessions"
     both = "give either --partly-open or --clients-per-set, not both"
@@ -406,7 +402,6 @@ def _chosen_model(text: Mapping[str, str]) -> str:
 
 
 def _is_given(text: Mapping[str, str], option: Option) -> bool:
-    """Return whether the option's value differs from the default."""
     given = text[option.dest]
     if option.is_flag:
         return bool(_read(option, text))
@@ -423,7 +418,6 @@ def _refuse(*checks: tuple[bool, str, str]) -> None:
 
 
 def _sessions(load: dict[str, Any]) -> None:
-    """Complete the load of sessions. Raises OptionError if options contradict each other."""
     model, lengths = load["model"], load["model"].pop("lengths")
     kind, has_lengths = lengths["kind"], len(lengths) > 1
     flags = {"schedule": "--load-schedule", "until_s": "--arrivals-until-s", "count": "--sessions"}

@@ -65,7 +65,6 @@ _M = TypeVar("_M", SessionModel, ClientModel, PartlyOpenModel)
 
 
 def _reader(kind: type[_M]) -> Callable[[Any], _M]:
-    """Return a function that creates a model from JSON; missing parameters have their defaults."""
     defaults = {entry.name: entry.default for entry in fields(kind)}
     names = {"transitions" if name == "chain" else name for name in defaults}
 
@@ -151,7 +150,6 @@ class _Values(BaseModel):
 
 
 def _plan_error(faults: ValidationError) -> PlanError:
-    """Return the first fault as a PlanError, with the field's name in the plan."""
     first = faults.errors()[0]
     place = [str(part) for part in first["loc"] if part not in _KINDS]
     cause = first.get("ctx", {}).get("error")
@@ -236,7 +234,6 @@ class Sessions(_Values):
         return _counted("load.until_s", self.rate * until_s, lambda: customers.arrivals(until_s))
 
     def facts(self, planned: int) -> dict[str, Any]:
-        """Return the metadata of the sessions, ready for JSON."""
         schedule = self.schedule
         return {
             "sessions": planned,
@@ -273,11 +270,9 @@ class ClosedLoop(_Values):
         return Sessions(model=self.model, rho=RHO, count=SESSIONS)
 
     def planned(self, seed: int) -> int:
-        """Return the number of customers."""
         return self.customers
 
     def facts(self, planned: int) -> dict[str, Any]:
-        """Return the metadata of the sessions, ready for JSON."""
         return self.sessions().facts(SESSIONS)
 
 
@@ -302,11 +297,9 @@ class ClientLoop(_Values):
         return self.until_s
 
     def planned(self, seed: int) -> int:
-        """Return the number of clients in both sets."""
         return 2 * self.model.per_set
 
     def facts(self, planned: int) -> dict[str, Any]:
-        """Return the metadata of the clients, ready for JSON."""
         return {"clients": self.model.parameters(), "control_clients": self.model.per_set}
 
 
@@ -351,7 +344,6 @@ class PartlyOpen(_Values):
 
     @property
     def arrivals_until_s(self) -> float:
-        """The time at which arrivals end."""
         return self.schedule.duration_s
 
     def planned(self, seed: int) -> int:
@@ -361,7 +353,6 @@ class PartlyOpen(_Values):
         return _counted("load.steps", expected, lambda: arrivals(self.schedule))
 
     def facts(self, planned: int) -> dict[str, Any]:
-        """Return the metadata of the sessions, ready for JSON."""
         return {
             "sessions": planned,
             "partly_open": self.model.parameters(),
@@ -443,7 +434,6 @@ class LoadPlan(_Values):
         return self.load.planned(self.seed)
 
     def facts(self) -> dict[str, Any]:
-        """Return the metadata of the customers, ready for JSON."""
         return self.load.facts(self.planned)
 
     def require_playable(self) -> None:

@@ -305,12 +305,10 @@ class Master:
 
 
 def warn_of_no_part() -> None:
-    """Log that this worker joined too late and has no part in the run."""
     logger.warning("this worker joined during a run, so it gets no sessions before the next run")
 
 
 def show_progress(collector: Collector) -> None:
-    """Print a line of progress on standard output, if the plan requests this."""
     if collector.plan.progress == "json":
         until_s = collector.plan.load.arrivals_until_s
         times = {"time_s": collector.time_s(), "until_s": until_s}

@@ -134,7 +134,6 @@ class LoadRun:
             self._spawn(partial(play, session, due_s))
 
     def _sleep_until_due(self, schedule_s: float) -> float:
-        """Wait until the session is due, and return its due time on the run's clock."""
         assert self.clock is not None
         file = self.plan.load_factor_file
         while True:

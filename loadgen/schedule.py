@@ -22,7 +22,6 @@ class RunClock:
         return (time.monotonic() - self._start) * self.time_scale
 
     def real_s(self, paper_s: float) -> float:
-        """Convert a duration from paper seconds to real seconds."""
         return paper_s / self.time_scale
 
     def sleep_until(self, paper_s: float) -> None:

@@ -52,7 +52,6 @@ class _Sample:
             browser.close()
 
     def shopper(self, seed: int, session: int) -> Shopper:
-        """Return a customer who has opened the sample's pages."""
         shopper = Shopper(seed, session, "%d", "")
         shopper.read("Br-1", self._main, "Br-2")
         shopper.read("Br-2", self._category, "Br-4")

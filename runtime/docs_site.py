@@ -33,7 +33,6 @@ def is_current() -> bool:
 
 
 def can_build() -> bool:
-    """Return whether Sphinx is installed here."""
     return importlib.util.find_spec("sphinx") is not None
 
 

@@ -304,9 +304,6 @@ def _redis(settings: Settings, state: State) -> Finding:
 
 
 def _certificates(settings: Settings) -> Iterator[Finding]:
-    """Yield findings on the gateway's certificate and, if people have accounts, on the
-    console's.
-    """
     for pair in certificate.pairs(settings):
         title = "Certificate" if pair.setting == GATEWAY else "Console's TLS"
         if pair.setting == GATEWAY or not pair.is_own:
@@ -448,7 +445,6 @@ def containers(settings: Settings) -> Iterator[Finding]:
 
 
 def _ports(settings: Settings, wanted: dict[str, int]) -> Iterator[Finding]:
-    """Yield findings on whether these ports, given by their variables, are free."""
     taken = up.taken_ports(settings, wanted)
     for line in taken:
         yield Finding.of(Verdict.BAD, "Ports", line)

@@ -41,11 +41,9 @@ class Progress:
         self._line("[green]✓[/]", step, began_s)
 
     def say(self, text: str) -> None:
-        """Print a line outside a step."""
         self.console.print(text, markup=False)
 
     def failure(self, text: str) -> None:
-        """Print an error and its fix."""
         self.console.print(f"\n[bold red]{escape(text)}[/]")
 
     def box(self, title: str, rows: dict[str, str]) -> None:

@@ -67,7 +67,6 @@ class State:
         return self.folder / "logs"
 
     def log(self, service: str) -> Path:
-        """Return the path of the log with this service's output."""
         return self.logs / f"{service}.log"
 
     def stamp(self, name: str) -> Path:

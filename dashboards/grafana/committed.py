@@ -26,7 +26,6 @@ class Asked:
 
 
 def committed() -> dict[str, Json]:
-    """Return the dashboards by name."""
     return {
         path.stem: json.loads(path.read_text(encoding="utf-8"))
         for path in sorted(FOLDER.glob("*.json"))
@@ -39,7 +38,6 @@ def panels(dashboard: Json) -> list[Json]:
 
 
 def promql(name: str, dashboard: Json, application: str = "shop") -> Iterator[Asked]:
-    """Yield every query to Prometheus."""
     for panel in panels(dashboard):
         for target in panel["targets"]:
             if target["datasource"]["type"] != "prometheus":

@@ -38,7 +38,6 @@ class Ask:
     source = PROMETHEUS
 
     def built(self, ref_id: str) -> cogbuilder.Builder[cogvariants.Dataquery]:
-        """Return the query for a panel."""
         query = (
             prometheus.Dataquery()
             .datasource(PROMETHEUS)
@@ -64,7 +63,6 @@ class Select:
     source = RESULTS
 
     def built(self, ref_id: str) -> cogbuilder.Builder[cogvariants.Dataquery]:
-        """Return the query for a panel or an annotation."""
         return SqlQueryBuilder(
             SqlQuery(self.sql, ref_id, RESULTS, "time_series" if self.over_time else "table")
         )

@@ -65,7 +65,6 @@ class SqlQueryBuilder(cogbuilder.Builder[SqlQuery]):
         self._query = query
 
     def build(self) -> SqlQuery:
-        """Return the query."""
         return self._query
 
 

@@ -60,7 +60,6 @@ class AccountFile:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the file; raises OSError."""
         self._path = path
         self._is_torn = False
         self._is_failing = False

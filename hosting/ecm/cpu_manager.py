@@ -274,6 +274,5 @@ class CpuManager:
 
 
 def _overlap(tree: ProcessTree, root: processes.Process, listing: Listing) -> bool:
-    """Return whether this tree shares processes with the tree of `root`."""
     own = listing.with_descendants({root.pid: root})
     return any(process.is_same(own.get(pid)) for pid, process in tree.members.items())

@@ -78,7 +78,6 @@ class CpuManagerMetrics(Collector):
 
 
 def _family(name: str, meaning: str, values: _Values, *labels: str) -> Metric:
-    """Return a counter if the name ends in _total, otherwise a gauge."""
     kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
     family = kind(_PREFIX + name.removesuffix("_total"), f"{meaning}.", labels=labels)
     for key, value in values.items():

@@ -250,7 +250,6 @@ class EcmSocket:
             raise SocketError(f"cannot listen on {path}: {error.strerror or error}") from None
 
     def _remove_left_over(self) -> bool:
-        """Remove the socket of a dead manager; return whether there was one."""
         try:
             mode = os.lstat(self.path).st_mode
         except FileNotFoundError:

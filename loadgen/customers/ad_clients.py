@@ -133,7 +133,6 @@ def play(order: AdOrder, address: ShopAddress) -> dict[str, Any]:
 def _client(
     order: AdOrder, client: int, asking: set[int], visitor: Visitor, clock: RunClock
 ) -> None:
-    """Send one request after another, without pauses, until `asking` is empty."""
     try:
         for step, wanted in enumerate(requests_of(order, client)):
             visitor.ask(

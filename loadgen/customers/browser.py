@@ -111,23 +111,18 @@ class _Response:
         return self._parts.is_complete and self._parser.get_status_code() >= 200
 
     def status(self) -> int:
-        """Return the HTTP status, or 0 until the head has arrived."""
         return self._parser.get_status_code() if self._parts.is_head_complete else 0
 
     def should_close(self) -> bool:
-        """Return whether the connection must close after this response."""
         return not self._parts.keeps_alive
 
     def body(self) -> bytes:
-        """Return the body, without its transfer coding."""
         return bytes(self._parts.body)
 
     def values(self, name: bytes) -> list[str]:
-        """Return the values of all header fields with this name."""
         return [value.decode("latin-1") for one, value in self._parts.fields if one == name]
 
     def value(self, name: bytes) -> str:
-        """Return the first value of a header field, or an empty text if the field is missing."""
         return next(iter(self.values(name)), "")
 
 

@@ -71,7 +71,6 @@ class ClientPages:
 
 
 def judge_cover(body: bytes) -> None:
-    """Raise `WrongPageError` if `body` is not the picture of a cover."""
     if not body.lstrip().startswith(_COVER):
         raise WrongPageError("the answer is not a cover, which is an SVG image")
 

@@ -203,7 +203,6 @@ class Connection:
         return False
 
     def send(self, data: bytes) -> None:
-        """Send all of `data`."""
         assert self._sock is not None
         self._sock.sendall(data)
 

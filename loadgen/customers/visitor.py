@@ -64,7 +64,6 @@ class Visitor:
         """True if the latest attempt failed because the server had closed the connection."""
 
     def leave(self) -> None:
-        """Close the connection, even during a request."""
         self._browser.close()
 
     def ask(self, planned: PlannedAttempt, request: PageRequest, judge: Judge) -> Attempt:

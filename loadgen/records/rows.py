@@ -38,7 +38,6 @@ class RowLog:
             column.append(value)
 
     def column(self, name: str) -> Sequence[Any]:
-        """Return all values of one column."""
         found: Sequence[Any] = self._columns[self.schema.names.index(name)]
         return found
 

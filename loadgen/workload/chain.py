@@ -210,7 +210,6 @@ def _visits(rows: tuple[tuple[Any, ...], ...]) -> Mapping[str, float]:
 
 
 def _exact(probability: float) -> Fraction:
-    """Return the decimal number exactly as written."""
     return Fraction(str(probability))
 
 

@@ -209,7 +209,6 @@ class Clients:
         return exponential(draw, self.model.away_mean_s)
 
     def first(self, client: int) -> Turn:
-        """Return the client's first turn."""
         return Turn(0, 1, self.think_time_s(client, 0))
 
     def after(self, client: int, step: int, attempt: int, left: bool) -> Turn:

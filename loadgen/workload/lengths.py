@@ -111,11 +111,9 @@ class SessionLengths:
         return dict(_visits(self))
 
     def mean_requests(self) -> float:
-        """Return the expected number of requests per session, if every request succeeds."""
         return math.fsum(self.visits().values())
 
     def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
-        """Return a request's mean execution time in paper seconds."""
         return mean_execution_s(self.visits(), execution_s)
 
     def parameters(self) -> dict[str, object]:

@@ -165,7 +165,6 @@ class SessionModel:
         return math.fsum(self.visits().values())
 
     def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
-        """Return a request's mean execution time in paper seconds."""
         return mean_execution_s(self.visits(), execution_s)
 
     def session_rate(self, rho: float, capacity_rps: float) -> float:

@@ -134,8 +134,6 @@ def stop(project: Project, *, volumes: bool = False) -> bool:
 
 @dataclass(slots=True)
 class _Start:
-    """The steps of one call of `make up`."""
-
     project: Project
     progress: Progress
     images: dict[str, str] = field(default_factory=dict)
@@ -319,7 +317,6 @@ def last_words(project: Project, service: str) -> str:
 
 
 def _is_lost(one: Container, part: Part) -> bool:
-    """Return whether the container can no longer become ready."""
     if part.ends:
         return one.state == "exited" and one.exit_code != 0
     return one.state in ("exited", "dead") or one.health == "unhealthy" or one.restarts > 5

@@ -57,7 +57,6 @@ def save(project: Project, file: Path) -> None:
 
 
 def main() -> int:
-    """Save the images of the appliance in one file."""
     parser = argparse.ArgumentParser(prog="make images-save", description=__doc__)
     parser.add_argument("file", nargs="?", type=Path, default=Path(NAME))
     file: Path = parser.parse_args().file

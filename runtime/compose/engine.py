@@ -91,13 +91,11 @@ def problem() -> str | None:
 
 
 def check() -> None:
-    """Raise EngineError if no containers can be started here."""
     if why := problem():
         raise EngineError(why)
 
 
 def version() -> str:
-    """Return the engine's version."""
     return _docker("version", "--format", "{{.Server.Version}}").stdout.strip()
 
 

@@ -111,12 +111,10 @@ class Project:
 
     @property
     def compose_env(self) -> Path:
-        """The file with the variables of docker-compose.yml."""
         return self.state.folder / "compose.env"
 
     @property
     def containers_env(self) -> Path:
-        """The file with the settings as containers see them."""
         return self.state.folder / "containers.env"
 
     @property
@@ -126,7 +124,6 @@ class Project:
 
     @property
     def prometheus(self) -> Path:
-        """The folder of Prometheus' configuration."""
         return monitoring.folder_of(self.state.folder)
 
     @property
@@ -291,7 +288,6 @@ class Project:
                         os.chown(name, *self.user, dir_fd=here, follow_symlinks=False)
 
     def _broker(self) -> str:
-        """Return the broker's address as processes in containers see it."""
         chosen, port = self.settings.celery_broker, self.settings.broker_port
         password = self.settings.redis_password
         if chosen != redis_address(hosts.LOOPBACK, port, password) + "/1":

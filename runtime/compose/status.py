@@ -11,7 +11,6 @@ from runtime.progress import Progress
 
 
 def show(project: Project, progress: Progress) -> None:
-    """Print one line per container."""
     found = rows(project)
     if not found:
         progress.say("Doorbuster is down. `make up` starts it.")

@@ -215,7 +215,6 @@ def remove_stale_lock(folder: Path) -> None:
 
 
 def _serves(data_dir: Path) -> bool:
-    """Return whether a server process or one of its children uses this data folder."""
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             if process.name() not in ("postgres", "postmaster"):

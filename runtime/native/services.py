@@ -220,7 +220,6 @@ def _redis(
 
 
 def shop(settings: Settings) -> Service:
-    """Return the shop's service on the shop's CPUs."""
     host = hosts.from_here(settings.inner_host)
     return Service(
         name="shop",
@@ -244,7 +243,6 @@ def shop(settings: Settings) -> Service:
 
 
 def ads(settings: Settings) -> Service:
-    """Return the ad server's service, on the shop's database."""
     host = hosts.from_here(settings.inner_host)
     return Service(
         name="ads",
@@ -276,7 +274,6 @@ def ads(settings: Settings) -> Service:
 
 
 def gateway(settings: Settings) -> Service:
-    """Return the service of the gateway, in front of the shop and the ad server."""
     tls = (settings.gateway_tls_certificate, settings.gateway_tls_key)
     host, inner_host = hosts.from_here(settings.host), hosts.from_here(settings.inner_host)
     return Service(
@@ -299,7 +296,6 @@ _LAB_CODE = ("lab", "common", "gateway/policies", "simulator", "loadgen", "runti
 
 
 def lab(settings: Settings) -> Service:
-    """Return the service of the console's pages."""
     host = hosts.from_here(settings.lab_host)
     page = "/people/login" if settings.lab_accounts else "/"  # other pages link to it
     tls = (settings.lab_tls_certificate, settings.lab_tls_key) if settings.lab_accounts else ()

@@ -16,7 +16,6 @@ from runtime.state import State
 
 
 def show(settings: Settings, progress: Progress) -> None:
-    """Print one line per service."""
     found = rows(settings)
     if not found:
         why = Supervisor(State(settings.state_dir)).why_down()

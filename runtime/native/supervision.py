@@ -96,7 +96,6 @@ class Supervisor:
         return False
 
     def is_running(self) -> bool:
-        """Return whether the supervisor answers."""
         with contextlib.suppress(SupervisorError), self.calls() as calls:
             return bool(calls.getState()["statename"] == "RUNNING")
         return False
@@ -153,7 +152,6 @@ class Supervisor:
         self.pid_file.unlink(missing_ok=True)
 
     def configuration(self, services: Sequence[Service]) -> str:
-        """Return supervisord's configuration for these services."""
         open_files = pinned.raise_open_files()
         sections = [
             "[unix_http_server]",
@@ -197,7 +195,6 @@ class Supervisor:
         return "\n".join(sections) + "\n"
 
     def states(self) -> dict[str, ServiceState]:
-        """Return each service's state."""
         with self.calls() as calls:
             return {
                 one["name"]: ServiceState(

@@ -308,7 +308,6 @@ def taken_ports(settings: Settings, wanted: Mapping[str, int]) -> list[str]:
 
 
 def _listens_at(settings: Settings, variable: str) -> tuple[str, str]:
-    """Return the host on which this port is opened, and the host's variable."""
     if variable in LOOPBACK_PORTS:
         return variable, hosts.LOOPBACK
     public = variable in PUBLIC_PORTS

@@ -13,7 +13,6 @@ BACKLOG: Steps = ((None, GOOD), (10_000, WARNING), (100_000, BAD))
 
 
 def board() -> Board:
-    """Return the dashboard of the ad server."""
     return Board(
         "ads",
         "Ad server",

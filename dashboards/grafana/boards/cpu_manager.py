@@ -10,7 +10,6 @@ ECM = "doorbuster_cpu_manager"
 
 
 def board() -> Board:
-    """Return the dashboard of the CPU manager."""
     return Board(
         "cpu-manager",
         "CPU manager",

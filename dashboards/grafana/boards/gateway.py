@@ -11,7 +11,6 @@ _SHADOWS = "doorbuster_gateway_shadow_requests_total"
 
 
 def board() -> Board:
-    """Return the dashboard of the gateway and its policies."""
     return Board(
         "gateway",
         "Gateway and policies",

@@ -38,7 +38,6 @@ FROM results.runs WHERE {CHOSEN} ORDER BY number"""
 
 
 def board() -> Board:
-    """Return the dashboard of experiment results."""
     return Board(
         "results",
         "Experiment results",

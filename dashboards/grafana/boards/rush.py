@@ -11,7 +11,6 @@ RESPONSE = "doorbuster_gateway_response_paper_seconds"
 
 
 def board() -> Board:
-    """Return the dashboard of a rush."""
     return Board(
         "rush",
         "Rush at a glance",

@@ -12,7 +12,6 @@ REJECTED = rate(f"{GATE}_rejected_sessions_total", OF)
 
 
 def board() -> Board:
-    """Return the dashboard of sessions and admission."""
     return Board(
         "sessions",
         "Sessions and admission",

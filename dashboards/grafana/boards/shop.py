@@ -14,7 +14,6 @@ SENTRY = "doorbuster_shop_sentry"
 
 
 def board() -> Board:
-    """Return the dashboard of the shop and its database."""
     return Board(
         "shop",
         "Shop and database",
