@@ -108,7 +108,7 @@ def test_a_comparison_has_paired_differences_to_both_rivals():
     [
         ("own/sq.py", TEXT, CHOICE, "in tables, another policy already has the name sq"),
         (NAME, "import os\n" + TEXT, CHOICE, "line 1: import os"),
-        (NAME, TEXT, {"rho": 9}, "rho: must be a number from 0.5 to 4"),
+        (NAME, TEXT, {"rho": 9}, "rho: 9; allowed: a number from 0.5 to 4"),
     ],
 )
 def test_what_cannot_run_is_refused_with_the_reason(name, text, choice, says):
