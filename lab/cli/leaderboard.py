@@ -38,7 +38,7 @@ FAIRNESS = {"load__rho": [1.4]}
 @click.option(
     "--recovery/--no-recovery",
     default=True,
-    help="For the parts board and all: also measure missing recovery times.",
+    help="Also measure missing recovery times. The option applies to the parts board and all.",
 )
 @click.option(
     "--json",

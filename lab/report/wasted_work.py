@@ -17,7 +17,7 @@ _WHY_CONFIRMS_FALL = {
     "are withdrawn, fewer requests wait. N × U of the later pages is then lower, so a buyer waits "
     "longer"
 }
-"""For each policy, how cancelling affects its rule. A report shows this text if confirms fell by
+"""Explanations by policy of how cancelling affects its rule. A report shows one if confirms fell by
 more than chance explains.
 """
 

@@ -42,7 +42,7 @@ def _close(folder: Path, database: Path) -> None:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Print an error that the user can fix as one line instead of a traceback."""
+    """Print one line instead of a traceback for an error that the user can fix."""
     from django.db import Error as DatabaseFault
 
     try:
