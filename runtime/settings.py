@@ -315,8 +315,8 @@ class Settings(SettingsModel):
 
     @property
     def lab_is_hidden(self) -> bool:
-        """Whether other machines can reach the shop, but not the console, because it has no
-        accounts.
+        """Whether the console stays on the inner host, because it has no accounts, while other
+        machines can reach the shop at `host`.
         """
         shown = self.lab_host in (self.host, *hosts.EVERYWHERE)
         return not (shown or hosts.is_loopback(self.host))
