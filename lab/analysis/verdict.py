@@ -36,7 +36,7 @@ class _Aim:
     """The function for the number that orders the policies: a sum or a mean over the
     repetitions."""
     of_run: Callable[[Outcomes], float | None]
-    """The function for the number that is compared seed by seed; it can scatter less than `of`."""
+    """The function for the number that is compared seed by seed; it can vary less than `of`."""
     best: str
     """The sentence if one policy was best: `{policy} sold the most: {number}{limit}`."""
     alike: str
@@ -186,8 +186,9 @@ _ALIKE: Final = re.compile(
 _NOBODY: Final = re.compile(r"no policy sold anything|no session was completed")
 _UNSURE: Final = "share too few seeds"
 _MOST_READ: Final = 1000
-"""The maximum length of a sentence that the parser reads, in characters; the sentence can come from
-another machine."""
+"""The maximum length of a sentence that the parser reads, in characters, because the sentence can
+come from another machine.
+"""
 _MOST_NAMES: Final = 40
 """The maximum length of the names of several policies in a short form, in characters."""
 

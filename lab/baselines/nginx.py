@@ -212,7 +212,7 @@ def read_stats(text: str) -> Queue:
 
 
 def _page(rule: Rule) -> str:
-    """Return the configuration line for a page's rule; the first matching rule decides, and `$uri`
+    """Return the configuration line for a page's rule. The first matching rule decides, and `$uri`
     is percent-decoded once.
     """
     methods = "|".join(sorted(method.decode() for method in rule.methods))

@@ -29,7 +29,7 @@ Kind = Literal["comparison", "reproduction"]
 
 
 def notebook(kind: Kind, title: str) -> bytes:
-    """Return the notebook for a result of this kind; it reads the files in its own folder."""
+    """Return the notebook for a result of this kind, which reads the files in its folder."""
     made: dict[str, Any] = json.loads(TEMPLATE.read_text(encoding="utf-8"))
     made["cells"] = [
         cell for cell in made["cells"] if kind in (cell["metadata"].get("tags") or [kind])

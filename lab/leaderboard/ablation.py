@@ -87,7 +87,7 @@ def table(steps: Sequence[Step]) -> Table:
         "The gain of each rule of DOOR",
         ("Step", *(f"ρ = {rho:g}" for rho in loads), "All loads", "Verdict"),
         note="The gain of a rule is the estimated efficiency with the rule minus the efficiency "
-        "without it. It is calculated for pairs of runs with the same seed; the table shows its "
+        "without it. It is calculated for pairs of runs with the same seed. The table shows its "
         "mean ± half-width of the 95 % interval. A step has a gain if its interval over all loads "
         "is above 0. It has a loss if this interval, or its interval at any load, is below 0. By "
         "chance alone, one interval in forty is below 0, so a single loss among two dozen "

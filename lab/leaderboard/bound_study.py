@@ -78,8 +78,8 @@ def study(base: Spec, *, quick: bool) -> Study:
         [
             Claim(
                 f"No policy exceeds the bound in runs of {grid.sessions:,} sessions",
-                "no share is above 1 by more than its interval; intervals are widened so that all "
-                "intervals of the table hold together with a probability of 95 %",
+                "no share is above 1 by more than its interval. The intervals are so wide that all "
+                "of them hold together with a probability of 95 %",
                 grid.all_cases(),
                 partial(_holds, grid),
             )

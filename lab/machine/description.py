@@ -237,8 +237,8 @@ class OtherLoad:
         self._before = self._look()
 
     def share(self) -> float:
-        """Return the share of the CPUs, 0 to 1, that other processes have used since this object
-        was created.
+        """Return the CPU time that other processes have used since this object was created, divided
+        by the real time and by the number of CPUs that this process may use.
         """
         (wall, busy, own), (wall_now, busy_now, own_now) = self._before, self._look()
         others_s = busy_now - busy - (own_now - own)

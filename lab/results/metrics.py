@@ -13,9 +13,7 @@ Value = Callable[[Metrics], float | None]
 
 
 class Results:
-    """The metrics of each case's repetitions, in the order of their seeds; each repetition has its
-    `seed`.
-    """
+    """The metrics of each case's repetitions, including `seed`, in the order of the seeds."""
 
     def __init__(self, found: Mapping[str, Sequence[Metrics]]) -> None:
         self._found = found

@@ -66,8 +66,8 @@ class Imported:
 
 
 def is_imported(folder: Path) -> bool:
-    """Return whether a result was imported from another machine; such a result is never resumed and
-    never counts as the newest.
+    """Return whether a result was imported from another machine. Such a result is never resumed and
+    is never the newest result.
     """
     return (folder / IMPORTED).exists()
 

@@ -23,7 +23,7 @@ _ENGINES = {
     "live": "lab.runner.live:LiveComparison",
     "simulated": "lab.runner.simulated:SimulatedComparison",
 }
-"""The class for comparisons on each engine; its module is imported only when a spec names the
+"""The class for comparisons on each engine. Its module is imported only when a spec names the
 engine.
 """
 
