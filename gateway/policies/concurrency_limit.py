@@ -245,7 +245,7 @@ FIXED_LIMIT = Sheet(
     title="Fixed limit",
     idea="At most a fixed number of requests are in the system; any further request is turned away "
     "at once.",
-    rule="turn an arrival away while the number of requests in the system equals limit; serve the "
+    rule="turn an arrival away while at least limit requests are in the system; serve the "
     "oldest request",
     source=_NETFLIX + "FixedLimit",
     deviations="none",
@@ -261,12 +261,12 @@ FIXED_LIMIT = Sheet(
 AIMD = Sheet(
     name="aimd",
     title="AIMD",
-    idea="The limit grows by one after an answer, and shrinks by a share after a loss.",
-    rule="turn an arrival away while the number of requests in the system equals limit; serve the "
+    idea="The limit grows by one after an answer in time, and shrinks by a share after a loss.",
+    rule="turn an arrival away while at least limit requests are in the system; serve the "
     "oldest request. "
     "After a loss or a response time above timeout_s, the limit becomes limit × backoff_ratio. "
-    "After any other answer, it becomes limit + 1 if at least half of it is used. The limit starts "
-    "at initial_limit and stays between min_limit and max_limit",
+    "After any other answer, it becomes limit + 1 if at least half of it was used when the request "
+    "arrived. The limit starts at initial_limit and stays between min_limit and max_limit",
     source=_NETFLIX + "AIMDLimit",
     deviations=f"{_NOT_WINDOWED} An orphan request counts as lost.",
     parameters=(
@@ -296,13 +296,14 @@ GRADIENT2 = Sheet(
     title="Gradient2",
     idea="The limit shrinks when responses take longer than usual.",
     rule=(
-        "turn an arrival away while the number of requests in the system equals limit; serve the "
+        "turn an arrival away while at least limit requests are in the system; serve the "
         "oldest request. "
-        "After each response, if at least half of the limit is used, the limit becomes (1 − "
-        "smoothing) × limit + smoothing × (gradient × limit + queue_size). The gradient is "
-        "clamp(rtt_tolerance × long-term mean / response time, 0.5, 1). The limit starts at "
-        "initial_limit and stays between min_limit and max_limit. The long-term mean is an "
-        "exponential mean over long_window samples"
+        "After each response, if at least half of the limit was used when the request arrived, the "
+        "limit becomes (1 − smoothing) × limit + smoothing × (gradient × limit + queue_size). The "
+        "gradient is clamp(rtt_tolerance × long-term mean / response time, 0.5, 1). The limit "
+        "starts at initial_limit and stays between min_limit and max_limit. The long-term mean is "
+        "an exponential mean over long_window samples. It also falls by 5 % at each response that "
+        "takes less than half of it"
     ),
     source=_NETFLIX + "Gradient2Limit",
     deviations=_NOT_WINDOWED,

@@ -118,7 +118,8 @@ CODEL = Sheet(
             "interval_s",
             0.1,
             "s",
-            "N, the time after which a non-empty queue persists",
+            "N, the time after which a non-empty queue persists, and the longest wait of a "
+            "request that arrives before",
             "Maurer 2015",
             0.001,
             600.0,

@@ -128,12 +128,13 @@ DAGOR = Sheet(
     name="dagor",
     title="DAGOR",
     idea="The most important requests are admitted; the measured queueing time decides how many.",
-    rule="admit a request whose priority (page, then a hash of the session) is at least the "
-    "level; serve the oldest request. The level changes after window_s, or after window_requests "
-    "arrivals if they come first. If requests queued longer than queueing_threshold_s on average, "
-    "the level becomes stricter until it would have turned away the share decrease_ratio (α) of "
-    "the window's admitted requests. Otherwise, the level becomes less strict until it would have "
-    "admitted further requests, as many as the share increase_ratio (β) of all arrivals",
+    rule="admit a request whose priority (page, then a hash of session and hour) is at least "
+    "the level; serve the oldest request. The level changes after window_s, or after "
+    "window_requests arrivals if they come first. If requests queued longer than "
+    "queueing_threshold_s on average, the level becomes stricter until it would have turned away "
+    "the share decrease_ratio (α) of the window's admitted requests. Otherwise, the level becomes "
+    "less strict until it would have admitted further requests, as many as the share "
+    "increase_ratio (β) of all arrivals",
     source=_SOURCE + "sections 4.1 and 4.2, Algorithm 1",
     deviations="There is only one service, so no priorities are passed on. The later a page "
     "comes in a session, the higher its business priority. A window ends with the first arrival "

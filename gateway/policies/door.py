@@ -265,7 +265,7 @@ _REMOVES_GONE = Parameter(
     1,
     "switch",
     "1: the request of a new session is taken out of the queue when its customer leaves; 0: the "
-    "request stays in the queue",
+    "abandonment mode decides this",
     "DOOR, rule 3",
     0,
     1,
@@ -273,10 +273,10 @@ _REMOVES_GONE = Parameter(
 _IDEA = "Sessions in progress are served first. New sessions get the remaining capacity, "
 _RULE = (
     "dispatch only while the number of requests in service is below the concurrency limit hands. "
-    "With hands_automatic, this limit grows by one in each utilisation interval in which the CPU "
-    "is partly idle and newcomers wait. It shrinks by one when the CPU has been full for 10 s. "
-    "Requests of sessions in progress come first, among them the latest page, and are never "
-    "turned away. Newcomers, the first requests of new sessions, come next, "
+    "With hands_automatic, this limit grows by one in each utilisation interval in which the limit "
+    "is reached, the CPU is partly idle, and newcomers wait. It shrinks by one, but not below 4, "
+    "when the CPU has been full for 10 s. Requests of sessions in progress come first, among them "
+    "the latest page, and are never turned away. Newcomers (requests of new sessions) come next, "
 )
 
 DOOR_LIFO = Sheet(
@@ -312,8 +312,8 @@ DOOR_FIFO = Sheet(
     rule=_RULE
     + "in order of arrival; with removes_gone, a newcomer is taken out when its customer leaves. A "
     "newcomer that has waited for wait_s is turned away with a page that names retry_after_s. "
-    "With wait_automatic, wait_s is three quarters of the age at which 5 % of the customers have "
-    "left. When places newcomers wait, a further newcomer is dropped",
+    "With wait_automatic, wait_s becomes three quarters of the age at which 5 % of the customers "
+    "have left, but at least 0.5 s. When places newcomers wait, a further newcomer is dropped",
     source="this project (docs/door.md)",
     deviations="The admission queue holds at most places requests, to protect memory.",
     parameters=(
@@ -333,7 +333,7 @@ DOOR_FIFO = Sheet(
             "wait_automatic",
             0,
             "switch",
-            "1: D = 0.75 × the age at which 5 % of the customers have left; 0: D is fixed",
+            "1: D adapts to the customers' patience; 0: D is fixed",
             "DOOR, rule 3",
             0,
             1,

@@ -201,7 +201,7 @@ ADAPTIVE_CONCURRENCY = Sheet(
     title="Envoy adaptive concurrency",
     idea="The limit aims at response times slightly longer than those of an empty server.",
     rule=(
-        "turn an arrival away while the number of requests in the system equals limit; serve the "
+        "turn an arrival away while at least limit requests are in the system; serve the "
         "oldest request. "
         "Every update_interval_s, the gradient is calculated: gradient = clamp((1 + buffer_ratio) "
         "× minRTT / median response time, 0.5, 2). The limit becomes gradient × limit + √(gradient "
@@ -299,7 +299,7 @@ ADMISSION_CONTROL = Sheet(
             "aggression",
             1.0,
             "number",
-            "exponent: a value above 1 rejects more at the same success rate",
+            "the exponent is 1 / aggression; a higher value rejects more at the same success rate",
             _ADMISSION + "default",
             1.0,
             100.0,

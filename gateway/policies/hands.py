@@ -11,7 +11,8 @@ HANDS = Parameter(
     "hands",
     8,
     "requests",
-    "c, the maximum number of requests in service; with hands_automatic, its initial value",
+    "c, the maximum number of requests in service; with hands_automatic, its initial value, "
+    "raised to 4 if it is lower",
     "DOOR, rule 1",
     1,
     1_000,

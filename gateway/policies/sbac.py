@@ -224,7 +224,8 @@ SBAC_RESPONSIVE = Sheet(
 SBAC_STABLE = Sheet(
     name="sbac-stable",
     title="SBAC stable",
-    idea="This strategy has a long memory, so an occasional burst does not lead to rejections.",
+    idea="This strategy has a long memory, so a short burst after low load does not lead to "
+    "rejections.",
     rule=_rule("0.9 f(i) + 0.1 U_i (weight k = 0.1)"),
     source="SBAC, section 7 (ac-stable)",
     deviations=_INTERVALS,

@@ -89,11 +89,12 @@ class HybridAdmission(CountingAdmission):
 SBAC_HYBRID = Sheet(
     name="sbac-hybrid",
     title="SBAC hybrid",
-    idea="This strategy becomes responsive when customers leave or are turned away, and otherwise "
+    idea="This strategy becomes responsive when customers leave or a queue is full, and otherwise "
     "becomes stable again step by step.",
     rule=(
-        "as sbac, but the weight starts at ac_weight and changes. Ab(i) = aborted requests + "
-        "refused connections of ac-interval i (ac_interval_s). If Ab(i) > 0, the weight "
+        "as sbac, but the weight starts at ac_weight and changes. Ab(i) = requests whose "
+        "customer left + requests that the queueing policy turned away, in ac-interval i "
+        "(ac_interval_s). If Ab(i) > 0, the weight "
         "becomes 1. When Ab has been 0 for ac_cycle_s since the last adjustment, the weight "
         "falls by 0.1, but not below 0.1. With f(i+1) = (1 − weight) f(i) + weight U_i, reject "
         "new sessions with retry_after_s while f(i+1) > ac_threshold"
@@ -101,8 +102,8 @@ SBAC_HYBRID = Sheet(
     source="SBAC, section 11; section 12 for ac_cycle in practice",
     deviations="The paper does not give the initial weight; here, it is 1, the most cautious "
     "value. If ac_cycle_s is 0, the cycle is inter-request time × session length, measured as in "
-    "sbac-predictive; the weight does not fall before both are known. A closed connection "
-    "counts as an aborted request, even if the customer retries. The ac-intervals, and clients "
+    "sbac-predictive; the weight does not fall before both are known. A customer "
+    "who leaves counts, even if the customer retries. The ac-intervals, and clients "
     "without cookies, are handled as in sbac.",
     parameters=(
         ac_weight(

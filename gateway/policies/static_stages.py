@@ -57,7 +57,7 @@ class StaticStages(EightQueues):
 STATIC_STAGES = Sheet(
     name="static-stages",
     title="Static stages",
-    idea="As in 8Q-LIFO-Pri, but without its formula: the latest page always comes first.",
+    idea="This is 8Q-LIFO-Pri with a fixed order of the queues: the latest page comes first.",
     rule="dispatch only while the number of requests in service is below the concurrency limit "
     "hands. Serve the queue of the latest page that has requests. Transaction queues are FIFO; "
     "browsing queues are LIFO once the utilisation is above cpu_upper_threshold, and FIFO again "

@@ -28,8 +28,9 @@ HAPROXY: Final = Proxy(
     sheet=Sheet(
         name="haproxy",
         idea="This is HAProxy with the configuration that a competent operator would use for this "
-        "shop. The shop gets as many requests as it has workers. Other requests wait in one queue, "
-        "in which later pages come first. A request that has waited too long is turned away.",
+        "shop. The shop gets at most as many requests as it has workers. Other requests wait in "
+        "one queue, in which later pages come first. A request that has waited too long is turned "
+        "away.",
         rule="At most maxconn requests are at the shop. A free place goes to the oldest of the "
         "requests with the lowest priorities[page]. A request gets 503 after it has waited "
         "queue_s, or at once if maxqueue requests already wait (maxqueue 0 means no limit).",
@@ -49,8 +50,8 @@ HAPROXY: Final = Proxy(
                 "requests",
                 "the maximum number of requests at the shop at a time",
                 "the number of the shop's workers; according to the manual, maxconn protects a "
-                "server from more requests than it can process at once. In the shop, waiting "
-                "requests would not be ordered by priority",
+                "server from more requests than it can process at once. Requests "
+                "that wait inside the shop are not ordered by priority",
                 1,
                 10_000,
             ),
@@ -98,9 +99,10 @@ NGINX: Final = Proxy(
         "number of requests at the shop.",
         rule="The rules apply to the pages in limited. A request gets 503 if the requests exceed "
         "the rate by more than burst (leaky bucket). The rate is rate_rps, or rate_ratio × the "
-        "measured capacity. A request also gets 503 while the number of requests at the shop "
-        "equals connections. With nodelay = 1, a request within burst continues at once. With "
-        "nodelay = 0, such requests wait, in order of arrival, until the rate allows them.",
+        "measured capacity. A request also gets 503 while the number of requests for these "
+        "pages at the shop equals connections. With nodelay = 1, a request within burst continues "
+        "at once. With nodelay = 0, a request within burst waits, in order of arrival, until the "
+        "rate allows it.",
         source="nginx 1.22, ngx_http_limit_req_module and ngx_http_limit_conn_module; *Rate "
         "Limiting with NGINX* (nginx.com blog) recommends burst with nodelay for most deployments.",
         deviations="The limits are keyed by the server, not by the customer, because they protect "
@@ -160,7 +162,7 @@ NGINX: Final = Proxy(
                 "limited",
                 {page: 0.0 if page.startswith("Tr") else 1.0 for page in Page},
                 "0 or 1",
-                "the pages to which the limits apply",
+                "1: the limits apply to the page; 0: they do not",
                 "a checkout is worth more than a visit to another page, and nginx can express "
                 "this only by a map with an empty key",
                 0,

@@ -11,11 +11,13 @@ from lab.baselines.sheets import PROXIES
 INTRODUCTION = """\
 # Policies
 
-`make pages` writes this page from the code. All times are in paper seconds.
+`make pages` writes this page from the code. Rules and parameters use paper seconds; times that are
+quoted from a source are real.
 
-Each run has a queueing policy, and an admission policy that decides about new sessions. You can
-combine any queueing policy with any admission policy. A [baseline proxy](baseline-proxies.md) can
-replace the gateway. To add a policy, see [CONTRIBUTING.md](../CONTRIBUTING.md#add-a-policy).
+In the gateway, each run has a queueing policy, and an admission policy that decides about new
+sessions. You can combine any queueing policy with any admission policy. A
+[baseline proxy](baseline-proxies.md) replaces the gateway and both policies. To add a policy, see
+[CONTRIBUTING.md](../CONTRIBUTING.md#add-a-policy).
 """
 
 

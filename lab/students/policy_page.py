@@ -323,7 +323,7 @@ def _refused() -> Iterator[str]:
         "more than 200 characters;",
         "* an exception;",
         f"* an answer that takes longer than {gateway.decision_s:g} real seconds "
-        f"({simulator.decision_s:g} s in the simulator);",
+        f"({simulator.decision_s:g} in the simulator);",
         f"* the use of more than {gateway.memory_bytes // 2**20} MiB of memory;",
         "* in the gateway, answers that keep a CPU busy for more than "
         f"{100 * gateway.share_ratio:g} % of the time;",
