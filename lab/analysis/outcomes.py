@@ -355,8 +355,6 @@ def _arrivals_s(attempts: pa.Table) -> npt.NDArray[np.float64]:
 
 
 def _useful_by(attempts: pa.Table, time_s: float) -> int:
-    """Return the number of requests of completed sessions that were answered before the time
-    `time_s`, paper seconds."""
     of_session, length, completed = _lengths(attempts)
     whole = length == completed
     is_over = attempts.column("finished_s").to_numpy() <= time_s  # nan without an answer: not over

@@ -177,8 +177,6 @@ def _of_orders(
 
 
 def _of_sentry(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Check]:
-    """Return the check that the gateway cancelled each request that the shop's sentry
-    interrupted."""
     if "sentry" not in after["shop"]:
         return []  # a simulation has no separate sentry
     interrupted = after["shop"]["sentry"]["interrupted"] - before["shop"]["sentry"]["interrupted"]

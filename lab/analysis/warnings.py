@@ -170,7 +170,6 @@ def fell_back(place: str, seed: int | None, why: Fallback) -> str:
 
 
 def _of_proxies(summaries: Sequence[RunSummary]) -> list[str]:
-    """Return a line about baseline proxies that replaced the gateway; empty if there were none."""
     found = dict.fromkeys(
         f"{title_of(proxy.name)} {proxy.version}"
         for summary in summaries
@@ -185,8 +184,6 @@ def _of_proxies(summaries: Sequence[RunSummary]) -> list[str]:
 
 
 def _of_runs_at_once(summaries: Sequence[RunSummary]) -> list[str]:
-    """Return a line about the CPUs of simultaneous runs, and warnings about these runs; empty for
-    consecutive runs."""
     found = [summary.at_once for summary in summaries if summary.at_once is not None]
     if not found:
         return []

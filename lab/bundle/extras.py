@@ -96,9 +96,6 @@ def of(folder: Path, sizes: Mapping[str, int]) -> dict[str, bytes]:
 
 
 def _commit(folder: Path) -> str:
-    """Return the commit of the code that made the result; empty if the result's files do not name
-    it.
-    """
     try:
         if (folder / "versions.json").is_file():
             return str(read_json(folder / "versions.json").get("doorbuster", ""))

@@ -131,7 +131,6 @@ def _end_with_worker(**_: object) -> None:
 
 @inspect_command(name="doorbuster")
 def _describe(state: Any, **_: object) -> dict[str, Any]:
-    """Return the facts about this worker that an executor needs."""
     return {
         "code": CODE,
         "version": _version(),
@@ -198,8 +197,6 @@ class _UnderWay:
 
 
 class _Distribution:
-    """The tasks of one call, distributed over the workers."""
-
     def __init__(
         self,
         app: Celery,

@@ -211,7 +211,6 @@ def conditions_table(spec: Spec) -> Table:
 
 
 def _conditions_words(spec: Spec) -> str:
-    """Return a text about the abandonment in the rows."""
     settings = {spec.abandonment_of(choice) for choice in spec.policy}
     if len(settings) > 1:
         said = (

@@ -74,10 +74,6 @@ def read(place: Place, folder: Path | None, printed: str) -> float | str:
 
 
 def _cell(place: Place, header: Sequence[str], rows: Sequence[Sequence[str]]) -> float:
-    """Return the number in the place's row and column.
-
-    Raises UnreadableError if the table has no such number.
-    """
     if place.column not in header:
         raise UnreadableError(f"column {place.column!r} is missing; columns: {list(header)}")
     found = [one for one in rows if all(label in one for label in place.row)]

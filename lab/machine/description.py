@@ -114,7 +114,6 @@ def _measured_software() -> dict[str, str]:
 
 
 def _libraries() -> dict[str, str]:
-    """Return the versions of the installed libraries."""
     found = {}
     for name in _PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):

@@ -158,7 +158,6 @@ class LiveComparison(Comparison):
     def _make(
         self, live: Sequence[LiveRun], steps: Sequence[Progress], shops_rps: Sequence[float]
     ) -> list[RunSummary]:
-        """Carry out a group of runs: either a single run or simultaneous runs on separate shops."""
         if self._shop_cpus is not None:
             return side_by_side.make_runs(live, steps, self._shop_cpus, shops_rps)
         return [make_run(run, step) for run, step in zip(live, steps, strict=True)]

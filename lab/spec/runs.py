@@ -48,8 +48,6 @@ def identity(plain: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class _Run:
-    """The base of all kinds of runs."""
-
     kind: ClassVar[str]
 
     def as_json(self) -> dict[str, Any]:

@@ -147,7 +147,6 @@ def compare(name: str, text: str, choice: str, tell: Tell) -> None:
 
 
 def _file(name: str, text: str) -> PolicyFile:
-    """Return the file if it is a valid policy; raises PolicyError if it is not."""
     file = PolicyFile(name, text)
     files.check_form(file)
     if found := _impurities(file):

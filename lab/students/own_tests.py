@@ -114,8 +114,6 @@ def _environment(written: str) -> dict[str, str]:
 def _watched(
     process: "subprocess.Popen[bytes]", written: Path, limits: Limits, show: Callable[[str], None]
 ) -> str:
-    """Show the output of the process until it ends; return the reason if it had to be stopped, or
-    an empty text."""
     assert process.stdout is not None
     output = process.stdout.fileno()
     ends_s = time.monotonic() + limits.wall_s

@@ -310,8 +310,6 @@ def _sum(row: Mapping[str, Any], name: str) -> float:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Lock the folder's files until the block ends; other processes wait while this process
-    writes."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locks.locked(folder / "lock", waits=True):

@@ -39,7 +39,6 @@ def write_policy(name: str, folder: Path) -> tuple[Path, Path]:
 
 
 def _module(name: str) -> str:
-    """Return the name of the module for a new policy: `quiet_door` for `quiet-door`."""
     if not re.fullmatch(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*", name) or len(name) > 40:
         raise SpecError(
             f"NAME: {name!r:.60} is invalid; allowed: 1 to 40 lower-case letters, digits and "

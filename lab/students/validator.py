@@ -197,7 +197,6 @@ class _UnderTest:
         return "all layers hold: " + ", ".join(holding)
 
     def _rules(self) -> str:
-        """Check that every verdict is allowed and that `waiting` is correct after each event."""
         events = 0
         for seed in range(3):
             events += self._driven(mixed(seed, STEPS))

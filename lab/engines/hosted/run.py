@@ -105,9 +105,6 @@ def _processors(
     i: int,
     planned: float,
 ) -> Callable[[float], Series] | float:
-    """Return the number of processors assigned to application `i`: a constant, or a function that
-    reads the CPU manager's accounts.
-    """
     if options.provisioning != "ecm":
         return planned or float(len(options.processors))
     name = name_of(i + 1)
