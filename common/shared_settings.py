@@ -326,7 +326,7 @@ CookieKey = Annotated[
         "GATEWAY_COOKIE_KEY",
         "",
         "secret that signs the gateway's session cookies; without it, the gateway generates a "
-        "secret at each start, and a restart ends all sessions",
+        "secret at each start, and a restart ends all sessions with a signed cookie",
         shown=_GENERATED,
         secret=True,
     ),

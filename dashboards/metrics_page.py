@@ -36,8 +36,9 @@ _HEAD: Final = """# Metrics
 This page lists all metrics that Prometheus scrapes from Doorbuster's parts. `make pages` writes the
 page from the code. [Monitoring](monitoring.md) explains how to use the metrics.
 
-Names have the form `doorbuster_<part>_<what>_<unit>`, and the names of counters end in `_total`. A
-metric without a unit is 1 or 0, or a plain number. Paper seconds are real seconds × time scale
+Names have the form `doorbuster_<part>_<what>_<unit>`, except under [Processes](#processes). The
+names of counters end in `_total`. A metric without a unit is 1 or 0, or a plain number. Paper
+seconds are real seconds × time scale
 ([paper time and live time](architecture.md#paper-time-and-live-time)).
 Every series also has the labels `job` and `instance` of its target. The series of the gateway and
 the shop also have the label `application`. Its value is `shop`, or the name of an application of a

@@ -324,8 +324,8 @@ _HEAD = """\
 # Metrics of a run
 
 `make pages` writes this page from the metrics in `lab/analysis/metrics.py`.
-The same metrics are in tables, CSV files, curves and the columns of `results.runs` in PostgreSQL.
-CSV files and the database store 100 % as 1.
+CSV files and the columns of `results.runs` in PostgreSQL have all these metrics, with 1 for 100 %.
+Tables and curves show some of them.
 
 | metric | in tables | unit | definition |
 | --- | --- | --- | --- |
