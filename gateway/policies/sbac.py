@@ -218,7 +218,7 @@ SBAC_RESPONSIVE = Sheet(
     idea="This strategy considers only the last ac-interval, so that few sessions are aborted.",
     rule=_rule("U_i (weight k = 1)"),
     source="SBAC, section 7 (ac-responsive)",
-    deviations=_INTERVALS,
+    deviations="as in sbac",
     parameters=COMMON,
 )
 SBAC_STABLE = Sheet(
@@ -228,7 +228,7 @@ SBAC_STABLE = Sheet(
     "rejections.",
     rule=_rule("0.9 f(i) + 0.1 U_i (weight k = 0.1)"),
     source="SBAC, section 7 (ac-stable)",
-    deviations=_INTERVALS,
+    deviations="as in sbac",
     parameters=COMMON,
 )
 

@@ -113,8 +113,8 @@ ALWAYS_LIFO = Sheet(
 LIFO_AT_OVERLOAD = Sheet(
     name="lifo-at-overload",
     title="LIFO-at-overload",
-    idea="The oldest request comes first under normal load, the newest request when the CPU is "
-    "full.",
+    idea="The oldest request comes first under normal load, and the newest request when the CPU "
+    "is full.",
     rule="serve LIFO once the utilisation is above cpu_upper_threshold, and FIFO again once it is "
     "below cpu_lower_threshold; drop an arrival while capacity requests wait",
     source="LIFO-Pri, section 3.1.1 (LIFO-at-overload) and Algorithm 1, SET_DISCIPLINE",

@@ -28,9 +28,8 @@ HAPROXY: Final = Proxy(
     sheet=Sheet(
         name="haproxy",
         idea="This is HAProxy with the configuration that a competent operator would use for this "
-        "shop. The shop gets at most as many requests as it has workers. Other requests wait in "
-        "one queue, in which later pages come first. A request that has waited too long is turned "
-        "away.",
+        "shop. Requests that exceed the number of the shop's workers wait in one queue, in which "
+        "later pages come first.",
         rule="At most maxconn requests are at the shop. A free place goes to the oldest of the "
         "requests with the lowest priorities[page]. A request gets 503 after it has waited "
         "queue_s, or at once if maxqueue requests already wait (maxqueue 0 means no limit).",
