@@ -13,8 +13,8 @@ from loadgen.records.attempts import AttemptOutcome
 _WHY_CONFIRMS_FALL = {
     "8q-lifo-pri": "its priority is N × U, the number of waiting requests of a page times the "
     "page's utility. Requests of customers who left remain at the bottom of its LIFO queues and "
-    "keep N high, so that a customer who comes to a later page is served next. If these requests "
-    "are withdrawn, fewer requests wait. N × U of the later pages is then lower, so a buyer waits "
+    "keep N high. A customer who comes to a later page is then served next. If these requests are "
+    "withdrawn, fewer requests wait. N × U of the later pages is then lower, so a buyer waits "
     "longer"
 }
 """Explanations by policy of how cancelling affects its rule. A report shows one if confirms fell by
