@@ -146,7 +146,7 @@ def study(found: Board) -> Study:
         Figure(
             "counted",
             "Confirms as counted",
-            "This efficiency is calculated from the actual purchases.",
+            "Here, the efficiency is calculated from the actual purchases.",
             (),
             tables=[_fixed(board.confirms_table(found.rows))],
         ),

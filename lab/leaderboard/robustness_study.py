@@ -247,7 +247,7 @@ _ESTIMATED = (
 )
 _COUNTED = (
     "Confirms over bound, as counted",
-    "This efficiency is calculated from the actual purchases. The values vary by "
+    "Here, the efficiency is calculated from the actual purchases. The values vary by "
     "ten per cent and more between runs.",
 )
 
