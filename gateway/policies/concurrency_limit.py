@@ -243,8 +243,7 @@ PASS_THROUGH = Sheet(
 FIXED_LIMIT = Sheet(
     name="fixed-limit",
     title="Fixed limit",
-    idea="At most a fixed number of requests are in the system; any further request is turned away "
-    "at once.",
+    idea="At most a fixed number of requests are in the system.",
     rule="turn an arrival away while at least limit requests are in the system; serve the "
     "oldest request",
     source=_NETFLIX + "FixedLimit",

@@ -352,7 +352,7 @@ DOOR_FIFO = Sheet(
             1_000,
             "requests",
             "maximum number of waiting newcomers",
-            "this project: a limit that protects memory",
+            "this project",
             1,
             1_000_000,
         ),

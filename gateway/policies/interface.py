@@ -62,7 +62,7 @@ class Outcome(StrEnum):
     ANSWERED = "answered"  # the whole response reached the customer
     ORPHANED = "orphaned"  # the server finished after the customer had left (an orphan request)
     FAILED = "failed"  # the server gave no usable answer
-    CANCELLED = "cancelled"  # the server stopped it, by `Cancel` or because the customer left
+    CANCELLED = "cancelled"  # stopped, by `Cancel` or because the customer left
 
     __hash__ = str.__hash__  # as in Page
 

@@ -103,8 +103,7 @@ PRIORITISED_REJECTION = Sheet(
             {page: float(round(LOWEST - 99 * i / 7)) for i, page in enumerate(PAGES)},
             "score",
             "score of each page, from 1 (most important) to 100 (least important)",
-            "scores from 1 to 100 as in the source; this project chose their order: the later "
-            "the page, the lower its score",
+            "scores from 1 to 100 as in the source; this project chose their order",
             1.0,
             float(LOWEST),
         ),

@@ -78,8 +78,7 @@ HAPROXY: Final = Proxy(
                 {page: float(-place) for place, page in enumerate(Page)},
                 "class",
                 "the class of each page, a whole number; lower classes are served first",
-                "a customer on a later page is closer to an order; the manual allows classes from "
-                "-2047 to 2047",
+                "a customer on a later page is closer to an order",
                 -2047,
                 2047,
             ),
@@ -94,8 +93,7 @@ NGINX: Final = Proxy(
     sheet=Sheet(
         name="nginx",
         idea="nginx has no queue in front of the shop, because the free version does not have the "
-        "directive `queue`. nginx turns a request away if the request would exceed a rate, or a "
-        "number of requests at the shop.",
+        "directive `queue`.",
         rule="The rules apply to the pages in limited. A request gets 503 if the requests exceed "
         "the rate by more than burst (leaky bucket). The rate is rate_rps, or rate_ratio × the "
         "measured capacity. A request also gets 503 while the number of requests for these "

@@ -23,12 +23,12 @@ the scoreboard.
 A policy is a Python object. The gateway or the simulator is the policy's *driver*. For each
 *event*, the driver calls a method of the policy, and the policy answers with *verdicts*. A request
 without a verdict waits, so the policy must remember this request. After every event, the driver
-calls `workers_free` once if workers are free and a request waits. A request that the policy does
-not dispatch then waits for the next event.
+calls `workers_free` once if workers are free and a request waits. A request that this call does
+not dispatch waits for the next event.
 
-All times are in paper seconds, and time never goes backwards. A policy must not read a clock or
-open files, and must draw random numbers only from its `random.Random(seed)`. With the same events,
-the policy therefore makes the same decisions again.
+Events and verdicts use paper seconds, and time never goes backwards. A policy must not read a clock
+or open files, and must draw random numbers only from its `random.Random(seed)`. With the same
+events, the policy therefore makes the same decisions again.
 """
 
 _EXAMPLES: Final[dict[str, str]] = {
@@ -315,12 +315,13 @@ def _refused() -> Iterator[str]:
     )
     gateway, simulator = IN_THE_GATEWAY, WITHOUT_CUSTOMERS
     yield from (
-        "* a verdict on a request that does not wait, or two verdicts on the same request;",
+        "* a verdict on a request that does not wait, except `Cancel` for a request in service; "
+        "two verdicts on the same request in one answer;",
         "* `Dispatch` as an answer to an event other than `workers_free`, or more `Dispatch` "
         "verdicts than `free`;",
         "* `Cancel` for a waiting request whose customer is still there;",
-        "* an answer other than a tuple or list of verdicts; a reason that is empty or has "
-        "more than 200 characters;",
+        "* an answer other than a tuple or list of verdicts; a reason other than 1 to 200 "
+        "printable characters;",
         "* an exception;",
         f"* an answer that takes longer than {gateway.decision_s:g} real seconds "
         f"({simulator.decision_s:g} in the simulator);",
