@@ -205,8 +205,8 @@ class Settings(SettingsModel):
     abandonment: Abandonment = Field(
         "ignore",
         description="treatment of a request whose customer leaves. `ignore` serves the orphan "
-        "request in full. `drop-queued` removes a waiting request from its queue. `cancel` also "
-        "stops a request in service",
+        "request. `drop-queued` removes a waiting request from its queue. `cancel` also expects "
+        "that the shop's sentry stops a request in service",
     )
     half_close: HalfClose = Field(
         "probe",

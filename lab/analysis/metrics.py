@@ -123,8 +123,8 @@ METRICS: tuple[Metric, ...] = (
     _outcome(
         "dropped_attempts",
         AttemptOutcome.DROPPED,
-        "The number of attempts that a queueing policy turned away, usually because a queue was "
-        "full.",
+        "The number of attempts that a queueing policy turned away, for example because a queue "
+        "was full.",
     ),
     _outcome(
         "rejected_attempts",
@@ -140,7 +140,8 @@ METRICS: tuple[Metric, ...] = (
     _outcome(
         "failed_attempts",
         AttemptOutcome.FAILED,
-        "The number of attempts answered with an error, a wrong page or an incomplete response.",
+        "The number of attempts that ended with an error, a wrong page, an incomplete response or "
+        "a lost connection.",
     ),
     _outcome(
         "not_generated_requests",
