@@ -48,15 +48,15 @@ class Person:
 
 @pytest.fixture(scope="module")
 def people(classroom: Console, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Person]:
-    """A teacher and two students."""
+    """A teacher and three students."""
     names = tmp_path_factory.mktemp("class") / "class.csv"
-    names.write_text("bert\ncarla\n")
+    names.write_text("bert\ncarla\ndora\n")
     lines = run(classroom, "teacher", "anna").stdout.split()
     lines += run(classroom, "students", str(names)).stdout.split()
     passwords = dict(line.split(",")[:2] for line in lines if "," in line)
     return {
         name: Person(logged_in(classroom, name, passwords[name]))
-        for name in ("anna", "bert", "carla")
+        for name in ("anna", "bert", "carla", "dora")
     }
 
 
@@ -97,15 +97,15 @@ def test_a_bad_name_is_refused(people, name):
 
 def test_a_submission_beyond_the_limit_leaves_no_file(classroom, people):
     """A student may have five launches that wait; no worker runs yet."""
-    carla = people["carla"]
-    answers = [carla.submit(name=f"door_{number}") for number in range(6)]
+    dora = people["dora"]
+    answers = [dora.submit(name=f"door_{number}") for number in range(6)]
     try:
         assert [one.status_code for one in answers] == [201] * 5 + [403], answers[-1].text
         kept = sorted(path.name for path in classroom.state.rglob("door_*.py"))
         assert kept == [f"door_{number}.py" for number in range(5)]
     finally:
         for one in answers[:5]:
-            carla.console.post(f"/launches/{one.json()['id']}/cancel", {})
+            dora.console.post(f"/launches/{one.json()['id']}/cancel", {})
 
 
 def test_a_request_without_the_token_of_a_page_is_refused(classroom, people):
