@@ -91,8 +91,15 @@ def pytest_configure(config: pytest.Config) -> None:
         django.setup()
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out the tests that `-m` excludes
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give long files to processes first, so that no long file begins while the others end."""
+    """Refuse tests that need a browser and do not say so. Give long files to processes first, so
+    that no long file begins while the others end.
+    """
+    for item in items:
+        uses = "chromium" in getattr(item, "fixturenames", ())
+        if uses and item.get_closest_marker("browser") is None:
+            raise pytest.UsageError(f"{item.nodeid} uses `chromium`; mark it `browser`")
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: not item.nodeid.startswith(LONG_FIRST))
 

@@ -37,9 +37,9 @@ def sent(client, path, data, name=None, content=b""):
     if name:
         data = {**data, name: io.BytesIO(content)}
         data[name].name = "my.toml"
-    began_s = time.perf_counter()
+    began_cpu_s = time.process_time()
     answer = client.post(path, data, follow=True, secure=True)
-    assert time.perf_counter() - began_s < 5, path
+    assert time.process_time() - began_cpu_s < 5, path
     return answer.content.decode()
 
 def spec(policies=1, loads=1, repetitions=1, sessions=100):

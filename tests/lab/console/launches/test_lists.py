@@ -94,6 +94,7 @@ def test_results_of_another_day_are_not_found(console, result):
     assert result not in console.get("/results/", params={"words": "23 Nov"}).text
 
 
+@pytest.mark.browser
 def test_an_open_page_goes_to_the_result_by_itself(console, chromium, result):
     """It says so in a region that screen readers read, and a link stays."""
     with launched(console, "running"), visiting(chromium, console) as open_page:
