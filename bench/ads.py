@@ -372,8 +372,8 @@ def responses(
 def gain_table(
     title: str, times: Mapping[str, Mapping[int, Times]], concepts: int, others: float
 ) -> Table:
-    """Return a table with a row for each kind and number of threads; gains are relative to one
-    thread.
+    """Return a table with a row for each kind of measurement (`memory`, `server`) and each number
+    of threads. Gains are relative to one thread.
     """
     table = Table(title=f"{title}\nother processes had {others:.0%} of {CPUS} CPUs", min_width=72)
     table.add_column("")

@@ -75,7 +75,7 @@ class ParameterFaults(Protocol):
 
     @property
     def model(self) -> type[BaseModel]:
-        """The model whose only field has the parameter's type."""
+        """The model of the call's parameters; its only field has the type of the only parameter."""
         ...
 
     @property

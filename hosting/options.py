@@ -137,7 +137,9 @@ class PlatformOptions:
 
 
 def most_halves(priorities: Sequence[float], sharing: Sharing) -> int:
-    """Return how many processors applications of these priorities can share in halves."""
+    """Return the maximum number of processors of which two applications with these priorities can
+    each have a half.
+    """
     if sharing == "none":
         return 0
     pairs = len(priorities) // 2

@@ -167,7 +167,9 @@ class Record:
         return LoadSample(min(1.0, ratio), in_service, interval_s)
 
     def sample(self, now_s: float, load: LoadSample, busy: int) -> None:
-        """Add a row of samples of the eight pages; `busy` is the number of requests in service."""
+        """Add a row with the load, the policy's state and the counts of each page. `busy` is the
+        number of requests in service.
+        """
         waiting = self._waiting()
         snapshot = self._policy.snapshot()
         row = [

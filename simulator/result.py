@@ -70,7 +70,7 @@ class Simulated:
     wasted_busy_s: float
     """The server time spent on requests after their customers had left, which `cancel` can save."""
     unanswered_busy_s: float
-    """The server time spent on requests in service before their customers left."""
+    """The server time spent, before the customer left, on requests that were never answered."""
     disconnects: int
     """The number of dispatched requests whose customers left before or during the service."""
     cancelled: int

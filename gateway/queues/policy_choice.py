@@ -44,7 +44,7 @@ class PolicyChoice:
         """
         file = None
         if source is not None and not is_path(name):
-            allowed = "no text, or the path of a policy's file as `name`"
+            allowed = "no `source`, or the path of a policy's file as `name`"
             raise PolicyError(
                 "source", f"only a policy from a file has a text, but {name} is not a path", allowed
             )

@@ -146,9 +146,10 @@ def table5(cells: Sequence[Cell]) -> Table:
     table = Table(
         f"Table 5: percent of requests, {beside}".removesuffix(", ").rstrip(),
         ("", *(cell.heading for cell in cells)),
-        note="As in the paper, percentages are of the browsing requests of full sessions if ρ > 1, "
-        "and of all requests otherwise. Dropped includes all attempts that were turned away or "
-        "failed. Not generated is the paper's row: 100 minus the three rows above. These rows "
+        note="As in the paper, the percentages are shares of the planned browsing requests if "
+        "ρ > 1, and of all planned requests otherwise. Dropped includes all attempts that were "
+        "turned away or failed. Not generated is the paper's row: 100 minus the three rows above. "
+        "These rows "
         "count retries and purchases, which the browsing requests do not include. The value of "
         "this row is therefore too small, and below 0 if there are many retries. Never sent is the "
         "percentage of planned requests that customers never sent."
