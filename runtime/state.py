@@ -40,7 +40,12 @@ NO_LOCKS = (
 
 
 def said(error: OSError) -> str:
-    """Return the system's message in one line, with the file, if it names one."""
+    """Return the system's message in one line, with the file, if it names one. For a folder that
+    could not be copied, this is the message of the first file.
+    """
+    if isinstance(error, shutil.Error):
+        (_, _, first), *_ = error.args[0]
+        return str(first)
     where = f" ({error.filename})" if error.filename else ""
     return f"{error.strerror or error}{where}"
 

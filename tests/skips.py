@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import sys
 import tomllib
 from pathlib import Path
 
@@ -35,6 +36,14 @@ def skip_without(program: str, path: str | None = None) -> None:
     """Skip the test that runs unless the program is on the path."""
     if shutil.which(program, path=path) is None:
         pytest.skip(_lacking(program))
+
+
+def needs_open_clone() -> pytest.MarkDecorator:
+    """Mark a test that starts the embedded PostgreSQL as another account than root."""
+    place = Path(sys.prefix)
+    is_open = all(folder.stat().st_mode & 0o001 for folder in (place, *place.parents))
+    reason = "only in a clone that other accounts may enter"
+    return pytest.mark.skipif(os.getuid() == 0 and not is_open, reason=reason)
 
 
 def fail_if_unexpected(report: pytest.TestReport) -> None:

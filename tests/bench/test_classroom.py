@@ -1,6 +1,7 @@
 """The counts of a lesson of `make bench-class`."""
 
 import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
@@ -18,7 +19,7 @@ def test_no_answer_and_a_refusal_are_errors():
 def test_longest_wait_of_each_student(tmp_path):
     """A launch waits until it begins; one that was cancelled before, until it ended."""
     (tmp_path / "console").mkdir()
-    with sqlite3.connect(tmp_path / "console" / "console.sqlite3") as database:
+    with closing(sqlite3.connect(tmp_path / "console" / "console.sqlite3")) as database, database:
         database.execute(
             "create table console_launch (by text, asked_at text, began_at text, ended_at text, "
             "state text)"

@@ -1,6 +1,7 @@
 """Other users of the machine reach nothing in the state folder, whatever umask made it."""
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -14,7 +15,7 @@ from runtime.doctor import Verdict
 from runtime.native.services import Service
 from runtime.native.supervision import Supervisor
 from runtime.settings import REPOSITORY, load
-from runtime.state import State
+from runtime.state import State, said
 from tests.runtime.conftest import Appliance
 from tests.waiting import until
 
@@ -143,3 +144,14 @@ def test_services_write_for_their_owner_alone(appliance: Appliance) -> None:
         assert mode(appliance.state.log("supervisor")) == 0o600
     finally:
         supervisor.shut_down()
+
+
+def test_a_copy_that_fails_is_explained_in_one_line(tmp_path):
+    """The first file that could not be copied stands for all of them."""
+    (tmp_path / "from").mkdir()
+    for name in ("one", "two"):
+        (tmp_path / "from" / name).symlink_to(tmp_path / "nothing")
+    with pytest.raises(shutil.Error) as failed:
+        shutil.copytree(tmp_path / "from", tmp_path / "to")
+    assert said(failed.value).startswith("[Errno 2] No such file or directory: '")
+    assert "\n" not in said(failed.value)

@@ -14,6 +14,7 @@ from runtime import certificates, monitoring
 from runtime.native import services
 from runtime.settings import OPTIONAL_PORTS, REPOSITORY, load
 from runtime.state import State
+from tests import skips
 
 
 @pytest.fixture
@@ -205,6 +206,7 @@ def optional(settings):
     return {service.name: service for service in table if service.is_optional}
 
 
+@skips.needs_open_clone()
 def test_exporters_run_where_prometheus_does(settings, installed):
     installed("node")
     assert optional(settings) == {}
@@ -216,12 +218,14 @@ def test_exporters_run_where_prometheus_does(settings, installed):
     assert jobs_of(json.loads(path.read_text())) == {"gateway", "shop", "ads", "lab"} | exporters
 
 
+@skips.needs_open_clone()
 def test_it_can_be_switched_off(installed, tmp_path):
     installed("prometheus")
     variables = {"DOORBUSTER_STATE_DIR": str(tmp_path), "DOORBUSTER_MONITORING": "0"}
     assert optional(load(variables)) == {}
 
 
+@skips.needs_open_clone()
 def test_every_optional_service_has_a_port_of_its_own(settings, installed):
     installed("prometheus", *monitoring.EXPORTERS)
     variables = [service.port_variable for service in optional(settings).values()]
@@ -233,6 +237,7 @@ def test_every_optional_service_has_a_port_of_its_own(settings, installed):
         assert listens, service.command()
 
 
+@skips.needs_open_clone()
 def test_the_password_is_in_a_file_of_ours_alone(settings, installed):
     installed("prometheus", *monitoring.EXPORTERS)
     for service in optional(settings).values():
@@ -243,6 +248,7 @@ def test_the_password_is_in_a_file_of_ours_alone(settings, installed):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+@skips.needs_open_clone()
 def test_another_password_or_address_is_written_for_grafana(settings):
     def wanted(**changes):
         other = settings.changed(**changes)

@@ -13,6 +13,7 @@ import pytest
 from runtime.native.services import Service
 from runtime.native.supervision import Supervisor, end, left_over
 from runtime.settings import load
+from tests import skips
 from tests.runtime.conftest import Appliance
 
 
@@ -68,6 +69,7 @@ def full(folder: Path) -> Iterator[None]:
     yield
 
 
+@skips.needs_open_clone()
 @pytest.mark.parametrize("bad", [read_only, full])
 def test_everything_can_be_stopped_and_looked_at(small: Appliance, bad: object) -> None:
     """`make down` stops what runs; no command ends in a traceback."""
@@ -94,6 +96,7 @@ def test_a_folder_that_cannot_be_emptied_is_named(small: Appliance) -> None:
     assert left_over(small.state) == []
 
 
+@skips.needs_open_clone()
 def test_a_supervisor_that_was_killed_is_told_from_one_that_was_stopped(small: Appliance) -> None:
     """Its services end with it, within seconds, and `make status` shows how to start them again."""
     supervisor = Supervisor(small.state)

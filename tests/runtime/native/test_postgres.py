@@ -21,6 +21,7 @@ from runtime.native import postgres
 from runtime.native.postgres import Cluster, Installation, PostgresError
 from runtime.settings import Settings
 from runtime.state import State
+from tests import skips
 from tests.conftest import serving
 
 IS_ROOT = os.geteuid() == 0
@@ -65,6 +66,7 @@ def test_embedded_binaries_are_there_even_without_a_system_postgresql() -> None:
     assert postgres.embedded_installations()[0].major >= postgres.OLDEST_MAJOR
 
 
+@skips.needs_open_clone()
 @pytest.mark.parametrize("installation", every_installation(), ids=lambda one: one.version)
 def test_each_installation_serves_a_cluster_of_its_own(
     installation: Installation, folder: Path

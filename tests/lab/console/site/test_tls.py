@@ -5,6 +5,7 @@ import sqlite3
 import ssl
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -51,7 +52,10 @@ def test_browsers_are_told_to_stay_with_tls(classroom):
 def test_the_database_has_no_cookie(classroom):
     """A reader of the database finds digests of session keys, which do not log in."""
     visitor = log_in(classroom, "theo")
-    with sqlite3.connect(classroom.state / "console/console.sqlite3") as database:
+    with (
+        closing(sqlite3.connect(classroom.state / "console/console.sqlite3")) as database,
+        database,
+    ):
         keys = [key for (key,) in database.execute("SELECT session_key FROM django_session")]
     assert keys
     assert visitor.session.cookies["__Host-lab_session"] not in keys

@@ -1,6 +1,7 @@
 """Live pages without an answer from console or gateway report it, and go on when it answers."""
 
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -55,7 +56,10 @@ def test_a_page_whose_session_is_over_asks_to_log_in_again(chromium, console, ga
             page.wait_for_url("**/watch/")
             when(page, f"{SEEN} && {AWAY}.hidden")
         when(page, f"!{AWAY}.hidden")
-        with sqlite3.connect(console.state / "console/console.sqlite3") as database:
+        with (
+            closing(sqlite3.connect(console.state / "console/console.sqlite3")) as database,
+            database,
+        ):
             database.execute("DELETE FROM django_session")
         with served(second, tmp_path, **accounts):
             when(page, f"{AWAY}.textContent.includes('log in again')")
