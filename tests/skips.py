@@ -42,8 +42,9 @@ def needs_open_clone() -> pytest.MarkDecorator:
     """Mark a test that starts the embedded PostgreSQL as another account than root."""
     place = Path(sys.prefix)
     is_open = all(folder.stat().st_mode & 0o001 for folder in (place, *place.parents))
-    reason = "only in a clone that other accounts may enter"
-    return pytest.mark.skipif(os.getuid() == 0 and not is_open, reason=reason)
+    return pytest.mark.skipif(
+        os.getuid() == 0 and not is_open, reason="only in a clone that other accounts may enter"
+    )
 
 
 def fail_if_unexpected(report: pytest.TestReport) -> None:
