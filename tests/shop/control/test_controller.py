@@ -270,7 +270,7 @@ def test_the_names_of_the_settings(call, settings):
 
 
 def test_no_web_page_may_call(call):
-    assert call("POST", "/reset", Origin="http://evil.example")[0] == 403
+    assert call("POST", "/reset", Origin="http://127.0.0.1:8083")[0] == 403
 
 
 def test_nonsense_is_refused_and_the_connection_closed(port):
