@@ -6,8 +6,6 @@ so do advertisers, concepts, publishers, pages and slots. A server whose only co
 people is not seeded.
 """
 
-import hashlib
-import inspect
 import random
 import re
 import sys
@@ -32,6 +30,7 @@ from shop.ads.models import (
 )
 from shop.ads.schedule import due
 from shop.ads.sizes import SIZES
+from shop.catalogue.digest import digest_of
 from shop.catalogue.shelves import SHELVES, Shelf
 
 Progress = Callable[[str], None]
@@ -110,9 +109,8 @@ def _words_of(shelf: Shelf) -> set[str]:
 
 
 def _fingerprint(banners: int) -> str:
-    source = inspect.getsource(sys.modules[__name__])
     vocabulary = [words(shelf) for shelf in SHELVES]
-    return hashlib.sha256(f"{banners} {vocabulary} {source}".encode()).hexdigest()
+    return digest_of(sys.modules[__name__], values=(banners, vocabulary))
 
 
 def _remove_contracts() -> None:
