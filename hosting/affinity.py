@@ -113,7 +113,7 @@ class ProcessTree:
     def hand_back(self) -> None:
         """Restore the original CPUs of every process.
 
-        A process that started later gets the root's original CPUs.
+        A process that started after the tree was created gets the root's original CPUs.
         """
 
         def found(process: Process) -> frozenset[int]:

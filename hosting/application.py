@@ -24,7 +24,8 @@ _SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
 
 
 def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]) -> str | None:
-    """Run until a signal arrives or a child ends. Return None after a signal, otherwise the reason.
+    """Run until a signal arrives or a child ends. Return None after a signal; otherwise, return why
+    the child ended.
 
     `shops` contains the port and the controller's port of each shop process. All other settings are
     in `environ` (hosting/template.py). Each process logs to `logs`/<name>.log.

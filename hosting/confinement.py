@@ -1,6 +1,4 @@
-"""The move of the appliance's processes, except its shop, to fewer CPUs while a platform uses the
-other CPUs.
-"""
+"""The move of the appliance's processes, except its shop, to CPUs that a platform does not use."""
 
 import os
 from collections.abc import Iterator

@@ -21,7 +21,7 @@ LEAST_THREADS = 2
 
 
 def threads_of_a_shop(lab: Settings, shop_processes: int, wanted: int | None) -> int:
-    """Return the number of threads for each shop process of a platform next to the appliance's
+    """Return the number of threads for each shop process that runs in addition to the appliance's
     shop.
 
     The number is `wanted` or, without it, the largest number for which PostgreSQL has connections,
@@ -34,9 +34,8 @@ def threads_of_a_shop(lab: Settings, shop_processes: int, wanted: int | None) ->
     if fitting < least:
         needed = shop_processes * (least + BESIDE_THREADS) + lab.shop_workers + FOR_OTHERS
         raise HostingError(
-            f"{shop_processes} shop processes of {least} threads need PostgreSQL to accept "
-            f"{needed} connections in addition to its reserved ones, but it accepts "
-            f"{_connections(lab)}; fix: "
+            f"with {shop_processes} shop processes of {least} threads each, PostgreSQL must accept "
+            f"{needed} connections, but it accepts {_connections(lab)}; fix: "
             "use fewer applications or CPUs, or fewer threads for each shop"
         )
     return wanted or min(fitting, MOST_THREADS)

@@ -21,7 +21,7 @@ K_ECM_S = K_APL_S = 2.0
 PERSISTENCE_S = 10.0
 """The time, in paper seconds, after which an idle connection is closed (section 4)."""
 MOST_THREADS = 30
-"""The maximum number of threads in a shop process."""
+"""The maximum number of threads in a shop process if `shop_threads` is None."""
 KEY = "rsa-7680"
 MOST_APPLICATIONS = 16
 
@@ -137,8 +137,8 @@ class PlatformOptions:
 
 
 def most_halves(priorities: Sequence[float], sharing: Sharing) -> int:
-    """Return the maximum number of processors of which two applications with these priorities can
-    each have a half.
+    """Return the maximum number of processors that applications with these priorities can share in
+    pairs.
     """
     if sharing == "none":
         return 0

@@ -5,7 +5,7 @@
 
 Each shop runs on separate CPUs, and all gateways share the other CPUs. The shops use the running
 appliance's PostgreSQL and Redis. The thread that enters the block must not end before the block,
-because its end also ends all processes.
+because all processes end with the thread.
 """
 
 import subprocess

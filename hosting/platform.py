@@ -4,7 +4,7 @@
         platform.applications[0].https_url
 
 The platform uses the running appliance's PostgreSQL and Redis. The thread that enters the block
-must not end before the block, because its end also ends all processes.
+must not end before the block, because all processes end with the thread.
 """
 
 import subprocess
@@ -35,7 +35,7 @@ class Platform(Started):
     """A context manager that runs a hosting platform.
 
     Entering it raises HostingError if a part cannot be started. `say` receives the progress
-    messages. `applications` is empty until the start has ended.
+    messages.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Platform(Started):
         self.applications: tuple[RunningApplication, ...] = ()
         self.folder = lab.state_dir / "platform"
         self.accounts = self.folder / "accounts.jsonl"
-        """The file of the CPU manager's accounts, which every platform empties first."""
+        """The file of the CPU manager's accounts. `ManagerProcess.begin` deletes an earlier one."""
         self._say = say
         self._cpu_manager: ManagerProcess | None = None
 

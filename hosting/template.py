@@ -10,8 +10,8 @@ from runtime.native.services import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 
 CATALOGUE_BOOKS = 1_000
-"""The number of books in the shop's catalogue, which is the smallest allowed number, because
-eDragon's load consists of handshakes, not searches.
+"""The number of books in the shop's catalogue: the smallest allowed number, because eDragon's
+experiment does not study searches.
 """
 DRAIN_S = 5.0
 _HOSTS = tuple(f"DOORBUSTER_{name}HOST" for name in ("", "INNER_", "GATEWAY_", "SHOP_"))

@@ -135,8 +135,8 @@ class Banners:
     def choose(
         self, size: str, concepts: Iterable[str], priority: int, page: PageType | None = None
     ) -> Banner | None:
-        """Return a banner of this size for at most MOST_CONCEPTS of these concepts, or None; never
-        raise an error.
+        """Return a banner of this size for at most MOST_CONCEPTS of these concepts, or None, for
+        example if the ad server fails.
 
         The ad server counts the impression for `page`, or for no page if `page` is None.
         """

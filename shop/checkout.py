@@ -74,9 +74,8 @@ def place_order(
     request's order. Books are locked in the order of their ids, so that two orders cannot block
     each other.
 
-    If the customer leaves before the commit point, no order is placed; after the commit point,
-    nothing stops the request. Raises OutOfStock, NoLongerSold, AnotherTotal or NothingToOrder; no
-    data has then changed.
+    The sentry may stop the request until the commit point; no order is then placed. Raises
+    OutOfStock, NoLongerSold, AnotherTotal or NothingToOrder; no data has then changed.
     """
     with transaction.atomic(durable=True):
         _lock(key)

@@ -21,9 +21,7 @@ _STATUSES_WITH_WORK = frozenset((200, 409, 422))
 
 
 class PageWorkMiddleware:
-    """The outer middleware, which measures a page's own cost and then adds page work until the
-    page has taken its drawn time.
-    """
+    """The middleware that measures a page's own cost and then adds page work (`page_work`)."""
 
     def __init__(self, get_response: _Handler) -> None:
         self.get_response = get_response

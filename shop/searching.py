@@ -25,7 +25,7 @@ _START, _STOP = "\ue000", "\ue001"
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """One page of books with their highlights, and the shelves of all matches."""
+    """A page of found books with highlights, and the five shelves with the most matches."""
 
     page: Page[Book]
     hits: list[tuple[Book, SafeString]]

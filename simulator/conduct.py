@@ -25,7 +25,9 @@ class Conduct:
         self._asks_until_s = until_s if is_closed and until_s is not None else math.inf
 
     def answered(self, now_s: float, session: Session, place: int) -> None:
-        """Record an answer in time, and plan the customer's next request or the session's end."""
+        """Record an answer in time. Plan the next request, or end the session after its last
+        request.
+        """
         record = self._record
         record.completed[session.index] += 1
         if record.is_logged:
@@ -44,7 +46,7 @@ class Conduct:
     def failed(
         self, now_s: float, session: Session, outcome: AttemptOutcome, fate: SessionFate
     ) -> None:
-        """Record that the request failed; a customer leaves, but a client continues later."""
+        """Record that the request failed. The session ends, but a client continues later."""
         session.awaits = 0
         self._record.attempt_failed(now_s, session, outcome, 503)
         if isinstance(self._customers, Clients):
@@ -66,7 +68,7 @@ class Conduct:
             self._session_ended(now_s, session, SessionFate.TIMED_OUT)
 
     def ask_at(self, send_s: float, session: Session) -> None:
-        """Plan the next request for time `send_s`, unless clients end before it."""
+        """Plan the session's next request. Clients send none from `arrivals_until_s` on."""
         if send_s < self._asks_until_s:
             heappush(self.due, (send_s, session.index, session))
 

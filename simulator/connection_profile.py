@@ -33,7 +33,7 @@ def static_profile(
     seed: int = 0,
     sessions: int = SESSIONS,
 ) -> ConnectionProfile:
-    """Measure about `sessions` sessions on an application without admission control.
+    """Measure both costs with about `sessions` sessions and without admission control.
 
     Raises `ScenarioError` if no connection is resumed, because CTO then cannot be measured.
     """

@@ -1,4 +1,4 @@
-"""Random numbers for the work of requests and for whole streams, drawn many at a time.
+"""Random numbers, drawn many at a time.
 
 They are exactly the numbers of `loadgen.workload.draws.uniform`. Without numpy, as in a browser,
 they are drawn one at a time.
@@ -28,9 +28,8 @@ class WorkDraws:
     work in the page's distribution.
 
     The work has a separate random stream, addressed by session, step and attempt, so that an
-    attempt needs the same work under every policy. With numpy, the first attempts of many sessions
-    are drawn together, at a tenth of the cost. `addressed` maps a session, step and attempt to a
-    position in the stream.
+    attempt needs the same work under every policy. `addressed` maps a session, step and attempt to
+    a position in the stream.
     """
 
     def __init__(self, key: int, addressed: Callable[[int, int, int], int] = address) -> None:
@@ -38,7 +37,7 @@ class WorkDraws:
         self._addressed = addressed
 
     def first_attempts(self, session: int, lengths: Sequence[int]) -> list[Sequence[float]]:
-        """Return the draws of sessions `session`, `session` + 1, … with these numbers of steps."""
+        """Return the draws for the first attempts of sessions `session`, `session` + 1, …"""
         if not HAS_NUMPY:
             return [
                 [uniform(self._key, address(session + i, step, 1)) for step in range(length)]
@@ -60,7 +59,7 @@ class WorkDraws:
 
 
 def stream_ahead(key: int) -> Iterator[float]:
-    """Return all numbers of the stream `key` from position 0, faster than `loadgen` does."""
+    """Return all numbers of the stream `key` from position 0."""
     if not HAS_NUMPY:
         return stream(key)
     blocks = count(0, DRAWN_AT_ONCE)

@@ -5,10 +5,10 @@ from simulator.servers import Server
 from simulator.sessions import Asked
 
 IN_SERVICE = 4
-"""The maximum number of files in service at the same time: the gateway's setting `other_limit`."""
+"""The maximum number of files in service: the default of the gateway's setting `other_limit`."""
 
 PLACES = 256
-"""The number of places in the queue: the gateway's setting `other_queue`."""
+"""The number of places in the queue: the default of the gateway's setting `other_queue`."""
 
 
 class FileBypass:

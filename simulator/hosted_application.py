@@ -12,8 +12,8 @@ from simulator.hosting_result import HostedFate, Ledger
 from simulator.hosting_scenario import AppScenario, PlatformScenario
 
 SYN_AGAIN_AFTER_S = (3.0, 6.0)
-"""The seconds after which a client repeats a SYN that a full backlog did not answer: in Linux 2.6,
-3 s and then a further 6 s (RFC 1122's initial timeout, doubled).
+"""The seconds after which an unanswered SYN is repeated: in Linux 2.6, after 3 s and then after a
+further 6 s (RFC 1122).
 """
 
 
@@ -53,10 +53,10 @@ class HostedSession:
 
 
 class Work(NamedTuple):
-    """The work of a thread: an attempt of a session, which opens a connection (`opens`) or uses an
-    open one. The connection is resumed (`is_resumed`) or new. `is_handshake` is True during a full
-    handshake. The page and its images are `replies` answers, which take `page_s` CPU seconds.
-    `busy_s` is the CPU time of the present step.
+    """The work of a thread for an attempt. `opens` is True if the attempt opens a connection, which
+    is resumed (`is_resumed`) or new. `is_handshake` is True during a full handshake. The page and
+    its images are `replies` answers, which take `page_s` CPU seconds. `busy_s` is the CPU time of
+    the thread's present job.
     """
 
     session: HostedSession
@@ -217,8 +217,8 @@ class HostedApplication:
             self._waiting.append(work)
 
     def _serve(self, now_s: float, work: Work) -> bool:
-        """Give work to a thread; return False if the customer left before the connection was
-        accepted, so that there is nothing to do.
+        """Give work to a thread. Return False if the customer left before the connection had a
+        thread.
 
         A request over an open connection is always read and answered in full.
         """

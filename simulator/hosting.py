@@ -162,7 +162,7 @@ class _Platform:
                 application.admission.timer_due(now_s)
 
     def _begin(self) -> None:
-        """Assign processors before the first request; with `linux`, all applications share them."""
+        """Assign processors at the start; with `linux`, all applications share them."""
         if self._scenario.provisioning == "linux":
             self._processors.grant(0.0, None)
             for application in self._applications:
@@ -187,7 +187,7 @@ class _Platform:
     def _assign(self, now_s: float, requests: list[int | None]) -> None:
         """Assign processors.
 
-        An application without a request so far counts as needing all processors.
+        An application that has not requested processors yet counts as needing all of them.
         """
         scenario = self._scenario
         is_static = scenario.provisioning == "static"
@@ -219,8 +219,8 @@ class _Platform:
 
 
 def _admission(scenario: PlatformScenario, number: int) -> ConnectionAdmission:
-    """Return a new admission policy. With `linux`, the policy always counts on all processors;
-    otherwise, it counts on the assigned processors.
+    """Return a new admission policy. With `linux`, its capacity is always all processors;
+    otherwise, it is the assigned processors.
     """
     if scenario.admission == "none":
         return create_connection_admission("none", {})

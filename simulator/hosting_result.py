@@ -29,16 +29,14 @@ class AppResult:
     series: Mapping[str, Series]
     """The values of each second, by column. Counts: `new_sessions`, `replies`, `new_connections`,
     `resumed_connections`, `refused` (connections). Mean over the manager's interval: `busy`
-    (processors in use). Values at the beginning of the interval: `processors` (assigned, or all
-    without a manager), `requested` (R_i; nan without a request).
+    (processors in use). Values at the beginning of the second: `processors` (assigned; with
+    `linux`, all), `requested` (R_i, or nan if unknown).
     """
     sessions: Mapping[HostedFate, int]
     replies: int
     """The number of pages and images that arrived in time."""
     response_s: Series
-    """The response time of each page answered in time: from its request, or from the start of its
-    connection, to its last image. Earlier attempts are included.
-    """
+    """The response time of each page answered in time: from its first attempt to its last image."""
     response_ended_s: Series
     """The time at which each response in `response_s` ended."""
     busy_s: float
@@ -48,9 +46,7 @@ class AppResult:
     new_connections_served: int
     resumed_connections_served: int
     new_connections_busy_s: float
-    """The CPU seconds of new connections in the whole simulation: full handshakes and the requests
-    after them.
-    """
+    """The CPU seconds of new connections: their full handshakes and their requests."""
     resumed_connections_busy_s: float
 
 

@@ -51,9 +51,9 @@ class Costs:
             raise ScenarioError("page_spread_ratio", f"{self.page_spread_ratio}: give 0 to 1")
 
     def page_s(self, model: PartlyOpenModel, persistence_s: float) -> float:
-        """Return the mean cost of a page, so that a mean session of `model` costs `session_s`.
+        """Return the mean cost of a page with which a mean session of `model` costs `session_s`.
 
-        Raises `ScenarioError` if the handshakes alone cost more.
+        Raises `ScenarioError` if the handshakes alone cost `session_s` or more.
         """
         resumed = (model.interactions_mean - 1) * resumption_ratio(model, persistence_s)
         left_s = self.session_s - self.handshake_full_s - resumed * self.handshake_resumed_s
@@ -75,8 +75,7 @@ class AppScenario:
     """An application (one of the paper's Tomcats) and its customers.
 
     `schedule` is the rate of new sessions per second (`Schedule.of_rates`). `ctn_s` and `cto_s` are
-    the CPU seconds of a new and of a resumed connection with its requests, measured by
-    `connection_profile`; admission `eac` needs both.
+    eDragon's CTN and CTO in CPU seconds (`connection_profile`). Admission `eac` needs both.
     """
 
     model: PartlyOpenModel
@@ -96,7 +95,7 @@ class AppScenario:
 
 @dataclass(frozen=True, slots=True)
 class PlatformScenario:
-    """The description of a run of a hosting platform, which starts empty and is cut off at
+    """The description of a run of a hosting platform. It starts without sessions and is cut off at
     `duration_s`. With `admission` eac, each application has eDragon's load monitor and admission.
     The admission's capacity depends on `provisioning`: the assigned processors (ecm), an equal part
     of the processors (static), or all processors (linux). Up to `backlog` connections wait for one

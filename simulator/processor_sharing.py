@@ -12,8 +12,8 @@ INF = math.inf
 class _Execution:
     """A request in service, with its remaining work and its state.
 
-    `finish` is the virtual end of its slice while it needs a CPU, and None while it waits for its
-    back end. `is_cancelled` means that its entry in a heap no longer counts.
+    `finish` is the virtual time at which its busy slice ends, or None during a wait. `is_cancelled`
+    means that its entry in a heap no longer counts.
     """
 
     __slots__ = (

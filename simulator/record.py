@@ -57,7 +57,7 @@ _CONFIRM = [str(page) for page in PAGES].index(CONFIRM_PAGE)
 
 class Record:
     """The record of a simulation in progress. The lists of counts have an entry for each page in
-    SERVED_PAGES; the other lists have an entry for each session.
+    SERVED_PAGES; the arrays have an entry for each session.
     """
 
     def __init__(self, scenario: Scenario, server: Server, log: AttemptKeeper | None) -> None:
@@ -138,7 +138,7 @@ class Record:
                 self._log.append(not_generated(index, step, session.walk[step]))
 
     def write(self, now_s: float, session: Session, outcome: AttemptOutcome, status: int) -> None:
-        """Write the attempt's row; a simulated customer always sends at the planned time."""
+        """Write the attempt's row. The planned and the actual time of sending are equal."""
         assert self._log is not None
         index, step, attempt = session.index, session.step, session.attempt
         patience_s = self._customers.patience_s(index, step, attempt)
@@ -167,9 +167,7 @@ class Record:
         return LoadSample(min(1.0, ratio), in_service, interval_s)
 
     def sample(self, now_s: float, load: LoadSample, busy: int) -> None:
-        """Add a row with the load, the policy's state and the counts of each page. `busy` is the
-        number of requests in service.
-        """
+        """Add a row of samples. `busy` is the number of requests in service."""
         waiting = self._waiting()
         snapshot = self._policy.snapshot()
         row = [

@@ -54,8 +54,8 @@ class Simulated:
     attempts: Mapping[str, int]
     """The number of attempts by outcome (`loadgen.records.attempts.AttemptOutcome`)."""
     counts: Mapping[str, Mapping[str, int]]
-    """The number of requests by page type and fate (`gateway.policies.interface.FATES`), as the
-    driver counts them; `other` means files.
+    """The number of requests by page type and fate (`gateway.policies.interface.FATES`); `other`
+    means files.
     """
     served: Mapping[str, int]
     """The number of completely executed requests by page type, including orphan requests."""
@@ -68,7 +68,7 @@ class Simulated:
     rejection_busy_s: float
     """The server time spent on rejections."""
     wasted_busy_s: float
-    """The server time spent on requests after their customers had left, which `cancel` can save."""
+    """The server time spent on requests after their customers had left (wasted work)."""
     unanswered_busy_s: float
     """The server time spent, before the customer left, on requests that were never answered."""
     disconnects: int
@@ -85,6 +85,5 @@ class Simulated:
     """The number of events; the end of a patience counts only if the session still waits."""
     samples: Mapping[str, list[Any]]
     """The samples by column, one value per utilisation interval; the last interval ends at `end_s`.
-    The columns are those of samples.parquet and, with an admission policy, its snapshot
-    `admission`.
+    The columns are those of samples.parquet, with `admission` if there is an admission policy.
     """

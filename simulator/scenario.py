@@ -144,9 +144,9 @@ class Scenario:
 
     With `Clients` as `customers`, the simulation is a closed loop (Connection Sentry). All clients
     are present from the start. No client begins a request at or after `arrivals_until_s`, but
-    requests in progress continue as long as their clients' patience lasts. A client is a session
-    with the client's number, whose fate stays `UNFINISHED`. Its `kind` is 0 in the control set and
-    1 in the test set. An example:
+    requests in progress continue as long as their clients' patience lasts. A client's session has
+    the client's number, and its fate stays `UNFINISHED`. Its `kind` is 0 in the control set and 1
+    in the test set. An example:
 
         Scenario(
             Clients(ClientModel(per_set=9, patience_max_s=7.5), seed),
@@ -164,10 +164,10 @@ class Scenario:
     full, `drop-queued` removes waiting orphan requests, and `cancel` also stops orphan requests in
     service at once.
 
-    `session_known_from` sets when a session counts as in progress. With `admission`, a
-    session is in progress once it was admitted, as in SBAC's simulation. With `answer`, it is in
-    progress once it has an answer, and with it the gateway's cookie. Any attempt before that time
-    counts as a separate session.
+    `session_known_from` sets when a session counts as in progress. With `admission`, a session is
+    in progress once it was admitted, as in SBAC's simulation. With `answer`, it is in progress once
+    an answer has brought the gateway's cookie. Any attempt before that time counts as a separate
+    session.
     """
 
     customers: Customers | Clients

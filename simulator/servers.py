@@ -14,7 +14,7 @@ class Server(Protocol):
     now_s: float
     """The time up to which `advance` has carried out the server's work."""
     slices: int
-    """The number of slices and waits that have ended without ending their request."""
+    """The number of busy slices and waits that have ended before the end of their request."""
     spent_s: float
     """The server time used by the request that `advance` returned last."""
     rejection_busy_s: float

@@ -13,8 +13,8 @@ from simulator.draws_ahead import WorkDraws, stream_ahead
 from simulator.scenario import Scenario
 
 SESSIONS_AT_ONCE = 256
-"""The number of sessions that are created together, so that numpy can draw their work at a tenth of
-the cost.
+"""The number of sessions that are created together. Numpy then draws their work at a tenth of the
+cost of single draws.
 """
 
 
@@ -22,7 +22,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class ByStep(Protocol[T_co]):
-    """A table of a session's values by step."""
+    """The pages of a session or the draws of their work, by step."""
 
     def __getitem__(self, step: int, /) -> T_co: ...
 
@@ -32,9 +32,9 @@ class Session:
 
     `awaits` is the id of the attempt for which the customer waits, or 0; all other requests of the
     session are orphans. `name` is the session's name for a policy, as in the gateway
-    (docs/decisions/0006). `work` has the first attempt's draw of each step. `length` is the number
-    of steps, or 0 for endless steps. `arrival_s` is the time of the first request, and `sent_s` the
-    time of the latest attempt.
+    (docs/decisions/0006). `work` has a draw for the first attempt of each step. `length` is the
+    number of steps, or 0 for a client. `arrival_s` is the time of the first request, and `sent_s`
+    the time of the latest attempt.
     """
 
     __slots__ = (
@@ -77,11 +77,11 @@ Asked = tuple[Session, int, float]
 """A request in the system: (session, index of the page in SERVED_PAGES, work)."""
 
 NOBODY = Session(-1, math.inf, (), (), 0)
-"""The placeholder after the last session, which never arrives."""
+"""The placeholder after the last session. The placeholder never arrives."""
 
 
 class _Endless(Generic[T_co]):
-    """A table of a client's values by step, calculated when they are needed."""
+    """The pages of a client or the draws of their work, calculated when they are needed."""
 
     def __init__(self, at: Callable[[int], T_co]) -> None:
         self._at = at

@@ -44,9 +44,7 @@ PROGRESS_EVERY = 20_000
 """The number of requests between two calls of `on_progress`."""
 
 IDLE_SAMPLES = 1000
-"""A policy is broken if requests wait during this many load samples in a row without other events
-than the policy's timers.
-"""
+"""A policy is broken if only waiting requests remain during this many load samples in a row."""
 
 TIMERS_ON_END = 1000
 """A policy is broken after this many timers in a row at the same time."""
@@ -312,7 +310,7 @@ class _Simulation:
         self._server.start(now_s, id, place, work)
 
     def refuse(self, now_s: float, id: int, asked: Asked, verdict: Drop | Reject) -> None:
-        """Turn a request away; its customer leaves, but a client continues later."""
+        """Turn a request away."""
         session, place, _ = asked
         if type(verdict) is Drop:
             self._record.dropped[place] += 1
@@ -362,7 +360,7 @@ def no_garbage_collection() -> Iterator[None]:
 def _ends_of_patience(
     customers: Customers | Clients,
 ) -> tuple[Sequence[_PatienceEnd], Callable[[_PatienceEnd], None], Callable[[], _PatienceEnd]]:
-    """Return the pending ends, and the functions that add an end and remove the earliest.
+    """Return the pending ends of patience, and the functions that add one and remove the earliest.
 
     Equal patiences end in the order of the attempts, so a queue is sufficient; otherwise, a heap
     holds the ends.

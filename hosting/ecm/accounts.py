@@ -25,8 +25,8 @@ class CpuMeter:
         self._before = dict(members)
 
     def used_s(self, members: Mapping[int, Process]) -> float:
-        """Return the CPU seconds that all processes have used since the last call, including
-        processes that have ended.
+        """Return the CPU seconds that the tree has used since the last call, including ended
+        processes.
         """
         before, self._before = self._before, dict(members)
         ended = {

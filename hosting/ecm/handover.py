@@ -19,9 +19,9 @@ def steps(
     Each step sets the processors of one application. `after` names all applications. An application
     that `before` does not name has no processors yet.
 
-    Two applications never have a processor in common that they do not share in `before` or `after`.
-    An application may therefore have to give up all its processors before it gets others, and then
-    has none for a moment.
+    Two applications have a processor in common only if they share it in `before` or `after`. An
+    application may therefore have to give up all its processors before it gets others, and then has
+    none for a moment.
     """
     now = {name: before.get(name, frozenset()) for name in after}
     done: list[tuple[Application, frozenset[int]]] = []

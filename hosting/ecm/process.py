@@ -38,7 +38,7 @@ class ManagerProcess:
         """Create the object without starting the process.
 
         `folder` gets the process's log, and its socket if the socket's path is short enough.
-        `accounts` is the file of the manager's accounts, which `begin` empties first.
+        `accounts` is the file of the manager's accounts, which `begin` deletes first.
         """
         self._wanted_socket = folder / "ecm.sock"
         self._lab = lab
@@ -60,7 +60,7 @@ class ManagerProcess:
         return monitoring.group("cpu-manager", (hosts.LOOPBACK, self._metrics_port))
 
     def begin(self) -> None:
-        """Start the manager, unless another platform's manager still runs."""
+        """Start the manager. Raises HostingError if another platform's manager still runs."""
         self._wait_until_free()
         self._accounts.unlink(missing_ok=True)  # of an earlier platform
         self._start()
@@ -100,10 +100,7 @@ class ManagerProcess:
             raise HostingError(f"the CPU manager did not start; {log_tail.of(self._log)}")
 
     def _wait_until_free(self) -> None:
-        """Raise HostingError if another platform's manager uses the socket.
-
-        Otherwise, the platform might end the other manager.
-        """
+        """Raise HostingError if another platform's manager uses the socket."""
         if wait_while(self._accepts, LEFT_OVER_PATIENCE_S):
             raise HostingError(
                 f"the CPU manager of another platform uses {self.socket}; fix: end that platform"

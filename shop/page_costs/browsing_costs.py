@@ -1,7 +1,7 @@
 """The CPU time that each of the four browsing pages costs with the present catalogue.
 
-This process builds the pages one after another. PostgreSQL's CPU time is that of the server process
-of this connection.
+This process builds the pages one after another. PostgreSQL's CPU time is that of its process for
+the connection.
 """
 
 import random

@@ -1,8 +1,8 @@
 """The calibration, which checks that the pages of an idle shop cost as much as LIFO-Pri's pages.
 
-A page's execution time is the difference between two answers of the controller, with exactly one
-request between them. The mean of n drawn times has a standard error of 29 % / √n. The verdict
-therefore uses the mean of (measured − drawn time), which does not depend on the draws.
+A page's execution time is the increase of the controller's counter during exactly one request. The
+mean of n drawn times has a standard error of 29 % / √n. The verdict therefore uses the mean of
+(measured − drawn time), which does not depend on the draws.
 """
 
 import http.client

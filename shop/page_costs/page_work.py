@@ -7,9 +7,9 @@ contention a page takes longer, but costs the same. The rest is a wait for the d
 on the page's connection, which the sentry can cancel). Busy and waiting periods alternate, as in
 section 3.2.1 of that paper.
 
-Under profile `cpu`, every page is the CPU-intensive page of section 3.1 (Table 1, Figs. 3 to 5): it
-uses CPU_INTENSIVE_S of CPU time on average, and waits only for its queries. The paper gives neither
-the mean nor the distribution of this time. Times within ± 50 % of this mean reproduce Table 1;
+Under profile `cpu`, every page is the CPU-intensive page of the paper's section 3.1: it uses
+CPU_INTENSIVE_S of CPU time on average, and waits only for its queries. The paper gives neither the
+mean nor the distribution of this time. Times within ± 50 % of CPU_INTENSIVE_S reproduce Table 1;
 exponential times do not.
 
 The page's own cost counts as part of the drawn time:
@@ -24,8 +24,8 @@ milliseconds. The difference changes the drawn time of the next request of the s
 the means are right.
 
 If the sentry is in mode `cancel`, a page whose customer has left ends within the next slice of page
-work. The page does not count as served. The next request takes over the difference that this page
-had taken over.
+work. The page does not count as served, and the next request takes over the difference from earlier
+requests.
 """
 
 import random
@@ -102,8 +102,8 @@ class Budget:
         return Share(BUSY_RATIO * total_s, (1 - BUSY_RATIO) * total_s)
 
     def take_over(self, page: PageType) -> Share:
-        """Return the cost that earlier requests of this type had above their drawn costs, and set
-        it to 0; the caller must subtract it.
+        """Return by how much earlier requests of this type exceeded their drawn costs, and forget
+        the excess; the caller must subtract it.
         """
         with self._lock:
             over = self._overdrawn[page.name]

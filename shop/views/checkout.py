@@ -15,8 +15,8 @@ not see the confirmation of an order, the shop finds the order by its key and do
 again. If stock, prices or books have changed, a page explains the change and the next step.
 
 Therefore, the sentry may cancel every step when the customer leaves, but Tr-4 only until the order
-is committed (`place_order`). No step leaves a half-written session, because middleware or `login`
-writes each session at once.
+is committed (`place_order`). No step leaves a half-written session, because one statement writes
+each session.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The caching rule: browsers request every page again, except the answer to a refused form."""
+"""The caching rule for cart, account and checkout: only the answer to a refused form is kept."""
 
 from collections.abc import Callable
 from functools import wraps

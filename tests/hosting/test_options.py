@@ -112,7 +112,7 @@ def test_shop_threads_are_sized_by_the_connections_there_are(appliance_database)
     many = database.threads_of_a_shop(lab, 20, None)
     assert database.LEAST_THREADS <= many < database.MOST_THREADS
     assert database.threads_of_a_shop(lab, 20, many) == many
-    with pytest.raises(HostingError, match=rf"20 shop processes of {many + 1} threads need"):
+    with pytest.raises(HostingError, match=rf"20 shop processes of {many + 1} threads each"):
         database.threads_of_a_shop(lab, 20, many + 1)
     with pytest.raises(HostingError, match="fix: use fewer applications or CPUs"):
         database.threads_of_a_shop(lab, 1000, None)
