@@ -51,7 +51,7 @@ def commands() -> str:
 def _sections(entries: Iterable[Entry | Group], parent: click.Context) -> Iterator[str]:
     for entry in entries:
         if isinstance(entry, Entry) and entry.place.startswith("bench."):
-            # The image in which this site is built, too, has no benchmarks.
+            # The image of the containers has no benchmarks, and this site is also built there.
             yield (
                 f"#### {parent.command_path} {entry.name}\n\n"
                 f"{entry.summary}. `--help` lists the options.\n"

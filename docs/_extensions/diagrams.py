@@ -13,7 +13,7 @@ class Mermaid(Directive):
     has_content = True
 
     def run(self) -> list[Node]:
-        """Return the source of the diagram, as Mermaid looks for it."""
+        """Return the source of the diagram in an element that Mermaid finds."""
         diagram = nodes.container(classes=["diagram"])
         source = nodes.literal_block(text="\n".join(self.content), classes=["mermaid"])
         diagram += nodes.raw("", _html(source), format="html")

@@ -1,6 +1,6 @@
 """Pages that are written from the code when the site is built.
 
-A page has an introduction and a comment, `<!-- generated: NAME -->`, in whose place the text goes.
+The generated text replaces a comment, `<!-- generated: NAME -->`.
 """
 
 import re

@@ -1,8 +1,7 @@
 """Links from a page to files outside `docs/`.
 
-The pages are read in two places: in the repository, where such a link leads to the file, and on the
-site. There a link to a document that the site also has leads to its page. A link to another file of
-the repository becomes the file's path.
+In the repository, such a link leads to the file. On the site, the link leads to the page that shows
+the file; if no page shows the file, its path replaces the link.
 """
 
 import os
@@ -18,7 +17,7 @@ PAGES = {
     "SECURITY.md": "security.md",
     "README.md": "index.md",
 }
-"""Documents of the repository's top folder, and the pages that have them on the site."""
+"""Documents of the repository's top folder, and the pages that show them on the site."""
 
 _LINK = re.compile(
     r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|#|mailto:)([^)\s#]+)(#[^)\s]*)?\)"
@@ -36,7 +35,7 @@ def _rewrite(app: Sphinx, page: str, text: list[str]) -> None:
 
 
 def rewritten(text: str, folder: Path, docs: Path, shown_in: Path) -> str:
-    """Return `text` of a file in `folder` with links that hold on a page in `shown_in`."""
+    """Return `text` of a file in `folder` with links that work on a page in `shown_in`."""
 
     def link(found: re.Match[str]) -> str:
         words, target, anchor = found[1], found[2], found[3] or ""

@@ -39,7 +39,7 @@ def sections() -> str:
 def _parts(
     path: str, schema: dict[str, Any], known: dict[str, Any]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the path of each section and its schema, a section before those inside it."""
+    """Yield the path and the schema of each section, and then of the sections inside it."""
     yield path, schema
     for key, part in schema["properties"].items():
         for name in _sections_of(part):

@@ -1,4 +1,4 @@
-"""Words of the glossary in a page lead to their entries, once in each of the page's sections."""
+"""Link the first occurrence of a glossary term in each section of a page to the term's entry."""
 
 import re
 import sys
@@ -20,9 +20,9 @@ UNLINKED = (
     nodes.raw,
     nodes.TextElement,
 )
-"""Elements whose words stay as they are."""
+"""Elements in which no term becomes a link."""
 PLAIN = (nodes.paragraph, nodes.emphasis, nodes.strong, nodes.entry)
-"""Elements whose words may lead to the glossary."""
+"""Elements in which terms become links, although they are also text elements."""
 
 
 def _link(app: Sphinx, page: nodes.document, name: str) -> None:
@@ -74,12 +74,12 @@ def _above(node: nodes.Node) -> Iterator[nodes.Node]:
 
 
 def _is_plain(text: nodes.Text) -> bool:
-    """Return whether a text is in paragraphs and cells, and in no link, heading or code."""
+    """Return whether terms in this text may become links."""
     return not any(isinstance(one, UNLINKED) and not isinstance(one, PLAIN) for one in _above(text))
 
 
 def _section(text: nodes.Node) -> nodes.Node | None:
-    """Return the section of the second level with this text or link; None before the first."""
+    """Return the second-level section that contains this node; None if there is none."""
     sections = [one for one in _above(text) if isinstance(one, nodes.section)]
     return sections[-2] if len(sections) > 1 else None
 

@@ -1,4 +1,4 @@
-"""Grade a class: read the results and the scoreboard of a console, print a CSV line a student.
+"""Grade a class: read the results and the scoreboard of a console, print one CSV line per student.
 
     export DOORBUSTER_TOKEN=...            a teacher's token, from the console's page /tokens/
     python grade_class.py https://lab.example.edu:8087 --authority authority.pem > grades.csv
@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from typing import Any
 
 WANTED_RESULTS = 3
-"""Complete comparisons that give all points of the first part."""
+"""The number of complete comparisons that gives all points for results."""
 
 
 class Console:

@@ -85,8 +85,8 @@ def written(runtime: str, rows: list[Row], storm: Sequence[str] = ()) -> Path:
         "",
         "The test kills each part in the table twice with SIGKILL. The first time, eight buyers "
         "buy as fast as the shop allows. The second time, an experiment runs that was launched in "
-        "the console. The table keeps a row until a later test kills its part again. These columns "
-        "need an explanation:",
+        "the console. A row stays in the table until a later test kills the same part again. These "
+        "columns need an explanation:",
         "",
         "- *Served again after* is the number of real seconds from the kill until pages were "
         "served again without failures. The test requests a page through the gateway ten times per "
