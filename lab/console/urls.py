@@ -1,4 +1,4 @@
-"""The console's addresses: those of the site, then those of every page in `lab.console.pages`."""
+"""The console's addresses: those of the server, then those of every page in `lab.console.pages`."""
 
 from django.urls import include, path
 

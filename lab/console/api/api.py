@@ -60,8 +60,8 @@ def call(
     """Return a decorator that turns a function into an API call. All calls at the same path have
     the same permission.
 
-    `refusals` are the error statuses that only some calls return. Every call may return 401, and a
-    POST may also return 400, 403 and 429.
+    `refusals` are additional error statuses. Every call may return 401, and a POST may also return
+    400, 403 and 429.
     """
     assert _permissions.setdefault(path, permission) is permission, path
     usual = (401,) if method == "GET" else (400, 401, 403, 429)
@@ -81,7 +81,7 @@ def patterns() -> Iterator[URLPattern]:
     routes = {re.sub(r"{(\w+)}", r"<\1>", one): rule for one, rule in _permissions.items()}
     for pattern in api.urls[0]:
         route = str(pattern.pattern)
-        if route in routes and pattern.callback:  # the library adds a page of its own
+        if route in routes and pattern.callback:  # the library also adds its own page
             yield path(_BEGIN + route, routes[route](_answering(pattern.callback)))
 
 

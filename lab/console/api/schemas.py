@@ -86,7 +86,9 @@ class Experiment(Reply):
     takes_options: bool = Field(
         description="whether the launch can have options; false for reproductions"
     )
-    expected_s: float = Field(description="predicted duration on this machine, in real seconds")
+    expected_s: float = Field(
+        description="predicted duration on the console's machine, in real seconds"
+    )
 
 
 class Experiments(Reply):
@@ -162,8 +164,8 @@ class Launch(Reply):
     ended_at: datetime | None = Field(description="time at which the launch ended, or null")
     expected_s: float = Field(description="predicted duration")
     left_s: float | None = Field(
-        description="approximate remaining time of a running launch; null if the launch has "
-        "already taken longer than predicted"
+        description="approximate remaining time; null if the launch does not run or has already "
+        "taken longer than predicted"
     )
     position: int | None = Field(description="position of a waiting launch in the queue")
     starts_in_s: float | None = Field(description="approximate time until a waiting launch begins")
@@ -176,7 +178,7 @@ class Launch(Reply):
 
 
 class Launches(Reply):
-    """The running launches, the waiting launches in order, and the latest ended launches."""
+    """The running, the waiting and the latest ended launches."""
 
     running: list[Launch] = Field(description="the running launches")
     waiting: list[Launch] = Field(
@@ -206,12 +208,11 @@ class Result(Reply):
     name: str = Field(description="name in the paths of calls")
     title: str = Field(description="title in the console")
     kind: Literal["comparison", "reproduction"] = Field(
-        description="whether policies are compared or a paper is reproduced"
+        description="a comparison of policies, or a report, for example on a paper"
     )
     engine: str = Field(description="engine that ran it")
     origin: Literal["here", "imported", "reference"] = Field(
-        description="whether the result was made on this console, was imported, or comes with "
-        "Doorbuster"
+        description="whether the result was made here, was imported, or comes with Doorbuster"
     )
     by: str = Field(description="the person who launched or imported the result; empty if unknown")
     took_s: float | None = Field(
@@ -303,8 +304,7 @@ class Efficiency(Reply):
 
 
 class NewPolicy(Body):
-    """A policy for the scoreboard. The owner of the call's token becomes the author of the policy's
-    row."""
+    """A policy for the scoreboard. The owner of the call's token is the policy's author."""
 
     name: str = Field(pattern=PATTERN, description=NAMES)
     text: str = Field(
@@ -341,7 +341,5 @@ class Scoreboard(Reply):
 
     rows: list[Row] = Field(description="the rows")
     is_reference: bool = Field(
-        description=(
-            "true if the rows come from the reference result, because this lab has no rows yet"
-        )
+        description=("true if this lab has no rows yet, so the rows come from the reference result")
     )

@@ -22,7 +22,7 @@ from lab.console.site.permissions import everybody, students
 from lab.console.site.settings import LAB
 
 CALLS: Final = (launch_calls, result_calls, people_calls)
-"""The modules to import so that the API has their calls."""
+"""The modules whose import adds calls to the API."""
 _API: Final = Api(
     "Doorbuster lab console",
     "Launches, results, notes, the scoreboard and accounts.",

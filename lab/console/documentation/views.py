@@ -31,7 +31,7 @@ def documentation(request: HttpRequest, file: str = "index.html") -> HttpRespons
 @everybody
 @require_safe
 def terms(request: HttpRequest) -> JsonResponse:
-    """Return the glossary: its entries, and for each word on a page the entry that explains it."""
+    """Return the glossary's entries, and for each term the entry that explains it."""
     found = {
         "entries": [[one.title, one.text, one.formula, one.anchor] for one in glossary.entries()],
         "terms": glossary.keys(of_parameters=False),

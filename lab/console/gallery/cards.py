@@ -34,19 +34,18 @@ class Card:
     """The name of the picture's static file. The picture shows the numbers of the paper or of this
     project."""
     arguments: tuple[str, ...] = ()
-    """The arguments of the command `doorbuster` for a reproduction; empty if the card has a spec.
-    """
+    """The arguments of the command `doorbuster`; empty if the card has a spec."""
     engine: str = "simulated"
     pictured: Literal["published", "simulated", "live"] = "published"
     shows: str = (
         "estimated revenue efficiency of each policy; 1 is the most sales any policy could make "
         "without knowing who will buy"
     )
-    """A description of what the picture shows, if it shows this project's results."""
+    """A description of the picture, if the picture shows this project's results."""
 
     @property
     def spec(self) -> Spec | None:
-        """The spec of the experiment; None for a reproduction."""
+        """The spec of the experiment; None if a command runs the experiment without a spec."""
         return None if self.arguments else _shipped(self.name)
 
     @property
@@ -112,7 +111,7 @@ CARDS: tuple[Card, ...] = (
         WHO_IS_NEXT,
         TODAY,
         "Waves of customers, by a formula",
-        "In a quarter of an hour, the load rises three times to nearly twice the capacity and "
+        "In 900 paper seconds, the load rises three times to nearly twice the capacity and "
         "falls to a tenth of the capacity.",
         "waves",
         pictured="simulated",
@@ -246,8 +245,8 @@ def shipped() -> list[str]:
 
 
 def launch_of(card: Card, allowance: Allowance) -> Launch:
-    """Return the launch of an unchanged card, without adding it to the queue. Raises AllowanceError
-    if a limit is exceeded."""
+    """Return a launch of the card's experiment, without adding the launch to the queue. Raises
+    AllowanceError if a limit is exceeded."""
     spec = card.spec
     if spec is not None:
         return launch_of_spec(spec, allowance)

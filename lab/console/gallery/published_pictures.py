@@ -170,8 +170,7 @@ _NUMBERS = dict.fromkeys(
     ("lifo-pri-confirms", "lifo-pri-in-time", "lifo-pri-fates", "lifo-pri-stages"),
     "24,000 sessions a run",
 )
-"""The number of requests or sessions on which the paper's result is based, if the paper states it.
-"""
+"""The paper's number of sessions, for the note in the picture."""
 
 _PICTURES: Mapping[str, Callable[[Axes, Known], None]] = {
     "lifo-pri-confirms": _confirms,

@@ -1,6 +1,6 @@
 """The gallery: every experiment that comes with Doorbuster, and the launch form of each.
 
-The form can also change the spec of a result and run it again.
+A result also has such a form, to change its spec and launch it again.
 """
 
 from collections.abc import Mapping
@@ -85,10 +85,9 @@ def _result_with_spec(name: str) -> tuple[ResultEntry, Spec]:
 def _spec_form(
     request: HttpRequest, base: Spec, shown: Mapping[str, object], real_s: float
 ) -> HttpResponse:
-    """Show the launch form of a spec, or launch a submitted form.
+    """Show the launch form of a spec, or launch the submitted experiment.
 
-    If the launch takes longer than LONG_S, the page asks for a confirmation, and `asks_s` is the
-    expected duration.
+    If the launch takes longer than LONG_S, the page first asks for a confirmation.
     """
     allowance = permissions.allowance_of(request)
     form = LaunchForm(request.POST or None, initial=initial(base))

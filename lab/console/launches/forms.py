@@ -51,8 +51,8 @@ _FIELD_OF = {
     "load.duration_s": "duration_s",
     "--duration-s": "duration_s",
 }
-"""The form field that shows an error in a key of the spec. A key that is not listed here has
-the name of its field."""
+"""The form field that shows the errors of a key of the spec. A key that is missing here has the
+same name as its field."""
 
 _ESSENTIAL = ("policies", "rho", "sessions", "duration_s", "repetitions", "engine")
 _COMPARED = ("gateway", "admission", "abandonment")
@@ -253,8 +253,7 @@ class LaunchForm(forms.Form):
 
 
 def name_labels_in_errors(form: forms.Form) -> None:
-    """Put the field's label into each error message of a form, and the allowed range if the field
-    is a number."""
+    """Put each field's label, and a number's allowed range, into the field's error messages."""
     for name, field in form.fields.items():
         label = str(field.label or name.replace("_", " ").capitalize())
         if isinstance(field, forms.MultipleChoiceField):
@@ -283,9 +282,8 @@ def _name_range(field: forms.IntegerField, label: str) -> None:
 
 
 def _other_policies(base: Spec, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the chosen policies; empty if the choice is the same as in the spec. The spec's list
-    then stays, because it also has labels and session admissions.
-    """
+    """Return the chosen policies; empty if they are the spec's policies. The spec's list also has
+    labels, which a new list would lose."""
     keys = ("policies", "gateway", "admission", "abandonment")
     own, chosen = initial(base), {key: given.get(key, []) for key in keys}
     if all(set(chosen[key]) == set(own[key]) for key in keys):

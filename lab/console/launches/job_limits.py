@@ -79,8 +79,8 @@ class JobLimits:
         return f"{said} {way_out(self._allowance, limit, 'launch')}"
 
     def _measured(self, process: int) -> tuple[int, float]:
-        """Return the resident bytes of all processes, and their CPU seconds, including those of
-        ended processes."""
+        """Return the launch's resident bytes, and the CPU seconds of its running and ended
+        processes."""
         memory_bytes = 0
         now: dict[int, float] = {}
         with contextlib.suppress(psutil.Error):

@@ -49,7 +49,7 @@ def queue_lists(by: str = "") -> dict[str, Any]:
 
 
 def launch_details(request: HttpRequest, launch: Launch) -> dict[str, Any]:
-    """Return the details of a launch, as the launch's page shows them to this person."""
+    """Return the details of a launch for the launch's page."""
     position, starts_in_s = None, None
     if launch.state == State.QUEUED:
         for number, (one, its_start_s) in enumerate(queue.line(), start=1):

@@ -254,7 +254,7 @@ def starts(
     """Return when each waiting launch begins, in real seconds from now, with the earliest launch
     first.
 
-    `live` and `simulated` are the waiting launches in the order of turns. `running` has each
+    `live` and `simulated` are the waiting launches in the order of `in_turn`. `running` has each
     running launch and its remaining real seconds.
     """
     found: list[tuple[Launch, float]] = []

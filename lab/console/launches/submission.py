@@ -47,8 +47,7 @@ def sent_spec(request: HttpRequest, name: str, content: bytes) -> Spec:
 
 
 def command_real_s(arguments: Sequence[str]) -> float | None:
-    """Return the approximate duration, in real seconds, of an included command without a spec; None
-    if the duration is unknown."""
+    """Return the approximate real seconds that a `doorbuster` command takes; None if unknown."""
     found = estimates.of_command(arguments, speeds.load(LAB), processes=PROCESSORS)
     return None if found is None else found.real_s
 
@@ -68,7 +67,7 @@ def launch_of_command(title: str, arguments: Sequence[str], allowance: Allowance
 
 def allowed_real_s(spec: Spec, allowance: Allowance) -> float:
     """Return the approximate duration of a launch of this spec, in real seconds. Raises
-    AllowanceError if the spec exceeds a limit. No run is planned before this check."""
+    AllowanceError if the spec exceeds a limit."""
     require(allowance, "runs_per_launch", spec.number_of_runs)
     expected_s = expected_real_s(spec)
     require(allowance, "expected_s_per_launch", expected_s)

@@ -121,7 +121,8 @@ class _Worker(app.Worker):  # type: ignore[misc, name-defined]
     """A worker that ends at once on SIGQUIT. A worker of Celery's own class might wait forever for
     its pool.
 
-    A command receives SIGTERM when the process that started it ends (`common.pinned`).
+    The worker's commands also end, because a command receives SIGTERM when the process that started
+    it ends (`common.pinned`).
     """
 
     def install_platform_tweaks(self, worker: object) -> None:
@@ -293,7 +294,7 @@ def _note_progress(launch: Launch, path: Path) -> None:
 def end_left_overs() -> None:
     """Stop commands whose launch ended more than STOP_WITHIN_S ago because their worker died.
 
-    Each command received a signal when its worker died, but Python can lose an interrupt during an
+    Each command received a signal when its worker died, but Python can lose a signal during an
     import.
     """
     for mark in (FOLDER / "launches").glob(f"*/{_COMMAND}"):

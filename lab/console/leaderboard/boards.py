@@ -36,8 +36,8 @@ class RowShown:
     cells: tuple[CellShown, ...]
     """The cells of the row: one for each load, and a last cell for the mean over the loads."""
     behind: str
-    """The difference from the best row, paired by seed; a dash if an older version made the
-    board."""
+    """The difference from the best row, paired by seed; a dash if an older version of Doorbuster
+    made the board."""
     recovery: CellShown
     """The time until recovery after a one-minute rush, in paper seconds."""
 
@@ -62,7 +62,7 @@ class BoardShown:
 
     @property
     def pictures(self) -> dict[str, bool]:
-        """Whether each of the board's pictures exists, by its name."""
+        """For the name of each possible picture of the board, whether the picture exists."""
         drawn = set(self.result.figures())
         return {key: key in drawn for key in ("board", "curves", "fairness")}
 
@@ -72,7 +72,7 @@ class BoardShown:
         return self.result.file("report.html") is not None
 
     def tables(self, key: str) -> list[Mapping[str, Any]]:
-        """Return the tables that the report has under one key."""
+        """Return the report's tables with this key."""
         return next(
             (one["tables"] for one in self.result.figures_and_tables() if one["key"] == key), []
         )

@@ -18,8 +18,7 @@ _OF_CONSOLE, _OF_SHOP = (
     f"http://127.0.0.1:{Settings.model_fields[name].default}/"
     for name in ("lab_port", "gateway_port")
 )
-"""The console's and the shop's address in the sheets, which have the ports of the default settings.
-"""
+"""The addresses of the console and of the shop in the sheets, with the default ports."""
 _URL = re.compile(r"https?://[^\s)>\"']+[^\s)>\"'.,;:?!]")
 _ABOVE_DOCS = {"CONTRIBUTING.md": "contributing", "README.md": "index"}
 """The documents outside the folder docs, with their pages on the documentation site."""

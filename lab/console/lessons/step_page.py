@@ -1,4 +1,4 @@
-"""The page of a step: its text, the forms with this person's texts and values, and the launch."""
+"""The page of a step: its text, the forms for a person's texts and values, and the launch."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -95,8 +95,8 @@ def step_page(
     prediction: AnswerForm | None = None,
     read: ValuesForm | None = None,
 ) -> HttpResponse:
-    """Return the page of a step. The page contains the answer only if the person has saved a
-    prediction, or if the step asks for none."""
+    """Return the page of a step. If the step asks for a prediction, the page contains the answer
+    only after the person has saved a prediction."""
     done = work_of(name_of(request), sheet)
     predicted = done.answers.get(prediction_field(found.number), "")
     field = notes_field(found.number)

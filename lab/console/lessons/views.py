@@ -1,5 +1,4 @@
-"""The pages of lessons: the list, and the first page, the steps and the questions of each
-lesson."""
+"""The list of lessons, and the pages of each lesson."""
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render

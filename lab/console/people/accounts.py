@@ -178,8 +178,8 @@ def enrol(name: str, *, teacher: bool) -> str:
 
 
 def enrol_students(students: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the name and password of each student. If a name is refused, no account is created or
-    changed."""
+    """Enrol each student, and return the names and passwords. If a name is refused, no account is
+    created or changed."""
     with transaction.atomic():
         return [(name, enrol(name, teacher=False)) for name in students]
 
@@ -211,8 +211,8 @@ class _Password:
 def _new_password() -> _Password:
     """Return a new password with its hash.
 
-    The password has three groups of five letters and digits (74 random bits), which people can
-    easily copy from paper.
+    The password has three groups of five letters and digits (74 random bits). People can easily
+    copy such a password from paper.
     """
     groups = ("".join(secrets.choice(_LETTERS) for _ in range(5)) for _ in range(3))
     text = "-".join(groups)
@@ -294,8 +294,8 @@ CHANGES: dict[str, Callable[[User], object]] = {
     "student": make_student,
     "delete": delete,
 }
-"""The changes that a teacher can apply to another account. The key of each change is the last part
-of its address."""
+"""The changes that a teacher can apply to another account. The last part of a change's URL is its
+key here."""
 
 
 def change(account: User, name: str, *, teacher: object) -> object:

@@ -13,8 +13,7 @@ from lab.console.site.database import explained, make_database
 @click.command()
 @click.argument("name")
 def teacher(name: str) -> None:
-    """Create a teacher's account, or make an existing account a teacher's. Print its new
-    password."""
+    """Create a teacher's account, or make an existing person a teacher. Print the new password."""
     _enrol(lambda accounts: [(name, accounts.enrol(name, teacher=True))])
 
 

@@ -57,7 +57,7 @@ class TooManyError(Exception):
 
 
 class ConcurrencyLimit:
-    """A context manager that at most `most` callers can enter at a time. Further callers wait, or
+    """A context manager in which at most `most` callers can be at a time. Further callers wait, or
     get TooManyError."""
 
     def __init__(self, most: int, *, most_waiting: int, patience_s: float) -> None:
@@ -118,8 +118,8 @@ class PasswordHasher(PBKDF2PasswordHasher):
         """Return whether the next login hashes this password again; False if `made` hashed it.
 
         A second hash would take a second of CPU time at each person's first login. A wrong password
-        for such an account is refused faster, which reveals that the account exists. This does no
-        harm, because the names of a class are not secret.
+        for an account with a generated password is refused faster, which reveals that the account
+        exists. This does no harm, because the names of a class are not secret.
         """
         if self.decode(encoded)["iterations"] == self.MADE_ITERATIONS:
             return False
@@ -156,7 +156,7 @@ def counted(request: HttpRequest, name: str) -> Iterator[None]:
     count if the password was right.
 
     The block must raise ValidationError if the password is wrong. `name` must be stripped and
-    normalised, as `UsernameField` does. Raises TooManyError.
+    normalised like the value of a `UsernameField`. Raises TooManyError.
     """
     address = address_of(request)
     limits = ((PER_ADDRESS, address), (PER_NAME, f"{address} {name_key(name)}"))

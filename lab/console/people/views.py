@@ -182,7 +182,7 @@ def change(request: HttpRequest, pk: int, change: str) -> HttpResponse:
 def account_page(
     request: HttpRequest, account: User, *, fault: str = "", password: object = ""
 ) -> HttpResponse:
-    """Show an account, with the error if a change has failed, or with a new password."""
+    """Show an account, with the error or the new password after a change."""
     context = {
         "account": account,
         "is_self": account == request.user,

@@ -1,4 +1,4 @@
-"""The playground: simulations and an editor of policies, which run in the visitor's browser."""
+"""The playground: a simulation and a policy editor, which both run in the visitor's browser."""
 
 import hashlib
 from collections.abc import Callable

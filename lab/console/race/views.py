@@ -1,5 +1,4 @@
-"""The race page, which shows runs with the same customers side by side, at the same time since
-their start."""
+"""The race page, which plays runs with the same customers side by side, from a common start."""
 
 from itertools import islice
 
@@ -89,7 +88,7 @@ def side_by_side(request: HttpRequest, name: str) -> HttpResponse:
 @readers
 @require_GET
 def run_frames(request: HttpRequest, name: str, run: str) -> HttpResponse:
-    """Return the frames of one run, from which its race is drawn."""
+    """Return the frames from which the race page draws a run."""
     result = result_list.entry_of(name)
     runs = result.runs() if result else []
     found = next((folder for planned, folder in runs if planned.folder == run), None)

@@ -51,7 +51,7 @@ _UNREADABLE = (
 """The exceptions of `zipfile` if the file is damaged, encrypted, or not a ZIP file.
 """
 _POLICY = re.compile(rf"[^/]+/{COPIES}/[^/]+\.py")
-"""A copy of a student's policy. The copy runs only in a separate process."""
+"""The pattern of the path of a policy's copy. Such a copy runs only in a separate process."""
 
 
 class TooLargeError(Exception):
@@ -90,7 +90,7 @@ def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
     The function runs in a child process with limits (`common.bounded`). `limits` has the maximum of
     each count: `files`, unpacked `bytes`, `rows` of all tables, `runs` and `spec_bytes`. The
     function returns the `name` of the result folder and its `size_bytes`. If the bundle exceeds a
-    limit, it returns the name of the limit as `over` and the bundle's value as `size`.
+    limit, the function returns the name of the limit as `over` and the bundle's value as `size`.
 
     Raises SpecError if the file is not a valid bundle.
     """
@@ -297,7 +297,8 @@ contain scripts), or encodings other than UTF-8."""
 
 
 def _check_picture(path: Path) -> None:
-    """Raise SpecError if an SVG has scripts, because a browser would run them in a local file."""
+    """Raise SpecError if an SVG has scripts or links to other files. A browser would run the
+    scripts of a downloaded picture."""
     found = path.relative_to(path.parents[1]).as_posix()
     content = path.read_bytes()
     for part in _REFUSED_IN_SVG:

@@ -37,7 +37,7 @@ def numbers(request: HttpRequest, name: str) -> HttpResponse:
 @readers
 @require_GET
 def sessions(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the bars that show the fates of sessions, as a fragment of the result's page."""
+    """Return the bars that show how sessions ended, as a fragment of the result's page."""
     result = result_list.entry_of(name)
     if result is None or result.is_reproduction:
         raise Http404
@@ -100,7 +100,7 @@ def overlay(request: HttpRequest) -> HttpResponse:
 
 
 def sources(results: list[ResultEntry]) -> list[dict[str, str]]:
-    """Return for each result the address of the data of its curves and its name in the overlay."""
+    """Return each result's name in the overlay, and the address of its curves."""
     titles = [one.title for one in results]
     return [
         {

@@ -101,10 +101,10 @@ def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -
 
 
 def logged(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the log shows about an attempt of a live run.
+    """Return what the log of a live run shows about an attempt: the `samples` near the attempt, and
+    the run's `events`.
 
-    The `samples` are those near the attempt. The run's `events`, the text `not_known` and the
-    exported trace `traced` (or None) are also returned.
+    The answer also has the text `not_known` and the exported trace `traced`, which may be None.
 
     Raises ExperimentError.
     """

@@ -32,10 +32,9 @@ View = Callable[..., HttpResponseBase]
 
 
 def packed(view: View) -> View:
-    """Return a view that packs only one download per person at a time, and only a few for all
-    people together.
+    """Return a view that packs only one download per person at a time, and only a few in total.
 
-    Further requests, and requests above the person's limit, get status 429 and one line of text.
+    A refused request gets status 429 and one line of text.
     """
 
     @require_GET

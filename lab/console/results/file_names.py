@@ -1,5 +1,4 @@
-"""The names that the console accepts for results, files and folders, and the names that it gives to
-downloads."""
+"""The names that the console accepts for results, files and folders."""
 
 import re
 

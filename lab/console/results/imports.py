@@ -34,7 +34,7 @@ _LIMITS: Final = {
     "runs": "runs_per_launch",
     "spec_bytes": "spec_bytes",
 }
-"""The name in `allowances` of the limit for each count in a bundle."""
+"""For each count in a bundle, the name of its limit in `allowances`."""
 _ACTION_LIMIT: Final = ActionLimit(2)
 
 
@@ -67,8 +67,9 @@ def kept_by(results_dir: Path, person: str) -> list[Imported]:
 def name_for(told: str, now: datetime) -> str:
     """Return the name for an imported result that was called `told`.
 
-    A name with a date in the past stays unchanged. Any other name is replaced. This lab could
-    need the name later, or the result would stay above all later results in the list.
+    A name with a date in the past stays unchanged. Any other name gets the present time. Otherwise,
+    a later result of this lab could need the same name, or the imported result would stay first in
+    the list.
     """
     began_at = began_at_of(told)
     if began_at is not None and began_at <= now:

@@ -39,7 +39,7 @@ def of(result: str) -> list[Note]:
 
 
 def that_travel(result: str) -> list[Note]:
-    """Return the newest notes, as many as fit into a bundle, in the order of their times."""
+    """Return the newest notes that fit into a bundle, in the order of their times."""
     found: list[Note] = []
     left_bytes = _MOST_BYTES
     for note in reversed(of(result)[-result_forms.MOST_NOTES :]):
@@ -57,7 +57,7 @@ def packed(result: str) -> bytes:
 
 
 def unpack(folder: Path) -> None:
-    """Save the notes from a bundle after it has been unpacked into a result folder.
+    """Save the notes of a bundle that is unpacked into this result folder.
 
     Raises ExperimentError if the file with the notes does not have the right form.
     """

@@ -43,19 +43,17 @@ def _listed(result: ResultEntry, launch: Launch | None) -> Listed:
 
 
 MACHINE = {"cpu": "CPU", "cpus": "CPUs", "memory_gib": "GiB of memory", "shop_workers": "workers"}
-"""The properties of a machine that determine the speed of a live run. The kernel's patch level is
-left out.
-"""
+"""The properties of a machine that determine the speed of a live run."""
 CODE = {"code": "code of the experiments", "parts": "code of shop and gateway"}
 VERSIONS = {**CODE, "python": "Python"}
 
 
 def differences(result: ResultEntry) -> list[str]:
-    """Return a line for each difference, such as `CPUs: 4 there, 2 here`; empty if no difference is
-    known.
+    """Return the known differences of machine and versions between the result and this lab, such as
+    `CPUs: 4 there, 2 here`.
 
-    The versions of Doorbuster are compared only if the result has no fingerprint of its code.
-    Versions with the same code give the same results.
+    If the result has a fingerprint of its code, the versions of Doorbuster are not compared,
+    because the same code gives the same results.
     """
     versions = result.facts("versions")
     names = VERSIONS if CODE.keys() <= versions.keys() else {**VERSIONS, "doorbuster": "version"}

@@ -1,6 +1,6 @@
 """The permissions to delete a result and to read the students' policies in it.
 
-A submitted policy is in the result of the launch that simulates it for the scoreboard.
+The result of a submission contains the submitted policy.
 """
 
 from collections.abc import Mapping
@@ -41,8 +41,7 @@ asks for confirmation."""
 
 
 def _without_policies_of_others(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
-    """Return why a student must not read the files, if the result contains a policy that another
-    student submitted; empty if reading is allowed."""
+    """Return why a student must not read the result's policies; empty if reading is allowed."""
     file = arguments.get("file")
     if file is not None and COPIES not in file.split("/"):
         return ""

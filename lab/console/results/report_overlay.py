@@ -31,7 +31,7 @@ def claims(results: Sequence[ResultEntry]) -> list[tuple[str, str, list[Mapping[
 
 
 def figures_and_tables(results: Sequence[ResultEntry]) -> list[dict[str, Any]]:
-    """Return the figures and tables of all reports, in the order of their keys.
+    """Return the figures and tables of all reports, in the order of the first report.
 
     Each entry has `key`, `heading`, `what`, `parts` and `panels`. `parts` has the result, the
     figure and the tables of each report that has the entry. Each entry of `panels` is one chart.
@@ -65,7 +65,7 @@ def figures_and_tables(results: Sequence[ResultEntry]) -> list[dict[str, Any]]:
 def _add_panels(
     panels: dict[str, dict[str, Any]], place: int, shown: Mapping[str, Any], result: ResultEntry
 ) -> None:
-    """Add the curves of a report to `lines`: each has `report`, `curve`, `x`, `mean`, `half`."""
+    """Add the curves of one figure of a report to the `lines` of the panels."""
     titles = {
         str(table.get("title", "")).split(": ")[0]: table
         for table in shown["tables"]

@@ -461,7 +461,7 @@ def entry_of(name: str) -> ResultEntry | None:
 
 
 def existing(names: Iterable[str]) -> dict[str, ResultEntry]:
-    """Return the existing results with these names, by their names."""
+    """Return the named results that exist, by name."""
     known = {one.name: one for one in references()}
     found = [known.get(name) or ResultEntry(LAB.results_dir / name) for name in names]
     return {one.name: one for one in found if one.reference or _is_result(one.path)}
@@ -481,7 +481,7 @@ def _is_result(path: Path) -> bool:
 def matching(results: Iterable[ResultEntry], words: str, engine: str) -> list[ResultEntry]:
     """Return the results whose title, name, policies and date contain all of `words`.
 
-    `engine` may be empty.
+    An empty `engine` means any engine.
     """
     wanted = words.casefold().replace(",", " ").split()
     return [

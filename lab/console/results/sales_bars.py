@@ -1,4 +1,4 @@
-"""The picture under the verdict: the share of the possible sales that each policy reached.
+"""The picture under the verdict: each policy's share of the possible sales.
 
 The picture is made from the table *Who sells*, so older and imported results also have it.
 """
@@ -12,10 +12,9 @@ from lab.report import tidy
 TABLE: Final = "Who sells"
 SHARE: Final = "Estimated"
 MOST: Final = 8
-"""The maximum number of bars in one picture. The table shows the other policies."""
+"""The maximum number of bars in one picture. The table shows all policies."""
 WIDEST: Final = 1.25
-"""The maximum share at the picture's right edge if an interval is long. Longer intervals are cut
-off."""
+"""Intervals are cut off at this share, or at the longest bar if this bar is longer."""
 
 
 class Bar(NamedTuple):

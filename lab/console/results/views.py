@@ -176,7 +176,7 @@ def note(request: HttpRequest, name: str) -> HttpResponse:
 @result_owners
 @require_http_methods(["GET", "POST"])
 def delete(request: HttpRequest, name: str) -> HttpResponse:
-    """Show a confirmation, then delete the result. A reference cannot be deleted."""
+    """Ask for confirmation, then delete the result. A reference cannot be deleted."""
     result = result_of(name)
     if result.reference:
         raise PermissionDenied(
@@ -195,5 +195,5 @@ def delete(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def publish(name: str, say: Callable[[str], None]) -> None:
-    """Write the change in a result to the database that the dashboards read."""
+    """Update the dashboards' database after a result is added or deleted."""
     keep_in_step(LAB, [name], say, logs.rows_of)

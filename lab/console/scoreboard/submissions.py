@@ -45,8 +45,8 @@ second."""
 def submit(request: HttpRequest, name: str, text: str) -> Launch:
     """Put a policy into the queue and return its launch.
 
-    An earlier submission of this person with the same name is cancelled if it still waits or runs.
-    Raises CallError if the file is not a valid policy, and the errors of `enqueued`.
+    If the person's earlier submission with this name has not ended, it is cancelled. Raises
+    CallError if the file is not a valid policy, and the errors of `enqueued`.
     """
     allowance = permissions.allowance_of(request)
     key = permissions.key_of(request)
@@ -107,7 +107,7 @@ class Submission:
     name has replaced it."""
     behind: Behind | None
     lines: tuple[int, ...]
-    """The numbers of the lines that the reason for the failure mentions."""
+    """The line numbers in the error message of a failed launch."""
 
 
 def listed(request: HttpRequest) -> list[Submission]:

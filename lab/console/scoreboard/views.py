@@ -53,8 +53,7 @@ class Behind:
     result: str
     race: str
     why: str
-    """The address of the list of a run's attempts, where the reason for each decision can be
-    found."""
+    """The address of a list of attempts, with links to the reason for each decision."""
 
 
 def behind(name: str, policy: str) -> Behind | None:

@@ -30,9 +30,9 @@ logger = logging.getLogger("lab.console")
 
 
 class ConsoleServer(Server):
-    """A uvicorn that accepts TLS through TlsListener and ends open streams before it waits.
+    """A uvicorn server that accepts TLS through TlsListener, and ends open streams at shutdown.
 
-    Without this class, uvicorn would cancel each stream after GRACE_S and log a traceback.
+    Otherwise, uvicorn would cancel each stream after GRACE_S and log a traceback.
     """
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

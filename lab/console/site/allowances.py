@@ -18,7 +18,7 @@ GIB = 2**30
 
 
 class AllowanceError(SpecError):
-    """The error raised if a person exceeds an allowance. The error's text is a `refusal`."""
+    """The error raised if a person exceeds an allowance. The error's text comes from `refusal`."""
 
 
 def _bytes(number: float) -> str:
@@ -84,7 +84,7 @@ class Allowance:
     notes_per_result: int = _limit("Notes on one result")
 
     def job_limit_s(self, expected_s: float) -> float:
-        """Return the CPU seconds for all processes of a simulated launch together."""
+        """Return the CPU seconds that all processes of a simulated launch may use together."""
         return max(self.job_least_s, self.job_times_expected * expected_s)
 
 
@@ -197,8 +197,8 @@ def refusal(allowance: Allowance, limit: str, asked: float) -> str:
 
 
 def way_out(allowance: Allowance, limit: str, do: str) -> str:
-    """Return the sentence that explains what a person can do about a limit. `do` is a verb, such as
-    `launch`, for a teacher's help."""
+    """Return the sentence that explains what a person can do about a limit. `do` is the verb for a
+    teacher's help, for example `launch`."""
     if allowance.whose == TEACHER.whose:
         return "The command line `doorbuster` has no such limit."
     return f"A teacher can {do} it for you, or the administrator can raise {limit} in {VARIABLE}."

@@ -1,4 +1,4 @@
-"""The creation of the console's database before Django starts. Each error is one line."""
+"""The creation of the console's database before Django starts."""
 
 import os
 from collections.abc import Iterator

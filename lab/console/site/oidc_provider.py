@@ -49,7 +49,7 @@ class Provider:
         return self.issuer.rstrip("/") + "/.well-known/openid-configuration"
 
     def django_settings(self) -> dict[str, Any]:
-        """Return the settings for allauth, which `lab.console.site.settings` adds to its own."""
+        """Return the settings for allauth, which `lab.console.site.settings` includes."""
         app = {
             "provider_id": self.id,
             "name": self.name,

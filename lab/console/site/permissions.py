@@ -70,7 +70,7 @@ class Permission:
         return view
 
     def check(self, request: HttpRequest, arguments: Mapping[str, Any]) -> None:
-        """Raise PermissionDenied with the reason if this person is not allowed to do this."""
+        """Raise PermissionDenied with the reason if the person may not send the request."""
         if is_teacher(request):
             return
         rule = self.reads if request.method in ("GET", "HEAD") else self.sends
@@ -94,8 +94,8 @@ it can send."""
 
 
 class AccountsMiddleware(MiddlewareMixin):
-    """The middleware that, in a console with accounts, checks each request against the permission
-    of its view."""
+    """The middleware for consoles with accounts. It checks each request against the permission of
+    the request's view."""
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], args: Any, more: dict[str, Any]

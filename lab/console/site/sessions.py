@@ -68,7 +68,6 @@ def _under_digest(row: Any) -> Any:
 
 
 class MessageStorage(CookieStorage):
-    """The storage of messages in a cookie, whose name begins like the names of the console's other
-    cookies."""
+    """The storage of messages in a cookie, whose name has the prefix of all console cookies."""
 
     cookie_name = f"{settings.COOKIES_BEGIN}messages"

@@ -1,7 +1,4 @@
-"""Django settings of the console, read from the appliance's settings (docs/settings.md).
-
-The module sets only values that differ from Django's defaults.
-"""
+"""Django settings of the console, read from the appliance's settings (docs/settings.md)."""
 
 from lab.console import pages
 from lab.console.site import oidc_provider

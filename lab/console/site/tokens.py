@@ -82,11 +82,10 @@ async def allowance_of(authorization: str) -> Allowance | None:
 
 
 class TokenMiddleware(MiddlewareMixin):
-    """The middleware that finds out who makes a call, by the call's token.
+    """The middleware that identifies the caller by the call's token.
 
-    A call without a token is checked like a form, unless a program sends it to a console without
-    accounts. A call with a token cannot be forged by a page, because a browser adds no token by
-    itself.
+    A web page cannot forge a call with a token, because a browser adds no token by itself. If the
+    console has no accounts, programs need no token. Any other call is checked like a form.
     """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:

@@ -24,8 +24,8 @@ from runtime.settings import Settings
 
 
 class Sold:
-    """The purchases during the run in progress and during the run before it. The purchases of a run
-    stay after its end, with the time of the end.
+    """The purchases during the run in progress and during the run before it. After the end of a
+    run, its purchases are kept with the time of the end.
 
     When an experiment prepares its first run, the purchases of earlier experiments are removed.
     """
@@ -75,7 +75,7 @@ STRIP = 300
 """The number of waiting requests that the page shows in detail."""
 
 UnderWay = Callable[[], Mapping[str, Any] | None]
-"""The part of a frame about the live run in progress (`live_run.UnderWay.told`)."""
+"""A function that returns a frame's part about the live run (`live_run.UnderWay.told`)."""
 
 logger = logging.getLogger("lab.console")
 
@@ -147,8 +147,8 @@ class Watch:
         """Yield the events since `after` (`name-number`) that a viewer has missed, then all new
         events.
 
-        Without a valid `after` the stream begins with the whole history. The gateway's waiting
-        requests are fetched only for viewers who watch `closely`.
+        If `after` is missing, invalid or too old, the stream begins with about 400 samples of the
+        history. The gateway's waiting requests are fetched only for viewers who watch `closely`.
         """
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(BEHIND)
         missed = self._missed(after)  # no await until the queue is registered, so no event is lost

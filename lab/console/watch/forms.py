@@ -30,9 +30,9 @@ class PolicyForm(forms.Form):
     """The form for the policy, the admission policy in front of it, and the parameters of both.
 
     The field of a parameter has the name of the parameter. A parameter of the admission policy has
-    the field `admission.<name>`, and a value per page type has the field `<name>.<page>`. A missing
-    field means the default value: the form has no fields yet for a policy that the user has just
-    chosen.
+    the field `admission.<name>`, and a value per page type has the field `<name>.<page>`. If a
+    field is missing, the parameter has its default value. For example, a page has no fields yet for
+    a policy that the user has just chosen.
     """
 
     policy = forms.ChoiceField(

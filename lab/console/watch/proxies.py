@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 ProxyNow = Callable[[], Mapping[str, Any] | None]
-"""The state of the run's baseline proxy (`lab.engines.live.baseline_proxy`); None if the run has
-none."""
+"""A function that returns the state of the run's baseline proxy
+(`lab.engines.live.baseline_proxy`), or None."""
 
 Counts = Mapping[str, Mapping[str, int]]
 

@@ -41,8 +41,8 @@ def _for_whose_run_is_under_way(request: HttpRequest, arguments: Mapping[str, An
 
 
 run_owners = Permission(sends=_for_whose_run_is_under_way)
-"""The permission of the watch page. All people can watch the shop. Teachers can change it, and so
-can the person who launched the live run, except in classroom mode."""
+"""The permission of the watch page. All people can watch the shop, and teachers can change it.
+Outside classroom mode, the person who launched the live run can also change it."""
 
 ASK_EVERY_S = 2.0
 """The interval, in real seconds, at which a stream checks its viewer's login."""

@@ -36,8 +36,8 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has
         return True
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """Refuse the sign-in to a disabled account. Make the person a teacher if the setting names
-        the person."""
+        """Refuse the sign-in to a disabled account. Make the person a teacher if
+        DOORBUSTER_LAB_OIDC_TEACHERS has their address."""
         if not sociallogin.is_existing:
             return
         if not sociallogin.user.is_active:
