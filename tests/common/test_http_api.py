@@ -129,8 +129,9 @@ def test_the_tables_have_calls_and_fields():
 
 @pytest.mark.parametrize("page", ["admin-api", "controller-api", "console-api"])
 def test_every_field_of_an_api_has_a_meaning(page):
-    """The page shows it in its last column, below the table of calls."""
+    """The page shows it in its last column, and that of a parameter in the table of calls."""
     path = Path(__file__).parents[2] / "docs" / f"{page}.md"
     calls, fields = path.read_text(encoding="utf-8").split("\n## ", 1)
     assert "| `GET " in calls
     assert " |  |\n" not in fields
+    assert calls.count(" in the path") == calls.count(" in the path (")

@@ -96,27 +96,27 @@ def submit_policy(request: HttpRequest, wanted: schemas.NewPolicy) -> Status[dic
 
 @call(
     "GET",
-    "launches/{pk}",
+    "launches/{id}",
     launch_owners,
     "Show one launch",
     answers=schemas.Launch,
     refusals=(404,),
 )
-def one(request: HttpRequest, pk: str) -> dict[str, Any]:
-    return _shown(request, get_object_or_404(Launch, pk=pk))
+def one(request: HttpRequest, id: schemas.LaunchId) -> dict[str, Any]:
+    return _shown(request, get_object_or_404(Launch, pk=id))
 
 
 @call(
     "POST",
-    "launches/{pk}/cancel",
+    "launches/{id}/cancel",
     launch_owners,
     "Cancel a waiting or running launch",
     answers=schemas.Launch,
     refusals=(404,),
 )
-def cancel(request: HttpRequest, pk: str) -> dict[str, Any]:
-    queue.cancel(get_object_or_404(Launch, pk=pk))
-    return _shown(request, Launch.objects.get(pk=pk))
+def cancel(request: HttpRequest, id: schemas.LaunchId) -> dict[str, Any]:
+    queue.cancel(get_object_or_404(Launch, pk=id))
+    return _shown(request, Launch.objects.get(pk=id))
 
 
 def _wanted(request: HttpRequest, wanted: schemas.NewLaunch) -> Launch:

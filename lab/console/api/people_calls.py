@@ -61,12 +61,12 @@ def _change(change: str, summary: str) -> Callable[[Call], Call]:
     "disable",
     "Disable an account: end its sessions and launches, and revoke its tokens (only for teachers)",
 )
-def disable(request: HttpRequest, name: str) -> dict[str, Any]:
+def disable(request: HttpRequest, name: schemas.AccountName) -> dict[str, Any]:
     return _changed(request, name, "disable")
 
 
 @_change("enable", "Enable a disabled account (only for teachers)")
-def enable(request: HttpRequest, name: str) -> dict[str, Any]:
+def enable(request: HttpRequest, name: schemas.AccountName) -> dict[str, Any]:
     return _changed(request, name, "enable")
 
 

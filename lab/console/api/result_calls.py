@@ -66,7 +66,7 @@ def bring(request: HttpRequest) -> Status[dict[str, Any]]:
 
 
 @call("GET", "results/{name}", readers, "Show one result", answers=schemas.Summary, refusals=(404,))
-def summary(request: HttpRequest, name: str) -> dict[str, Any]:
+def summary(request: HttpRequest, name: schemas.ResultName) -> dict[str, Any]:
     result = _found(name)
     return {
         **_result(origins.listed([result])[0]),
@@ -102,7 +102,7 @@ def summary(request: HttpRequest, name: str) -> dict[str, Any]:
     refusals=(403, 404, 422, 429, 503),
     openapi_extra={"responses": {200: {"description": "the file", **_FILE}}},
 )
-def bundle(request: HttpRequest, name: str) -> HttpResponseBase:
+def bundle(request: HttpRequest, name: schemas.ResultName) -> HttpResponseBase:
     return download_views.bundle(request, name=_found(name).name)
 
 
@@ -114,7 +114,7 @@ def bundle(request: HttpRequest, name: str) -> HttpResponseBase:
     answers=schemas.Notes,
     refusals=(404,),
 )
-def all_notes(request: HttpRequest, name: str) -> dict[str, Any]:
+def all_notes(request: HttpRequest, name: schemas.ResultName) -> dict[str, Any]:
     found = notes.of(_found(name).name)
     return {"notes": [{"by": one.by, "at": one.at, "text": one.text} for one in found]}
 
@@ -128,7 +128,9 @@ def all_notes(request: HttpRequest, name: str) -> dict[str, Any]:
     answers=schemas.Notes,
     refusals=(404,),
 )
-def note(request: HttpRequest, name: str, wanted: schemas.NewNote) -> Status[dict[str, Any]]:
+def note(
+    request: HttpRequest, name: schemas.ResultName, wanted: schemas.NewNote
+) -> Status[dict[str, Any]]:
     notes.write(
         _found(name).name,
         wanted.text.strip(),

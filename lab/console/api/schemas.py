@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
+from ninja import P, PathEx
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
@@ -15,6 +16,9 @@ from lab.console.scoreboard.submissions import NAMES, PATTERN
 Optional = SkipJsonSchema[None]
 Choices = Annotated[list[str], Field(min_length=1, max_length=100)]
 StateName = Literal["queued", "running", "done", "cancelled", "interrupted", "failed"]
+LaunchId = PathEx[str, P(description="id of the launch")]
+ResultName = PathEx[str, P(description="name of the result")]
+AccountName = PathEx[str, P(description="name of the account")]
 assert set(StateName.__args__) == set(State.values)  # type: ignore[attr-defined]
 
 # ---- people --------------------------------------------------------------------------------------
