@@ -8,8 +8,8 @@
 
 The check may refuse a contract that could be fulfilled, because the other contracts count in full,
 although their banners may also fit into other slots. It may accept a contract that cannot be
-fulfilled, because it uses averages over a contract's time, and counts two slots of the same size on
-a page twice.
+fulfilled, because it uses averages over a contract's time, and counts a view of a page with two
+such slots twice.
 """
 
 from dataclasses import dataclass

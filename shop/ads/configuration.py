@@ -59,8 +59,8 @@ class Configuration(SettingsModel):
     )
     block: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         100,
-        description="maximum number of impressions of a banner that a process has not yet "
-        "reported, which limits over-delivery",
+        description="maximum number of a banner's impressions that a process has not reported yet; "
+        "it limits over-delivery",
     )
     banners: AdsBanners
 

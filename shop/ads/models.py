@@ -127,7 +127,7 @@ class Slot(models.Model):
         Concept,
         related_name="slots",
         blank=True,
-        help_text="if empty, the concepts of each request; capacity checks then ignore the slot",
+        help_text="if empty, each request names the concepts, and capacity checks ignore the slot",
     )
 
     class Meta:

@@ -1,9 +1,9 @@
 """The seeded inventory of the server: advertisers, contracts, publishers with slots.
 
 Concepts are the shop's shelves and the words of its books; a banner is about one shelf. When
-another inventory replaces this one, contracts that people made stay, with their banners and counts;
-so do advertisers, concepts, publishers, pages and slots. A server whose only contracts were made by
-people is not seeded.
+another inventory replaces this one, contracts that people made stay, with their banners and counts.
+Advertisers, concepts, publishers, pages and slots stay, too. A server whose only contracts were
+made by people is not seeded.
 """
 
 import random

@@ -1,7 +1,8 @@
 """The books of the seeded shop, which are the same for the same seed on every machine.
 
-The first 4,309 books are the paper's catalogue, drawn together. A larger catalogue adds books that
-sell worse; when the words are used up, their titles become volumes of a series.
+The first 4,309 books, as many as in the Connection Sentry paper, are drawn together. In a larger
+catalogue, the additional books sell worse. A title that already exists becomes another volume of a
+series.
 """
 
 import random

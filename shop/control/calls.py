@@ -47,7 +47,7 @@ class WantedCatalogue(Body):
 
 
 class WantedSlowness(Body):
-    """The duration of the fault that makes the database slow, which is for lessons."""
+    """The duration of the fault that makes the database slow."""
 
     for_s: float = Field(
         ge=0,

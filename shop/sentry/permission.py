@@ -13,7 +13,7 @@ def cancellable(view: View) -> View:
     """Allow the sentry to cancel this view, even on a POST.
 
     The view must write all its data in one transaction whose last statement is `commit_point()`.
-    Other decorators keep the mark if they use functools.wraps.
+    The view's other decorators must use functools.wraps.
     """
     setattr(view, _ATTRIBUTE, True)
     return view

@@ -20,8 +20,8 @@ def fingerprint() -> str:
 def seed(count: int, progress: Progress) -> bool:
     """Fill the shop with `count` books unless it is up to date; return whether anything changed.
 
-    If only the number of books differs, accounts and orders are kept (`shelf_filling.resize`). If
-    the fingerprint differs, the shop is emptied and filled again.
+    If only the number of books differs, the catalogue is resized (`shelf_filling.resize`). If the
+    fingerprint differs, the shop is emptied and filled again.
     """
     wanted = fingerprint()
     if SeedState.objects.filter(fingerprint=wanted).exists():

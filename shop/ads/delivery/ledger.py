@@ -132,8 +132,8 @@ class Ledger:
         """Take over the database's state after a report.
 
         `acknowledged` is the report that the database has added, if any. `banners` has the new or
-        changed banners. `totals` maps banner ids to reported impressions, for every new banner and
-        every banner in the acknowledged report.
+        changed banners. `totals` maps banner ids to reported impressions, at least for every new
+        banner and every banner in the acknowledged report.
         """
         with self._lock:
             inventory, delivered = self.view

@@ -70,8 +70,8 @@ def pages(publisher: Publisher) -> list[PageReport]:
 
 
 def progress(contract: Contract, now: datetime) -> Progress:
-    """Return a contract's progress. The counts are from the database, so they are at most one flush
-    interval old.
+    """Return a contract's progress. The counts are from the database, so they are usually up to one
+    flush interval old.
     """
     delivery = contract.banner.delivery
     return Progress(

@@ -259,7 +259,7 @@ class Migration(migrations.Migration):
                     "concepts",
                     models.ManyToManyField(
                         blank=True,
-                        help_text="if empty, the concepts of each request; capacity checks then "
+                        help_text="if empty, each request names the concepts, and capacity checks "
                         "ignore the slot",
                         related_name="slots",
                         to="ads.concept",
