@@ -1,4 +1,4 @@
-"""Claims: statements that the numbers of a reproduction must confirm."""
+"""Claims: statements that the results of a reproduction confirm or refute."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ Verdict = tuple[str, bool | None]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement that must hold, and the rule that decides from the results whether it holds."""
+    """A statement, and the rule that decides from the results whether it holds."""
 
     text: str
     required: str

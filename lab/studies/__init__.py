@@ -2,4 +2,4 @@
 
 SESSION_METRICS = "studies:sessions"
 PAGE_METRICS = "studies:pages"
-"""The metrics that several studies use; see `measures.MEASURES`."""
+"""Names of measures in `measures.MEASURES`."""

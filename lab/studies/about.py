@@ -1,6 +1,6 @@
-"""The facts about a paper that lists of experiments show, in `ABOUT` of the paper's folder.
+"""The facts about a paper for lists of experiments.
 
-The facts can be read without loading the study.
+They are in `ABOUT` of the paper's folder, and can be read without loading the study.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ WHO_GETS_CPUS: Final = "Who should get the processors?"
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The reproduction of a paper as an experiment of the gallery and as a reference result."""
+    """A paper's texts for the gallery and for its reference result."""
 
     paper: str
     """The paper's short name, its authors and year: `SBAC (Cherkasova & Phaal, 2002)`."""
@@ -26,7 +26,7 @@ class About:
     sentence: str
     """A sentence that describes what the quick reproduction shows."""
     picture: str
-    """The name of the gallery's picture of a published result."""
+    """The name of the picture in the gallery."""
     engine: Engine = "simulated"
     """The engine that `doorbuster reproduce` uses unless the user chooses another engine."""
     reference_engine: Engine = "simulated"

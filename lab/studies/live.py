@@ -1,7 +1,6 @@
 """The base classes of live reproductions.
 
-`LiveStudy` is the base of all. `ApplianceStudy` runs comparisons on the appliance, which a paper's
-`live.py` lists.
+`ApplianceStudy` runs the comparisons that a paper's `live.py` lists.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -115,8 +114,7 @@ and the number of repetitions."""
 
 
 class ApplianceStudy(LiveStudy[C]):
-    """A live study whose runs are comparisons on the appliance; figures without live runs are
-    simulated."""
+    """A live study that runs comparisons on the appliance, and simulates all other cases."""
 
     def __init__(self, paper: PaperStudy[C], parts_of: PartsOf, given: Mapping[str, Any]) -> None:
         super().__init__(paper, given)
@@ -162,7 +160,7 @@ class ApplianceStudy(LiveStudy[C]):
         return live.beside(result.results(self.simulations))
 
     def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
-        """Return the facts about the runs: the comparisons, their capacities (ρ = 1) and the time
+        """Return the comparisons, their capacities, the number of simulations and the time
         scale."""
         comparisons = self._comparisons(result)
         known = [capacity.words() for one in comparisons if (capacity := one.capacity())]
@@ -170,7 +168,7 @@ class ApplianceStudy(LiveStudy[C]):
             ("Runs", "; ".join(str(one.path) for one in comparisons)),
             *([("Capacity", "; ".join(known))] if known else []),
             ("Simulated in addition", f"{len(self.simulations)} simulations"),
-            ("Time scale", f"{self.parts[0].spec.time_scale:g} paper seconds per second"),
+            ("Time scale", f"{self.parts[0].spec.time_scale:g} paper seconds per real second"),
         ]
 
     def _comparisons(self, result: StudyResult) -> list[ComparisonResult]:

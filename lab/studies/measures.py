@@ -1,4 +1,4 @@
-"""The metrics of a simulated case, from which figures and tables are made.
+"""The metrics of a simulated case.
 
 All metrics can be written as JSON, so that figures can be drawn again without simulating.
 """
@@ -38,8 +38,7 @@ RESPONSE_EDGES_S = np.arange(0.0, RESPONSE_UNTIL_S + RESPONSE_STEP_S, RESPONSE_S
 def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
     """Simulate `task["case"]` with `task["seed"]`; return its metrics.
 
-    `task["attempts_file"]` receives every attempt. The metrics depend only on the case and the
-    seed.
+    If `task` has an `attempts_file`, every attempt is written to this file.
     """
     case = Case.of_json(task["case"])
     own_policies.remember(case.own)
@@ -63,7 +62,7 @@ def measure_of(name: str) -> Measure:
 
 
 def session_metrics(simulated: Simulated, run: ShopRun) -> dict[str, Any]:
-    """Return the number of sessions by outcome and length, and the server's time by use.
+    """Return the numbers of sessions by outcome and length, and how the server spent its time.
 
     `unfinished` is the number of sessions in progress when the run ended. Lengths have three bins,
     as in SBAC, section 6: up to the mean, from the mean to twice the mean, and longer.
@@ -154,4 +153,4 @@ def _pages(case: Case[ShopRun], seed: int, log: AttemptLog | None) -> dict[str, 
 
 
 MEASURES = {"sessions": _sessions, "pages": _pages}
-"""The metrics that a case keeps of a simulation, by name."""
+"""The measures that several studies use, by name."""

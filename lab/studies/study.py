@@ -1,4 +1,4 @@
-"""The form of every paper's study; README.md lists the files of a paper."""
+"""The base classes of the papers' studies."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,8 +42,7 @@ CasesT_co = TypeVar("CasesT_co", bound=PaperCases[Any], covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class PaperFigures(Generic[CasesT_co]):
-    """The figures and tables of a paper. `cases` has the runs behind them, and `text` their
-    prose."""
+    """The figures and tables of a paper, their cases and their prose."""
 
     cases: CasesT_co
     text: ReportText
@@ -60,7 +59,7 @@ class PaperStudy(Generic[C]):
     name: str
     """The paper's name in commands and result folders."""
     package: str
-    """The name of the paper's package, whose folder has `report.md` and, if any, `live.py`."""
+    """The paper's Python package. Its folder contains `report.md`."""
     scales: Mapping[Engine, Mapping[bool, Scale]]
     """The scales by engine and by `quick`; the paper runs only on these engines."""
     cases: Callable[[Any, Engine], C]
@@ -87,8 +86,7 @@ class PaperStudy(Generic[C]):
         return self.cases(self.scales[engine][quick], engine)
 
     def build(self, engine: Engine | None = None, *, quick: bool) -> Study:
-        """Return the study on an engine (by default the paper's own engine): runs, figures and
-        claims."""
+        """Return the study on an engine, by default `default_engine`."""
         return self.report(self.cases_of(engine or self.default_engine, quick=quick), quick=quick)
 
     def report(self, cases: C, *, quick: bool = False, **more: Any) -> Study:

@@ -16,7 +16,7 @@ MORE_REQUESTS = 1
 finished."""
 
 _HALVINGS = 40
-"""The number of steps of the binary search for a time span."""
+"""The number of steps of the binary search in `requests_by_clients`."""
 
 OVERHEAD_S = 0.1
 """The real seconds that a run needs to start and end its clients, and to write a file."""
@@ -51,7 +51,7 @@ CostOf = Callable[[int], Cost]
 def requests_by_clients(runs: Iterable[Cell], cost_of: CostOf, runs_s: float) -> dict[int, int]:
     """Return how many requests each client makes, by number of clients.
 
-    `runs_s` is divided equally between the numbers of clients. A client makes at most as many
+    Each number of clients gets about the same part of `runs_s`. A client makes at most as many
     requests as in the paper. It makes at least the minimum number of requests, even if all runs
     together then take longer than `runs_s`.
     """

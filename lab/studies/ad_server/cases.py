@@ -18,8 +18,8 @@ from lab.studies.study import Engine, PaperCases
 METRICS = "studies.ad_server:requests"
 
 BANNERS = 300_000
-"""The default number of banners under contract, with which the search takes most of the response
-time."""
+"""The default number of banners under contract, so large that the search takes most of the
+response time."""
 
 SERVER_THREADS = 16
 """The ad server's default concurrency limit; further requests wait."""
@@ -28,7 +28,7 @@ PUBLISHED_REQUESTS: int = published()["ad_server"]["requests_per_client"]
 PUBLISHED_THREADS = 6
 """The number of threads per high-priority request in Table IV."""
 FEW, MANY = 10, 100
-"""The number of clients in Fig. 6 and Table III, and the number in Figs. 7 and 8."""
+"""The number of clients: FEW in Fig. 6 and Table III, MANY in Figs. 7 and 8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ SCALES: dict[Engine, dict[bool, Scale]] = {
 
 @dataclass(frozen=True, slots=True)
 class Cases(PaperCases[Scale]):
-    """The cells of a scale as cases, with the number of banners and of the machine's CPUs."""
+    """The cells of a scale as cases, with the number of banners and the number of CPUs."""
 
     engine: Engine = "live"
     banners: int = BANNERS

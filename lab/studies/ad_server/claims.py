@@ -109,8 +109,7 @@ def means(results: Results, figures: Sequence[Figure]) -> dict[int, float]:
 def _above(
     text: str, required: str, larger: Sequence[Figure], smaller: Sequence[Figure] = ()
 ) -> Claim:
-    """Return the claim that the mean of some metrics is above the mean of other metrics, or above
-    0.
+    """Return the claim that the mean of `larger` is above the mean of `smaller`, by default 0.
 
     The difference between the two means in each repetition decides the claim. The claim is not
     decided if the interval of these differences contains 0.
@@ -127,8 +126,8 @@ def _above(
 
 
 def _no_more(text: str, one: Sequence[Figure], other: Sequence[Figure]) -> Claim:
-    """Return the claim that the mean of some metrics exceeds the mean of other metrics by no more
-    than chance explains."""
+    """Return the claim that the mean of `one` exceeds the mean of `other` by no more than chance
+    explains."""
 
     def check(results: Results) -> Verdict:
         found = _difference(results, one, other)
@@ -160,7 +159,7 @@ def _cases_of(*figures: Iterable[Figure]) -> list[Case[AdServerRun]]:
 
 
 def _never_slower(cases: Cases, clients: int) -> Claim:
-    """Return the claim that more threads never make a request slower by more than chance explains.
+    """Return the claim that high priority is slower than low priority at most by chance.
 
     The claim is about all cells together, because a single cell can be slower by chance.
     """

@@ -27,8 +27,10 @@ THREADS = "threads per high-priority request"
 
 
 def published_pairs(table: str, concepts: int) -> Pairs:
-    """Return the published [low, high] of each row of `table3` (threads) or `table4` (clients);
-    empty if nothing is published."""
+    """Return the published values [low priority, high priority] by row of `table3` or `table4`.
+
+    The result is empty if nothing is published.
+    """
     found: Pairs = published()["ad_server"][table].get(f"concepts_{concepts}", {})
     return found
 
@@ -170,8 +172,8 @@ class Figures(PaperFigures[Cases]):
         )
 
     def gains(self, key: str, clients: Sequence[int]) -> Figure:
-        """Return the figure that plots the gain against the number of threads, with a curve for
-        each number of concepts and a panel for each number of clients."""
+        """Return a figure of the gain against the number of threads, with a panel for each number
+        of clients."""
         return self.text.figure(
             key,
             [
@@ -302,7 +304,7 @@ class Figures(PaperFigures[Cases]):
         row: str,
         digits: int,
     ) -> list[Entry]:
-        """Return the table's columns: low and high priority for each number of concepts."""
+        """Return a row's entries: low and high priority for each number of concepts."""
         found = []
         for concepts in self.cases.scale.concepts:
             pair = published_pairs(table, concepts).get(row, (None, None))

@@ -31,8 +31,7 @@ _PLAN = "requests.json"
 _RUNS = "runs.jsonl"
 _CALIBRATION_REQUESTS = 60
 _QUIET_RATIO = 0.05
-"""The mean share of the CPUs, 0 to 1, above which the report mentions the use by other
-processes."""
+"""The mean CPU share of other processes, 0 to 1, above which the report has a warning."""
 _SAID_TIMES = 8
 """The maximum number of progress lines in a log."""
 
@@ -55,8 +54,7 @@ class AdServerStudy(LiveStudy[Cases]):
 
     @property
     def folder_name(self) -> str:
-        """Return the name of the result's folder: the paper's name, and "quick" if the study is
-        quick. The engine is always live."""
+        """Return the name of the result's folder, without "live", the only engine."""
         return f"reproduce-{self.paper.name}{'-quick' if self.quick else ''}"
 
     @property
@@ -123,9 +121,9 @@ class AdServerStudy(LiveStudy[Cases]):
             ("Requests of each client", requests_words(plan.requests)),
             ("The clients had", shares.words(shares.clients)),
             ("Other processes had", shares.words(shares.others)),
-            ("Every run", "attempts/*.parquet has every request of each run (session: the client, "
-                          "step: the request, page: its priority; times in real seconds); "
-                          "runs.jsonl has the outcome of each run"),
+            ("Every run", "attempts/*.parquet has a row for each request. The column session has "
+                          "the client, step the request's number, and page the priority. Times "
+                          "are in real seconds. runs.jsonl has a line for each run."),
         ]  # fmt: skip
 
     def _plan_and_shares(self, result: StudyResult) -> "tuple[Plan, Shares]":

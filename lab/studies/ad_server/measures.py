@@ -19,8 +19,8 @@ def metrics(attempts: pa.Table, requests: int) -> dict[str, Any]:
     """Return, for each priority, the number of requests and the metrics of their response times.
 
     The metrics are the mean, the relative standard deviation, and the first response times. A
-    request counts if it begins between two moments: when all clients have their first answer, and
-    when all clients have the answer to their request number `requests`. Times are in real seconds.
+    request counts if it begins after every client has its first answer, and before every client
+    has answer number `requests`. Times are in real seconds.
     """
     step, finished_s = attempts.column("step"), attempts.column("finished_s")
     first_s = pc.max(finished_s.filter(pc.equal(step, 0)))

@@ -24,8 +24,8 @@ Profile = Literal["real", "paper"]
 CLIENT_METRICS = "studies.connection_sentry:clients"
 
 TIME_SCALE = 10.0
-"""The time scale of live runs, with which a search of 0.15 real seconds takes 1.5 paper seconds, as
-in the simulator. A page of profile `real` takes the same real time at every time scale.
+"""The time scale of live runs. A search of 0.15 real seconds then takes 1.5 paper seconds, as in
+the simulator. A page of profile `real` takes the same real time at every time scale.
 """
 
 MODES: dict[str, Abandonment] = {"X": "ignore", "S": "cancel"}
@@ -50,7 +50,7 @@ takes a quarter of the work."""
 REAL_CPU_S = {"Br-1": 0.2, "Br-2": 0.4, "Br-3": 1.5, "Br-4": 1.0, "file": 0.1}
 """The CPU seconds that a page takes on the simulated server.
 
-Home, browse and file take as long as their latencies in Table 3 with 3 processes. Search takes 1.5
+The times of home, browse and file are their latencies in Table 3 with 3 clients. Search takes 1.5
 s and select 1 s; with these values, the simulated latencies are near the published latencies.
 """
 

@@ -1,4 +1,4 @@
-"""The claims of Connection Sentry's reproduction, most of which are about directions and orders."""
+"""The claims of Connection Sentry's reproduction."""
 
 from itertools import pairwise
 

@@ -86,7 +86,7 @@ def clients_label(cell: Cell) -> str:
 
 
 class Measure(NamedTuple):
-    """A value that two tables of the paper show for each class of requests."""
+    """A table of the paper, with a value for each class of requests."""
 
     name: str
     """The paper's name for the table."""
@@ -263,8 +263,7 @@ class Figures(PaperFigures[Cases]):
         )
 
     def no_help(self) -> Figure:
-        """Return the table of LIFO-Pri's customers at ρ = 2, with a row for each rule for
-        orphans."""
+        """Return the table of LIFO-Pri's customers at ρ = 2, by policy and abandonment."""
         columns: list[Column] = [
             ("Completed requests", measures.completed, 0),
             ("Wasted CPU, %", measures.wasted_busy_percent, 1),

@@ -148,7 +148,7 @@ def _simulated(case: Case[ShopRun], seed: int, log: AttemptLog | None) -> dict[s
 
 
 MEASURES = {"clients": _simulated}
-"""The metrics that a case keeps of a simulation, by name."""
+"""The measures of simulated cases, by name."""
 
 
 FILE = "file"
@@ -190,8 +190,7 @@ def page_latency_s(metrics: Metrics) -> float | None:
 
 
 def busy(name: str) -> Value:
-    """Return a page metric of both client sets together: `in_service` or `waiting` (means over
-    time), or `queue_s`."""
+    """Return a page metric of both client sets together: `in_service`, `waiting` or `queue_s`."""
 
     def value(metrics: Metrics) -> float | None:
         found: float | None = metrics["busy"][name]

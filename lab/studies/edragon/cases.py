@@ -71,8 +71,8 @@ SCHEDULE = (
 )
 """The new sessions/s at both applications over time.
 
-The paper prints the loads of zones B and D. We chose the other loads within the limits that the
-paper's text gives. In zones A and C, both applications together have at most 3 new sessions/s. "The
+The paper prints the loads of zones B and D. The other loads are within the limits that the paper's
+text gives. In zones A and C, both applications together have at most 3 new sessions/s. "The
 rest of the time" they have more; with 8 new sessions/s or more, they are "completely overloaded".
 """
 
@@ -181,7 +181,7 @@ def _profile() -> ConnectionProfile:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """A way to run two applications that a figure of the paper shows."""
+    """An arrangement of two applications, as in a figure of the paper."""
 
     key: str
     """The name of the arrangement in published.toml."""
@@ -218,7 +218,7 @@ connection. The self-managed server has ELM, EAC and ECM."""
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The loads of the runs, their duration and their number."""
+    """The loads, durations and repetitions of the runs."""
 
     loads: tuple[float, ...]
     """The loads of section 5.1 in new sessions/s, on the paper's scale."""
@@ -242,8 +242,8 @@ LIVE = Host(
 """The settings of live runs.
 
 Zones are shorter than in the paper, so sessions are also shorter. A session costs more CPU time
-than in the paper. Therefore, the time scale is small, so that several connections arrive in each
-interval of 2 s.
+than in the paper. With this small time scale, several connections still arrive in each interval of
+2 paper seconds.
 """
 
 

@@ -129,7 +129,7 @@ class PlatformStudy(LiveStudy[Cases]):
         return [
             ("Connections cost", costs_words(self.costs, read_json(result.path / _BESIDE))),
             *shares_words(self._all(results), self.processors),
-            ("Time scale", f"{LIVE.time_scale:g} paper seconds per second"),
+            ("Time scale", f"{LIVE.time_scale:g} paper seconds per real second"),
             ("Every run", "runs/* has the attempts and connections of each application, and "
                           "the load generators' logs"),
         ]  # fmt: skip

@@ -25,7 +25,7 @@ from simulator.hosting_result import AppResult
 from simulator.hosting_scenario import AppScenario, PlatformScenario
 
 BIN_S = 30.0
-"""The width of a bin in paper seconds. The zones begin and end at multiples of this width."""
+"""The width of a bin in paper seconds."""
 
 
 def application_metrics(
@@ -112,7 +112,7 @@ def _simulated(case: Case[PlatformRun], seed: int, log: AttemptLog | None) -> di
 
 
 MEASURES = {"applications": _simulated}
-"""The metrics that a case keeps of a simulation, by name."""
+"""The measures of simulated cases, by name."""
 
 
 def _application(metrics: Metrics, i: int) -> Any:
@@ -165,7 +165,7 @@ def over(series: str, application: int, zone: Zone) -> Value:
 
 
 def over_both(series: str, zone: Zone) -> Value:
-    """Return a metric: the sum of the two applications' means of a series over a zone."""
+    """Return a metric: the mean of a series over a zone, added up over the applications."""
 
     def value(metrics: Metrics) -> float | None:
         found = [over(series, i, zone)(metrics) for i in range(len(metrics["applications"]))]

@@ -36,8 +36,8 @@ At a load ρ, a share 1 − 1/ρ of the requests cannot be served under any disc
 TIMEOUTS_S = (40, 20)
 FIG3_RHO: float = published()["lifo_pri"]["claims"]["fig3_rho"]
 LONG_INTERVAL_S = 120.0
-"""The interval between utilisation measurements, in paper seconds, with which LIFO-at-overload
-mostly uses FIFO while the load is below capacity (Fig. 3)."""
+"""The paper seconds between two utilisation measurements. With this interval, LIFO-at-overload
+mostly uses FIFO below capacity (Fig. 3)."""
 SHORT_INTERVAL_S = 1.0
 WARM_UP_S = 300.0
 """The approximate paper seconds in which a queue of 50 places fills at ρ = 1.15. Requests in this
@@ -99,8 +99,8 @@ class Cases(PaperCases[Scale]):
         page_cpu_s: float = PAGE_CPU_S,
         spread_ratio: float = 0.5,
     ) -> Case[ShopRun]:
-        """Return the simulated case of the single queue. The keyword arguments choose a reading
-        where the paper is not precise."""
+        """Return the simulated case of the single queue. The paper does not give exact values for
+        the keyword arguments."""
         run = ShopRun(
             PolicyChoice(name=policy),
             SharedCpus(

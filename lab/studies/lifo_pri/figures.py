@@ -48,7 +48,7 @@ FIG7_T_S = 5.0
 class Figures(PaperFigures[Cases]):
     """All figures and tables at the scale of `cases`.
 
-    Live runs test the single queue only at the effective load and with the long interval.
+    Live runs test only the single queue, with the long interval.
     """
 
     def all(self) -> list[Figure]:

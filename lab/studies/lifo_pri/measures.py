@@ -13,7 +13,7 @@ from loadgen.records.attempts import AttemptOutcome
 def outcomes(metrics: Metrics) -> Outcomes:
     """Return the number of attempts by page and outcome."""
     plain = metrics["outcomes"]
-    # Earlier versions counted sessions as lost that were never let in.
+    # Earlier versions counted sessions that were never let in as lost.
     fates = SessionFates(**{"never_let_in": 0, **plain["fates"]})
     return Outcomes(**{**plain, "fates": fates})
 
@@ -68,8 +68,8 @@ def mode_s(repetitions: Sequence[Metrics], width_s: float = 1.0) -> float:
 
 
 def largest_answered_s(repetitions: Sequence[Metrics], share: float = 0.999) -> float:
-    """Return the response time that the `share` of the answered requests does not exceed. This
-    share leaves out single outliers."""
+    """Return the response time that a `share` of the answered requests does not exceed. A share
+    below 1 leaves out outliers."""
     counts = np.sum([one["first_page_response_counts"] for one in repetitions], axis=0)
     position = int(np.searchsorted(np.cumsum(counts), share * counts.sum()))
     return float(RESPONSE_EDGES_S[position + 1])

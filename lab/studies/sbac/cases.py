@@ -58,8 +58,9 @@ QUICK_FILES = (FileClass(0.8, 200.0, 1000.0), FileClass(0.2, 1000.0, 3400.0))
 """The file sizes for a server of 100 requests/s.
 
 With the sizes of SPECweb96 (squared coefficient of variation: 15.8), the work that arrives in a
-second would vary by 40 % instead of 13 %. The sizes here have a squared coefficient of variation of
-0.69, so the work varies by 13 %, too: (1 + 0.69) / 100 is about (1 + 15.8) / 1000.
+second would vary by 40 %. On the paper's server, it varies by 13 %. The sizes here have a squared
+coefficient of variation of 0.69, so the work varies by 13 %, too: (1 + 0.69) / 100 is about
+(1 + 15.8) / 1000.
 """
 
 SEGMENTS_S = (50.0, 500.0)
@@ -140,7 +141,7 @@ class Cases(PaperCases[Scale]):
         """Return a case without admission control, with the paper's clients (section 6) or with
         other clients (section 5).
 
-        The run ends when arrivals end, unless `everybody_finishes` is true.
+        If `everybody_finishes` is false, the run ends when arrivals end.
         """
         paper = published()["sbac"]
         retries = paper["retries"] if retries is None else retries
@@ -220,8 +221,7 @@ class Cases(PaperCases[Scale]):
 LIVE_MEANS = (5, 15)
 LIVE_METRICS = "studies.sbac:live"
 SHIPPED_SPEC = "sbac-live"
-"""The name of the spec with the policies and customers: LIFO-Pri's patience, a think time of 5 s,
-an ac-interval of 10 s."""
+"""The name of the spec on which `live_spec` is based."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,8 +76,7 @@ def _overloaded(cases: Cases) -> list[Claim]:
         )
     )
     useful = paper["useful_utilisation"]
-    # The values “around 15 percent” and “less than 7 percent” are from a curve, over the offered
-    # load.
+    # The paper's “around 15 percent” and “less than 7 percent” are read as shares of the load.
     for load, theirs in ((2.0, useful["at_200"]), (3.0, useful["at_300_below"])):
         needs = [cases.overloaded(mean, load) for mean in MEANS]
 

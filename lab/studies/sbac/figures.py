@@ -59,7 +59,8 @@ RUN_READINGS: Mapping[tuple[LengthKind, bool], str] = {
     ("exponential", False): "max(1, round(Exp)), cut at 500 s",
     ("exponential", True): "max(1, round(Exp)), all sessions finish",
 }
-"""The labels of the readings, by kind of session lengths and by whether all sessions finish."""
+"""The labels of four interpretations of the paper, by kind of session lengths and by whether all
+sessions finish."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Figures(PaperFigures[Cases]):
 
     def all(self) -> list[Figure]:
         """Return the paper's figures in their order, then Table 1's mixture and the comparison of
-        readings."""
+        interpretations."""
         return [
             self.figure_2(),
             self.figure_3(),
@@ -343,7 +344,7 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def reading(self) -> Figure:
-        """Return the tables that compare the readings with the published numbers."""
+        """Return the tables that compare interpretations of the paper with its numbers."""
         paper = published()["sbac"]["overloaded"]
         lengths = paper["completed_length_mean_at_300"]
         rows = []
@@ -364,7 +365,7 @@ class Figures(PaperFigures[Cases]):
             "of the first bin for mean 50 in percent, published | reproduced",
             ("Reading", *(mean_label(mean) for mean in MEANS), "first bin, %"),
             rows,
-            "With the cut at 500 s, only sessions that completed before arrivals ended count.",
+            "In runs cut at 500 s, a session counts only if it completed before the cut.",
         )
         with_admission = EntryTable(
             "Mean length of completed sessions at 300 % load behind sbac-responsive, published "

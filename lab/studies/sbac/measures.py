@@ -7,8 +7,8 @@ from lab.spec.runs import ShopRun
 
 
 def throughput(capacity_rps: float, mean: float) -> Value:
-    """Return a metric: the requests of completed sessions as a percentage of the server's capacity,
-    S_s × time (equation 1)."""
+    """Return a metric: the requests of completed sessions as a percentage of the requests that the
+    server could handle (equation 1)."""
 
     def value(metrics: Metrics) -> float:
         return float(100 * metrics["completed"] * mean / (capacity_rps * metrics["arrivals_s"]))
