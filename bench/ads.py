@@ -2,18 +2,18 @@
 
 `make bench-ads` has four parts:
 
-- which numpy operations release the interpreter,
-- the search of one request by threads, in memory and in the database,
+- which numpy operations release the GIL,
+- the search for one request with several threads, in memory and in the database,
 - selections per second,
 - a real server's response times by level.
 
-The bench has a separate PostgreSQL with a seeded inventory. In each round, all levels
+The bench has a separate PostgreSQL with a seeded inventory. In each round, all numbers of threads
 are measured in random order, so that other work of the machine affects all equally. The gains in
 the tables compare medians. The tables also show the quartiles of the times, and the share of the
 CPUs that other processes used.
 
-The ideal gain assumes that a request consists only of searches, and that threads search whole
-concepts in rounds.
+The ideal gain assumes that a request consists only of searches, and that each thread searches one
+whole concept at a time.
 """
 
 import http.client
@@ -120,16 +120,16 @@ def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any
     return {kind: Times.of(times) for kind, times in measured.items()}
 
 
-# Which operations release the interpreter
+# Which operations release the GIL
 
 
 def lets_others_run(operation: Callable[[], object], times: int = 20) -> float:
     """Return the share of calls (0 to 1) during which another thread ran.
 
     The interpreter does not switch threads by time during the measurement, so the other thread runs
-    only if the operation releases the interpreter.
+    only if the operation releases the GIL.
     """
-    go, gone = threading.Lock(), threading.Lock()  # the lock operations do not release it
+    go, gone = threading.Lock(), threading.Lock()
     go.acquire()
     gone.acquire()
     ran = [0]
@@ -287,7 +287,7 @@ def searches(world: World, threads: Sequence[int], rounds: int) -> dict[str, dic
     found = {
         name: sum(len(find(concept)) for concept in world.concepts) for name, find in kinds.items()
     }
-    if max(found.values()) > 1.01 * min(found.values()):  # time passes between them
+    if max(found.values()) > 1.01 * min(found.values()):  # the searches run at different times
         raise click.ClickException(f"the searches find different candidates: {found}")
     fans = {count: FanOut({0: count}, 1) for count in threads}
     try:

@@ -34,7 +34,7 @@ ALONE = "one leaves"
 CROWD = f"{THREADS} leave at once, {QUEUED} queued"
 AIM_P99_MS = {ALONE: 20.0, CROWD: 60.0}
 
-# (scene, place that the customers leave) → time for which the queries still ran, in ms
+# (scene, shop or gateway) → time for which the queries still ran, in ms
 Rows = dict[tuple[str, str], list[float]]
 
 # All requests go through the policy, as the shop's pages do.
@@ -47,7 +47,7 @@ path = "/.*"
 
 
 class Bench:
-    """The port to which customers connect, of the shop or the gateway, and the database."""
+    """The shop's or the gateway's port, to which customers connect, and the database."""
 
     def __init__(self, where: str, cluster: postgres.Cluster, port: int) -> None:
         self.where = where
@@ -265,7 +265,7 @@ def main(rounds: int) -> None:
     ):
         rows = measured(doors, rounds, status.update)
     console.print(shown(rows))
-    from bench.cancel_page import costs  # with the page's Django, but no customer leaves
+    from bench.cancel_page import costs  # the import configures Django
 
     cost = Table(title="The cost of the sentry, µs")
     cost.add_column("", no_wrap=True)

@@ -29,7 +29,7 @@ PAUSE_S = (3.5, 10.5)
 
 @dataclass
 class Session:
-    """A customer's walk; its times are readings of `time.monotonic`."""
+    """A customer's session; its times are values of `time.monotonic`."""
 
     began_s: float
     ended_s: float = 0.0

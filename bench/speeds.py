@@ -1,4 +1,4 @@
-"""The command that stores the costs of the cases that come with the product: `make bench-speeds`.
+"""The command that stores the costs of the shipped experiments: `make bench-speeds`.
 
 The command writes `lab/machine/speeds.json` from the costs that `doorbuster estimates --run all`
 measured on this idle machine. Kinds of work that were not measured keep their previous cost; for
@@ -27,7 +27,7 @@ from runtime import settings
 
 
 def work() -> dict[str, dict[str, float]]:
-    """Return the number of requests by kind of case, for every simulated command without a spec."""
+    """Return the number of requests by kind of work, for each simulated command in `COMMANDS`."""
     found = {}
     for arguments in COMMANDS:
         command, name, *_ = arguments
@@ -58,8 +58,7 @@ def main() -> None:
         )
     calibration_cpu_s = estimates.calibrate()
     shipped = speeds.shipped()
-    # Costs without a new measurement are from the old reference machine, and are scaled to this
-    # machine's speed.
+    # Costs of simulations without a new measurement are scaled to this machine's speed.
     factor = calibration_cpu_s / shipped.calibration_cpu_s
     costs = {
         kind: cost if kind.startswith("live ") else cost * factor

@@ -9,7 +9,7 @@ import sys
 import time
 from typing import Final
 
-_CPU_CLOCK: Final = 2  # with a process id: its CPU clock (linux/posix-timers.h)
+_CPU_CLOCK: Final = 2  # with a process id, the number of its CPU clock (linux/posix-timers.h)
 
 
 def usable() -> frozenset[int]:

@@ -75,7 +75,7 @@ class ParameterFaults(Protocol):
 
     @property
     def model(self) -> type[BaseModel]:
-        """The model of the call's parameters; its only field has the type of the only parameter."""
+        """A model whose only field is the call's only parameter."""
         ...
 
     @property
@@ -194,7 +194,7 @@ def refused(model: type[BaseModel], error: ValidationError, above: int = 0) -> C
     for place, step in enumerate(steps, 1):
         inner = _inside(root, schema, step)
         if inner is None and step == schema.get("title") and place < len(steps):
-            continue  # the name of one of several forms
+            continue  # the name of one variant of a union
         if inner is None:
             if fault["type"] == "extra_forbidden":
                 name = ".".join([*path, str(step)])

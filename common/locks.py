@@ -16,7 +16,7 @@ if sys.platform != "win32":
 
 
 def are_missing(error: OSError) -> bool:
-    """Return whether the error means that the file system has no locks, as NFS without a lock
+    """Return whether the error means that the file system has no locks, such as NFS without a lock
     service.
     """
     return error.errno in (errno.ENOLCK, errno.EBADF, errno.EOPNOTSUPP, errno.ENOSYS)

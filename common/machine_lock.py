@@ -70,7 +70,7 @@ class Holder:
 
     @property
     def user_name(self) -> str:
-        """The user's login name, or the user id without a name."""
+        """The user's login name, or the user id if the user has no name."""
         if self.user is None:
             return "unknown"
         try:
@@ -169,7 +169,7 @@ def _address(name: str) -> bytes:
 def _socket_named(address: bytes) -> tuple[int, int | None] | None:
     with suppress(OSError, struct.error):
         return _asked_of_kernel(address)
-    # Without that service of the kernel, the table has inodes and names, but no users.
+    # If the kernel has no sock_diag, its table of sockets has inodes and names, but no users.
     wanted = "@" + address[1:].decode()
     for line in Path("/proc/net/unix").read_text(errors="replace").splitlines():
         fields = line.split(maxsplit=7)

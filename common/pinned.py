@@ -42,8 +42,8 @@ def command(
     private memory of each process. When memory runs out, the kernel ends an `expendable` program
     first.
 
-    `parent` is the id of the process that will start the program, or a file with this id. If this
-    process dies first, the program is not started.
+    `parent` is the id of the process that will start the program, or a file with this id. If the
+    parent dies first, the program is not started.
     """
     options = ["--user", user] if user else []
     options += ["--end-with-parent", end_with_parent.name] if end_with_parent else []
@@ -108,10 +108,10 @@ def become(arguments: Sequence[str]) -> None:
         os.setuid(entry.pw_uid)
         os.chdir("/")
     if chosen.end_with_parent:
-        # After setuid, which clears it; the parent may have died before.
+        # After setuid, because setuid clears this setting.
         number = signal.Signals[chosen.end_with_parent]
         processes.end_with_parent(number)
-        signal.signal(number, signal.SIG_DFL)  # ignored if this was started in the background
+        signal.signal(number, signal.SIG_DFL)  # background processes inherit an ignored SIGINT
         if os.getppid() != parent:
             sys.exit(f"the process that started {chosen.program[0]} has died")
     try:

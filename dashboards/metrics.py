@@ -20,7 +20,7 @@ from prometheus_client import CollectorRegistry, Metric, ProcessCollector
 ROOT: Final = Path(__file__).resolve().parent.parent
 PATIENCE_S: Final = 240.0
 LIBRARY: Final = "process"
-"""The names of the client library's metrics, which belong to no part."""
+"""The key of the client library's metrics, which belong to no part."""
 
 
 @dataclass(frozen=True, slots=True)

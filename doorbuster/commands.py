@@ -103,7 +103,7 @@ _EXPERIMENTS = Section(
                 Entry(
                     "list",
                     "lab.cli.results:listed",
-                    "List the results here, and those that come with Doorbuster",
+                    "List your results, and the results that come with Doorbuster",
                     goes_inside=True,
                 ),
                 Entry(

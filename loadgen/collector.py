@@ -46,7 +46,7 @@ class Collector:
 
     @classmethod
     def expecting(cls, plan: LoadPlan, host: str, names: Sequence[str]) -> "Collector":
-        """Create a collector with one part for each name, in the order of the part indexes."""
+        """Create a collector for the workers with these names, in the order of their parts."""
         parts = {}
         for index, name in enumerate(names):
             parts[index] = WorkerPart(name, _nothing_yet(plan, index, len(names)))

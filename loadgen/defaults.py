@@ -33,9 +33,7 @@ SBAC_REJECTION_COST: Final = 1.0
 CONNECTION_SENTRY_MIX: Mapping[str, float] = MappingProxyType(
     {"home": 25, "browse": 1, "search": 17, "select": 3, "file": 54}
 )
-"""The shares of the request classes in percent, from the row of Table 2 for a patience of 15 s with
-the sentry (2389 requests).
-"""
+"""The percentage of each request class in Table 2, for a patience of 15 s with the sentry."""
 
 CONNECTION_SENTRY_PER_SET: Final = 9
 CONNECTION_SENTRY_PATIENCE_MAX_S: Final = 7.5

@@ -93,9 +93,7 @@ class Arrivals(User):
 
 
 class UntilTheLastSessionEnds(LoadTestShape):
-    """The load shape, which shows Locust when the run has ended; the arrivals decide the number of
-    users.
-    """
+    """The load shape, which shows Locust when the run has ended."""
 
     def tick(self) -> tuple[int, float] | None:
         assert self.runner is not None
@@ -204,7 +202,7 @@ def _stopped(environment: Environment, **_: object) -> None:
 @events.quitting.add_listener
 def _quitting(environment: Environment, **_: object) -> None:
     if isinstance(environment.runner, WorkerRunner):
-        # Locust's worker signs off when it quits, and its last report must come first.
+        # Locust's worker signs off when it quits, so it must send its last report before.
         environment.runner.stop()
 
 

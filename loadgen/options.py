@@ -1,4 +1,4 @@
-"""The load generator's options, set by arguments, variables or Locust's web UI.
+"""The load generator's options, set by arguments, environment variables or Locust's web UI.
 
 The value of an option is text. `plan_of` converts the values to a LoadPlan, or raises a one-line
 error that names the option.
@@ -82,8 +82,8 @@ def _flag(given: str) -> bool:
 
 
 def _listed(given: str, words: int, what: str) -> list[tuple[Any, ...]]:
-    """Read entries such as `home:25`, each of which consists of `words` words and then numbers;
-    errors show `what`.
+    """Read entries such as `home:25`, with `words` words before the numbers; `what` describes an
+    entry.
     """
     form = what.partition("give ")[2].partition(",")[0]
     found = []
@@ -166,7 +166,7 @@ class Option:
 
 
 def _of(model: str, place: str, *options: Option) -> tuple[Option, ...]:
-    """Return the options of one model, whose fields are below `place` in the plan."""
+    """Return the options of one model; their fields are below the plan's field `place`."""
     return tuple(
         replace(one, model=model, field=f"{place}.{one.field or one.dest}") for one in options
     )
@@ -207,8 +207,9 @@ OPTIONS: tuple[Option, ...] = (
         Option("think-time-mean-s", "S", "0", _zero_or_more,
             "mean of the exponential pause between pages, paper s"),
         Option("walks", "quota|chance", "quota", str,
-            "quota: walks from a repeated session file; chance: independent walks"),
-        Option("file-sessions", "N", "1000", _whole(1), "number of walks in the session file")),
+            "how sessions get their pages; quota: from a repeated session file; chance: drawn "
+            "independently"),
+        Option("file-sessions", "N", "1000", _whole(1), "number of sessions in the session file")),
     *_of("sessions", "load.model.lengths",
         Option("session-length-mean", "N", "", _positive,
             "mean number of requests in SBAC's sessions, which request Br-1, then alternately "
@@ -339,8 +340,8 @@ def plan_of_master(plain: Mapping[str, Any]) -> LoadPlan:
 
 
 def _playable(plain: Any, model: str) -> LoadPlan:
-    """Return the plan; an error names the option in `model` that sets the field, or the field
-    itself.
+    """Return the plan. An error names the option of `model` that sets the invalid field, or the
+    field.
     """
     try:
         plan = LoadPlan.of_json(plain)
@@ -393,8 +394,6 @@ def _chosen_model(text: Mapping[str, str]) -> str:
         model = "partly-open"
     for option in OPTIONS:
         if option.model and option.model != model and _is_given(text, option):
-            # An option of another special model has no effect; an option of sessions is a
-            # contradiction.
             chosen_by = _CHOSEN_BY.get(option.model)
             message = f"has no effect without {chosen_by}" if chosen_by else _INSTEAD[model]
             raise OptionError(option.flag, message)

@@ -249,7 +249,7 @@ class ClosedLoop(_Values):
     """A capacity measurement, in which customers who never leave or pause play one session after
     another.
 
-    The measurement counts the requests of the time `duration_s`, which begins after `warm_up_s`.
+    The measurement begins after `warm_up_s` and takes `duration_s`.
     """
 
     kind: Literal["closed-loop"] = "closed-loop"

@@ -127,7 +127,7 @@ class Alone:
     def _report_for_ever(self) -> None:
         while True:
             gevent.sleep(REPORT_EVERY_S)
-            if self._collector is not None:  # None if killed in this turn
+            if self._collector is not None:  # None after the run's end
                 self._collect(done=False)
                 show_progress(self._collector)
 
@@ -162,8 +162,8 @@ class Worker:
 
     def play(self, stop_customers: Callable[[], None]) -> None:
         if self._run is None or self._run.clock is not None:
-            # When a worker joins or leaves, Locust starts arrivals again in every process, even if
-            # it has finished its part; but a run is played once.
+            # When a worker joins or leaves, Locust starts `Arrivals` again in every process, but
+            # each part is played only once.
             return
         self._run.await_start()
         self._run.play(stop_customers)
@@ -173,7 +173,7 @@ class Worker:
         return False  # the master decides
 
     def stopping(self) -> None:
-        """End the reports after the customers have ended, so that the last report is complete."""
+        """End the regular reports; `stopped` sends the last report."""
         if self._reporter is not None:
             self._reporter.kill(block=False)
             self._reporter = None

@@ -1,7 +1,7 @@
 """The part of a run that one process plays: it starts sessions on time and records their attempts.
 
-In an open or partly open loop, sessions arrive. A closed loop has a fixed number of customers, for
-a capacity measurement, or of clients, as in the Connection Sentry's model.
+In an open or partly open loop, sessions arrive at planned times. A closed loop has a fixed number
+of customers (capacity measurement) or clients (Connection Sentry).
 """
 
 from collections.abc import Callable, Iterable

@@ -82,7 +82,7 @@ def add_up(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         outcome.value: sum(part["outcomes"][outcome.value] for part in parts)
         for outcome in AttemptOutcome
     }
-    # Every process reads the file, so the processes change at different times.
+    # Each process reads the file at a different time, so the lists can differ in length.
     total["load_changes"] = max((part["load_changes"] for part in parts), key=len, default=[])
     for name in ("behind_s", "max_behind_s"):
         total[name] = max((part[name] for part in parts), default=0.0)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Creates the locked virtual environment .venv from a fresh clone. The function main lists the steps.
+# Creates the virtual environment .venv with the versions in uv.lock. The function main lists the steps.
 # All further work is done in Python: `.venv/bin/doorbuster`.
 #
 #   PYTHON=python3.12   which Python to use (3.11 to 3.14)
-#   RUNTIME=native      how to run the appliance: native or docker; by default, what is available
+#   RUNTIME=native      how to run the appliance: native or docker; by default, docker if available
 set -euo pipefail
 
 readonly UV_VERSION=0.13.8
@@ -52,7 +52,7 @@ has_the_chosen_python() {
 
 wait_for_other_bootstraps() {
   command -v flock >/dev/null || return 0
-  # The lock is a file that other users cannot open, because they could lock a readable folder for ever.
+  # Other users cannot open the lock file. They could lock a readable file for ever.
   (umask 077 && : >> "$ENVIRONMENT.lock") 2> /dev/null || return 0
   exec 9>> "$ENVIRONMENT.lock"
   local code=0
@@ -139,7 +139,7 @@ install_dependencies() {
     runtime/locked.sh "$ENVIRONMENT/bin/uv" --inexact --extra appliance --extra native "${quiet[@]}" --reinstall-package doorbuster ||
     fail "the dependencies could not be installed" \
       "fix: see the message above; the same command repeats a failed download"
-  # Without it, only the playground is missing, and its page explains the fix.
+  # If this fails, only the playground is missing, and its page explains the fix.
   "$ENVIRONMENT/bin/python" lab/playground/pyodide.py >/dev/null || true
   locked_version >"$STAMP"
 }

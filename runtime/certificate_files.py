@@ -1,7 +1,6 @@
 """The paths of an appliance's certificate files, and the allowed kinds of key.
 
-`runtime.certificates` creates the files. It is a separate module, because its import is slow and
-most commands do not need it.
+`runtime.certificates` creates the files. Its import is slow, and most commands do not need it.
 """
 
 import re

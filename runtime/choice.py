@@ -89,7 +89,7 @@ def why_native() -> str | None:
 def to_use(settings: Settings) -> Runtime:
     """Return the runtime of the appliance, for commands that show, stop or measure it.
 
-    Raises RuntimeChoiceError if RUNTIME differs, because the commands would not find the appliance.
+    Raises RuntimeChoiceError if the appliance runs in a runtime other than RUNTIME.
     """
     wanted, now = asked(), running(settings)
     if now is not None and wanted not in (None, now):

@@ -93,7 +93,8 @@ def reset() -> None:
 
 
 def reset_appliance(settings: Settings, progress: Progress) -> None:
-    # In both runtimes, because the state folder has the passwords for the containers' data.
+    # `forget` removes the containers' data in both runtimes, because its passwords are in the state
+    # folder.
     down_module.reset(settings, progress, _stop, lambda: appliance.forget(settings, progress))
 
 
@@ -147,7 +148,7 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
     from runtime import certificates  # takes a while
 
     state = State(settings.state_dir)
-    if not state.is_somebodys:  # on a lab host, no command empties this folder
+    if not state.is_somebodys:  # a lab host's folder has other files, which `make` refuses
         state.make()
     names = own_certificate.names(settings)
     there = certificate_files.of(state.folder)

@@ -415,7 +415,7 @@ def _engine(*, is_needed: bool) -> Finding:
     if why := engine.problem():
         if is_needed:
             return Finding.of(Verdict.BAD, "Docker", why)
-        if choice.why_native():  # people may expect it
+        if choice.why_native():  # Docker is installed, so people may expect it
             return Finding.of(Verdict.BEWARE, "Docker", why)
         words = "not used" if shutil.which("docker") else "not installed; only containers need it"
         return Finding(Verdict.GOOD, "Docker", words)

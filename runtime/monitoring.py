@@ -17,7 +17,7 @@ SOURCE = REPOSITORY / "dashboards" / "prometheus"
 RETENTION = ("15d", "2GB")
 PROMETHEUS = "prometheus"
 EXPORTERS = ("node", "postgres", "redis")
-"""The exporters of other programs' metrics, named by the Prometheus job that scrapes each."""
+"""The exporters of other programs' metrics, by their Prometheus jobs."""
 
 _OWNER = ".owner"
 Group = dict[str, Any]
@@ -285,7 +285,7 @@ def exporter(job: str, program: Program, settings: Settings) -> list[str]:
 
 
 def _given_by_environment(name: str, setting: str, *command: str) -> list[str]:
-    """Return the command, run with the value of the variable `setting` in the variable `name`.
+    """Return a command that sets the variable `name` to the value of the variable `setting`.
 
     The password is not an argument, because other users can see command lines.
     """

@@ -408,7 +408,7 @@ def load_leniently(
     from_file = env_file.read(repository / ".env", VARIABLES, faults)
     given = {**from_file, **{name: text for name, text in environ.items() if text.strip()}}
     context = {"repository": repository}
-    # Some defaults depend on these; the second reading reports their faults.
+    # Some defaults depend on these values. The second call reports their faults.
     first, _ = read_leniently(
         Settings, given, defaults={"state_dir": default_state_dir(repository)}, context=context
     )
@@ -491,7 +491,8 @@ def default_state_dir(repository: Path = FOLDER) -> Path:
     return Path("/var/lib/doorbuster") / name
 
 
-# Only the environment's variables: `.env` may contain others, for example COMPOSE_PROJECT_NAME.
+# Prefixes of the environment's variables for single parts. `.env` may also contain other variables,
+# for example COMPOSE_PROJECT_NAME.
 _OF_PARTS = tuple(f"DOORBUSTER_{part}_" for part in ("GATEWAY", "SHOP", "ADS"))
 
 OPTIONAL_PORTS = frozenset(
@@ -504,8 +505,8 @@ OPTIONAL_PORTS = frozenset(
         "REDIS_EXPORTER",
     )
 )
-"""The variables of the ports of services that run only if their programs are installed. The code
-that starts such a service checks its port.
+"""The port variables of services that run only if their programs are installed. The code that
+starts such a service checks its port.
 """
 
 _REACHED = tuple(

@@ -134,7 +134,7 @@ class Student(Person):
         }
         self.post("predict", "/launch/lifo-pri-simulated/predict", form)
         answer = self.post("launch", "/launch/lifo-pri-simulated/", form)
-        # A refused launch leads to the queue.
+        # After a refused launch, the answer is the page of the queue.
         if answer is not None and (page := re.search(r"/launches/[0-9a-f]+/$", answer.url)):
             self.get("launch, state", f"{page[0]}state")
 

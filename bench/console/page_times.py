@@ -1,6 +1,6 @@
 """The times of the console's pages while the shop is overloaded and a class watches.
 
-The bench requests the pages during a live run at twice the capacity, which the console launches.
+The console launches a live run at twice the capacity, during which the bench requests the pages.
 """
 
 import re

@@ -77,7 +77,9 @@ class Compared:
 
 
 def compared(unwatched: Sequence[Row], watched: Sequence[Row]) -> list[Compared]:
-    """Compare each metric without and with viewers. Both lists must have one order of seeds."""
+    """Compare each metric without and with viewers. Both lists must have the same order of
+    seeds.
+    """
     found = []
     for place, name in enumerate(FIGURES):
         without, with_viewers = ([row[place] for row in rows] for rows in (unwatched, watched))

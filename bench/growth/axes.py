@@ -28,7 +28,7 @@ class Axis:
     y_label: str
     usual: int
     opened: Callable[[bool], AbstractContextManager[Measure]]
-    """The argument is whether the measurement is quick."""
+    """The argument is True for a quick measurement."""
     takes_s: tuple[float, float, float]
 
     def sizes(self, is_quick: bool) -> list[int]:

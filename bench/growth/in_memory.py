@@ -25,7 +25,7 @@ from simulator.scenario import Scenario, SharedCpus
 from simulator.simulation import simulate
 
 SHOWN = ("sq", "8q-af", "8q-lifo-pri", "door-lifo")
-"""The policies of the figures; `make bench-policies` measures all of them."""
+"""The policies of the figures; `make bench-policies` measures all policies."""
 LEAST_CPU_S, QUICK_CPU_S = 0.4, 0.05
 """The minimum CPU time of one measurement, which repeats the work until this time has passed."""
 ROUNDS, QUICK_ROUNDS = 5, 1
@@ -155,7 +155,7 @@ def banners(is_quick: bool) -> Iterator[Measure]:
 
 
 def copies(of: inventory.Inventory, times: int) -> inventory.Inventory:
-    """Return an inventory with every banner `times` times."""
+    """Return an inventory with `times` copies of every banner."""
     return inventory.of_columns(
         id=np.arange(len(of) * times),
         advertiser=np.tile(of.advertiser, times),

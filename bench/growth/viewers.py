@@ -28,7 +28,7 @@ WAITING = 80
 
 @contextmanager
 def queue_of(port: int, waiting: int) -> Iterator[None]:
-    """Keep requests waiting at the gateway on this port, behind a shop that does not answer."""
+    """Keep requests waiting at the gateway on this port, whose shop does not answer."""
     with ExitStack() as customers:
         for number in range(waiting + WORKERS):
             customer = customers.enter_context(socket.create_connection((hosts.LOOPBACK, port)))

@@ -15,7 +15,7 @@ _SAMPLED: Final = 0x01
 
 
 class TraceContext(NamedTuple):
-    """A span of a trace, as the parts of the appliance refer to it."""
+    """A reference to a span of a trace."""
 
     trace_id: int
     span_id: int

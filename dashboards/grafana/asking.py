@@ -103,8 +103,8 @@ def _known(context: click.Context, option: click.Parameter, names: tuple[str, ..
     "--since-s", default=900.0, help="The time range of the queries up to now, in seconds."
 )
 def main(names: tuple[str, ...], prometheus: str, since_s: float, application: str) -> None:
-    """Print the queries without data of the dashboards NAMES, or of all; exit with status 1 if
-    there are any.
+    """Print the queries that have no data, for the dashboards NAMES or for all dashboards. The exit
+    status is 1 if there are such queries.
     """
     now_s = time.time()
     without, count = empty(prometheus.rstrip("/"), now_s - since_s, now_s, names, application)

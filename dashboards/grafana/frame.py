@@ -66,7 +66,7 @@ class Board:
     says: str
     parts: Sequence[Part]
     variables: Sequence[dashboard.QueryVariable] = ()
-    """The variables that replace those for application and run; empty for the usual variables."""
+    """The variables in place of the usual variables for application and run."""
     from_time: str = "now-15m"
     refresh: str = "5s"
 

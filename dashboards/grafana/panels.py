@@ -230,8 +230,8 @@ def rows(
     wide: int = 24,
     tall: int = 9,
 ) -> Panel:
-    """Return a panel with a table; `units` has the units of columns, and `links` their titles and
-    addresses.
+    """Return a panel with a table; `units` has the units of columns, and `links` the titles and
+    URLs of their links.
     """
     panel = table.Panel().show_header(True).cell_height(shapes.TableCellHeight.SM)
     for name, unit in units.items():

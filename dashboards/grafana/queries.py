@@ -18,7 +18,7 @@ PROVISIONED = {"prometheus": "doorbuster-prometheus", "results": "doorbuster-res
 """The uid of each data source in the appliance's Grafana, by the variable for the source."""
 
 OF_APPLICATION = 'application="$application"'
-"""The selector of an application's metrics of gateway and shop."""
+"""The selector for the gateway's and the shop's metrics of one application."""
 
 
 @dataclass(frozen=True, slots=True)

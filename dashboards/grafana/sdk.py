@@ -1,7 +1,7 @@
 """The Grafana Foundation SDK for the classic dashboard model.
 
-The module adds the PostgreSQL query that the SDK lacks. When it is imported, the SDK warns that it
-prefers a newer dashboard model, which Grafana 12 does not provision from files by default.
+The module adds the PostgreSQL query that the SDK lacks. On import, the SDK warns that it prefers a
+newer dashboard model, which Grafana 12 does not provision from files by default.
 """
 
 import json
@@ -19,9 +19,7 @@ POSTGRESQL = "grafana-postgresql-datasource"
 """The data source's type since Grafana 11."""
 
 _IN_A_MENU = ("placement", "inControlsMenu")
-"""The SDK's default place of links and annotation switches, which `as_plain` removes so that they
-stay visible.
-"""
+"""The SDK's default, which hides links and annotation switches in a menu. `as_plain` removes it."""
 
 
 class SqlQuery(cogvariants.Dataquery):

@@ -30,7 +30,7 @@ from loadgen.records.attempts import Attempt, AttemptOutcome
 from loadgen.schedule import RunClock
 
 PRIORITIES = ("low", "high")
-"""The values of a row's `page`."""
+"""The values of the attempts' column `page`."""
 
 SLOTS = 3
 SIZE = "468x60"
@@ -40,7 +40,7 @@ PATIENCE_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class AdOrder:
-    """The order for one run, in which each request names `concepts` of the `words`.
+    """The order for one run. Each request names `concepts` random words of `words`.
 
     Requests of high priority have level `high`, and all others level 0. The file `attempts_file`
     also contains `facts`. The same seed gives the same requests in the same order.
@@ -77,8 +77,9 @@ class AdRequest(NamedTuple):
 def requests_of(order: AdOrder, client: int) -> Iterator[AdRequest]:
     """Yield the client's requests without end.
 
-    In each group of `requests` requests, half have high priority, in random order. If the number is
-    odd, the extra request has high priority for clients with odd numbers, otherwise low priority.
+    In each group of `requests` requests, half have high priority, in random order. If `requests` is
+    odd, the extra request has high priority for odd-numbered clients, and low priority for the
+    others.
     """
     rng = Random(f"{order.seed}/ads/{client}")
     half = order.requests // 2
@@ -149,9 +150,7 @@ def _client(
 
 
 def _judge(body: bytes) -> None:
-    """Raise `WrongPageError` for an answer without banners: an ad server without banners no longer
-    searches.
-    """
+    """Raise `WrongPageError` for an answer without banners."""
     try:
         banners = json.loads(body)["banners"]
     except (ValueError, KeyError, TypeError):

@@ -1,5 +1,5 @@
-"""A client of the Connection Sentry's model, which sends requests one after another until the end
-(section 4.2).
+"""A client of the Connection Sentry's model (section 4.2), which sends one request after
+another.
 """
 
 from functools import partial
@@ -15,7 +15,8 @@ from loadgen.workload.clients import Clients
 class ClientProcess:
     """The client with a given number; `run` plays it in the calling greenlet.
 
-    The client keeps its cookies, and its connection unless it leaves or the server closes it.
+    The client keeps its cookies. Its connection ends when the client leaves or the server closes
+    the connection.
     """
 
     def __init__(

@@ -31,9 +31,7 @@ _OUR_OWN = (
     errno.ENOBUFS,
     errno.ENOMEM,
 )
-"""The errors for too few ports, too many open files or too little memory on this machine, which do
-not count as refusals.
-"""
+"""Errors of this machine, such as too many open files, which do not count as refusals."""
 
 
 class HostError(ValueError):

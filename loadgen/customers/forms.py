@@ -95,8 +95,7 @@ class _FormReader(HTMLParser):
             return
         if kind in {"radio", "checkbox"}:
             known = any(entry.name == name for entry in self.found.fields)
-            # A person has to choose one radio button; the first is chosen unless the page has a
-            # choice.
+            # If the page has checked no radio button, the customer chooses the first.
             wanted = "checked" in given or required or kind == "radio"
             if not wanted or (known and "checked" not in given):
                 return

@@ -45,7 +45,7 @@ class PersistentSession:
         self._observer = observer
         self._covers: list[str] = []
         self._asked = 0
-        """The number of interactions whose page has arrived or was given up."""
+        """The number of interactions for which at least one attempt has ended."""
 
     def run(self, arrival_s: float, stop_s: float | None = None) -> bool:
         """Play the session that is due at `arrival_s`, in paper seconds; return True if every reply
@@ -60,7 +60,7 @@ class PersistentSession:
         try:
             if (
                 left_s is not None and left_s <= 0
-            ):  # too late, because a timeout fires only when other greenlets run
+            ):  # the timeout fires only when other greenlets run
                 return False
             return self._interactions(pages, arrival_s)
         except gevent.Timeout as ended:

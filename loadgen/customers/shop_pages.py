@@ -32,9 +32,7 @@ SEARCH_WORDS = (
 
 CHECKOUT = {page.name: page.path for page in PAGE_TYPES if page.is_transaction}
 _NEXT_FORM = {page: CHECKOUT[following] for page, following in pairwise(CHECKOUT)}
-"""For each transaction page, the address to which its form is sent; a page without such a form is
-not correct.
-"""
+"""For Tr-1 to Tr-3, the path to which the page's form is sent."""
 
 _ORDER_PLACED = b'id="order-number"'
 _TOTAL = re.compile(rb'class="sum"><span>Total</span> <strong>[^\d<]*([\d,]+)\.(\d\d)<')
@@ -54,7 +52,7 @@ _TYPED = {
     "card_expiry": "12/39",
     "card_code": "123",
 }
-"""The texts that customers enter in the forms; the shop fills in the full names."""
+"""The texts that customers enter in the forms."""
 
 
 class PageRequest(NamedTuple):
@@ -66,7 +64,7 @@ class PageRequest(NamedTuple):
 
 
 class WrongPageError(Exception):
-    """The error for a page without a part that customers need; the message names that part in one
+    """The error for a page that lacks something that the customer needs; the message is one
     line.
     """
 
@@ -104,7 +102,7 @@ class Shopper:
         return PageRequest("POST", CHECKOUT[page], self._form.filled(self._typed))
 
     def read(self, page: str, body: bytes, following: str | None) -> None:
-        """Read the links and forms that the walk needs next from a page.
+        """Read from a page the links and forms for the page `following`.
 
         Raises `WrongPageError` if they are missing; the page then counts as failed.
         """

@@ -113,7 +113,7 @@ class Visitor:
 def ended_s(attempt: Attempt) -> float:
     """Return the paper time at which the attempt ended, and from which the next attempt may begin.
 
-    A customer whose patience has ended left at that time, even if this process woke up later.
+    After a timeout, this is the end of the patience, even if this process woke up later.
     """
     assert attempt.started_s is not None
     assert attempt.finished_s is not None

@@ -108,8 +108,7 @@ class Chain:
             }
             for origin in PAGES
         }
-        # P(page) = sum over following of p * P(following), P(Tr-4) = 1: the same linear system in
-        # the other direction.
+        # `_solve` also solves P(page) = Σ p × P(following), with P(Tr-4) = 1.
         return float(_solve(flow, CONFIRM_PAGE)[page])
 
     def walk_at(self, place: float) -> tuple[str, ...]:
@@ -133,9 +132,10 @@ class Chain:
     def quota_file(self, sessions: int, rng: Random) -> tuple[tuple[str, ...], ...]:
         """Return `sessions` walks in the chain's proportions, shuffled by `rng`.
 
-        For every possible beginning of a walk, the number of walks differs from the expected number
-        by at most 1. With 1000 sessions, LIFO-Pri's chain gives the counts of Table 4 divided by
-        24. Independent draws would match the chain this well with a probability of about 2e-5.
+        For every possible beginning, the number of walks with this beginning differs from the
+        expected number by at most 1. With 1000 sessions, LIFO-Pri's chain gives the counts of Table
+        4 divided by 24. Independent draws would match the chain this well with a probability of
+        about 2e-5.
         """
         walks = self._evenly_spaced(sessions)
         rng.shuffle(walks)

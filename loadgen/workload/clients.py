@@ -39,8 +39,8 @@ MOST_STEPS = 20_000
 client.
 """
 MOST_RELOADS = 200
-"""The number of reloads of a request after which a client goes away (with a reload probability of
-0.75, this happens with a probability of 1e-25).
+"""After this number of reloads of one request, a client goes away. With a reload probability of
+0.75, this happens with a probability of 1e-25.
 """
 
 _STEP_BITS = 15

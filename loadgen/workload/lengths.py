@@ -51,7 +51,7 @@ class SessionLengths:
 
     Lengths are limited to `LONGEST_WALK`, which a draw exceeds with a probability of e^(−4096/m).
 
-    For invalid values, raises `SessionModelError`, which names the field:
+    Raises `SessionModelError`, which names the field, for:
 
     - an unknown kind,
     - both or neither of `mean` and `mixture`,
@@ -136,9 +136,7 @@ class SessionLengths:
 
 
 class LengthLaw:
-    """The function from a place in [0, 1) to a class or a length, with values calculated in
-    advance.
-    """
+    """The class and the length of a session, as functions of random numbers in [0, 1)."""
 
     __slots__ = ("_offset", "_scales", "_uppers")
 
@@ -155,9 +153,7 @@ class LengthLaw:
             self._scales = [entry.mean for entry in classes]
 
     def kind_at(self, place: float) -> int:
-        """Return the class at `place`, a number in [0, 1), as an index in the mixture; each class
-        is as wide as its share.
-        """
+        """Return the class at `place`, a number in [0, 1), as an index in the mixture."""
         return bisect(self._uppers, place)
 
     def length_at(self, kind: int, place: float) -> int:

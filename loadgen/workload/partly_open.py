@@ -65,8 +65,7 @@ class PartlyOpenModel:
     images_mean: float = 1.4
     """The mean number of images fetched after a page.
 
-    The number is one of the two whole numbers next to the mean, with the probabilities that give
-    the mean.
+    Each number is this mean, randomly rounded up or down so that the mean stays the same.
     """
     transactions_ratio: float = 0.15
     """The share of Tr-1 to Tr-4 among the interactions of an endless session, 0 to 4/7.

@@ -1,4 +1,4 @@
-"""The session model's error for invalid values, and the checks that its parts share."""
+"""The session model's error for invalid values, and a shared check."""
 
 import math
 

@@ -249,7 +249,8 @@ class _Start:
                 step.detail = "already runs"
 
     def _is_done(self, part: Part) -> bool:
-        # Both the stamp and the container show it, which is removed with its volumes.
+        # The stamp alone is not enough, because the container and its volumes may have been
+        # removed.
         done = any(one.has_ended_well for one in self._of(part))
         return done and self.project.state.stamped(self._stamp(part), self._wanted(part))
 

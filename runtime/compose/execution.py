@@ -24,8 +24,8 @@ _PASSED_ON = {
     signal.SIGHUP: "TERM",
 }
 _HANDED_ON = ("COLUMNS", "NO_COLOR", "FORCE_COLOR")
-# The shell writes its id and then becomes the command, because `docker compose exec` passes no
-# signals.
+# The shell writes its process id to a file and then becomes the command. Signals need this id,
+# because `docker compose exec` passes no signals.
 _NOTED = 'echo $$ >"$0"; exec "$@"'
 
 
@@ -61,12 +61,13 @@ def run(project: Project, command: Sequence[str]) -> int:
     before = {
         one: signal.signal(one, pass_on)
         for one in _PASSED_ON
-        # Only nohup's setting counts: a background process ignores SIGINT by default, but may get
-        # one on purpose.
+        # SIGHUP stays ignored under nohup. SIGINT does not, although shells ignore it in background
+        # processes.
         if one != signal.SIGHUP or signal.getsignal(one) != signal.SIG_IGN
     }
     try:
-        # In a separate session unless it has the terminal, so that only the command gets Ctrl-C.
+        # Without a terminal, this process gets a separate session, so that only the command gets
+        # Ctrl-C.
         process = subprocess.Popen(
             project.command("exec", *options, WORKER, *inside),
             env=project.environment(),

@@ -42,7 +42,7 @@ OWN_POLICIES = REPOSITORY / "own"
 """The folder of the user's policies, which the console and its workers read."""
 PROJECT_VARIABLE = "COMPOSE_PROJECT_NAME"
 
-# The name by which other parts reach this service.
+# The names by which other parts reach the services.
 _REACHED = {
     "DOORBUSTER_POSTGRES_HOST": "postgres",
     "DOORBUSTER_REDIS_HOST": "redis",
@@ -135,8 +135,8 @@ class Project:
     def user(self) -> tuple[int, int]:
         """The ids of the user and the group of the containers' processes, which are never root's.
 
-        They are this user's. If this user is root, they are those of existing results, otherwise
-        UNPRIVILEGED.
+        They are this user's. For root, they are those of the results, or UNPRIVILEGED if there are
+        no results or root owns them.
         """
         if os.geteuid():
             return os.getuid(), os.getgid()

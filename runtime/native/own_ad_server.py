@@ -23,9 +23,7 @@ from runtime.native import postgres
 from runtime.settings import REPOSITORY
 
 PATIENCE_S = 300.0
-"""The time limit for a start, in seconds, because loading a large inventory is slow on a busy
-machine.
-"""
+"""The time limit for a start, in seconds. Loading a large inventory is slow on a busy machine."""
 END_PATIENCE_S = 60.0
 
 Environment = dict[str, str]
@@ -201,6 +199,6 @@ def _running(
 
 
 def _ours(program: Sequence[str], user: str | None = None) -> list[str]:
-    """Return a command line that ends with this process."""
+    """Return a command line whose process ends with this process."""
     on = tuple(sorted(os.sched_getaffinity(0)))
     return pinned.command(on, program, user=user, end_with_parent=signal.SIGINT, parent=os.getpid())

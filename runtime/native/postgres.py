@@ -35,7 +35,7 @@ ENTERABLE = (
 )
 
 # Settings for one machine, one shop and 30 workers, with PostgreSQL's defaults for durability.
-# Without parallel plans, a query uses the CPU time of one process, as page work assumes.
+# Without parallel plans, a query uses the CPU time of only one process.
 CONFIGURATION = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
@@ -388,6 +388,6 @@ def _initdb(
         f"--locale={locale}",
         "--no-instructions",
     ]
-    if dict(cluster.configuration).get("fsync") == "off":  # an unsafe cluster is sufficient
+    if dict(cluster.configuration).get("fsync") == "off":  # its data need not survive a crash
         command.append("--no-sync")
     return accounts.run(command, cluster.account, cluster.folder, timeout_s=INITDB_S)

@@ -32,7 +32,7 @@ def move(settings: Settings, where: Where) -> bool:
     if where not in WHERE:
         raise ValueError(f"where: must be {' or '.join(map(repr, WHERE))}, not {where!r}")
     if not hosts.is_loopback(settings.postgres_host):
-        # Nothing to do: it was never moved away from the others' CPUs.
+        # For "other", this is no fault, because this PostgreSQL was never moved.
         level = logging.WARNING if where == "shop" else logging.INFO
         _logger.log(
             level,
@@ -54,7 +54,7 @@ def move(settings: Settings, where: Where) -> bool:
     try:
         postmaster.cpu_affinity(
             on
-        )  # the server comes first, because its later children start on its CPUs
+        )  # the server comes first, so that its later children inherit its CPUs
         for child in postmaster.children(recursive=True):
             with suppress(psutil.NoSuchProcess):  # a session that has ended in the meantime
                 child.cpu_affinity(on)

@@ -158,8 +158,8 @@ def write(configuration_file: Path, text: str) -> None:
 
 
 def access(password: str, *, runs_scripts: bool = True) -> str:
-    """Return the configuration line that requires `password`, as a digest, or an empty text without
-    a password.
+    """Return the configuration line with the digest of the required `password`, or an empty text
+    without a password.
 
     No client may write files or load modules, because this would give the client the rights of the
     server's account. `runs_scripts` allows Lua scripts, which only Celery needs.

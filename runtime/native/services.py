@@ -37,11 +37,11 @@ class Service:
     stop_signal: signal.Signals  # also if its supervisor dies
     stop_wait_s: int
     refusal: Callable[[], str | None]
-    ready_within_s: float = 120.0  # of a busy machine; a start that ends fails much sooner
+    ready_within_s: float = 120.0  # enough on a busy machine; a program that ends fails much sooner
     page_refusal: Callable[[], str | None] = lambda: None
     tables: "Tables | None" = None
     port_variable: str = ""  # an optional service's port, among OPTIONAL_PORTS
-    code: tuple[str, ...] = ()  # files and folders, of the repository; a change restarts it
+    code: tuple[str, ...] = ()  # files and folders; a change restarts the service
     prepare: Callable[[], None] = lambda: None
     started: Callable[[], None] = lambda: None
     user: str | None = None  # the account that runs it instead of root
@@ -87,8 +87,8 @@ class Service:
 class Tables:
     """Tables that a service needs in the database before it starts.
 
-    `command` creates the tables, and does not change existing tables. It is skipped if it has
-    already run for this `wanted` and this code. A stamp with the name `log` records this.
+    `command` creates the tables, and does not change existing tables. It is skipped if the stamp
+    with the name `log` records the same `wanted` and the same code.
     """
 
     title: str
@@ -170,7 +170,7 @@ def redis_service(settings: Settings, state: State) -> Service:
 
 
 def broker_service(settings: Settings, state: State) -> Service:
-    """Return the service of the Redis for the queues of the console and of simulated grids.
+    """Return the service of the Redis for the queues of the console and of Celery executors.
 
     It is a separate server, so that a full queue does not affect the shop's sessions. Raises the
     same errors as `redis_service`.
@@ -340,7 +340,7 @@ def lab_worker(settings: Settings) -> Service:
         program=(sys.executable, "-m", "lab.console", "work"),
         port=None,
         cpus=settings.other_cpus,
-        stop_signal=signal.SIGQUIT,  # no waiting, because their runs end with them
+        stop_signal=signal.SIGQUIT,  # the workers do not wait for their runs, which end with them
         stop_wait_s=40,
         refusal=lambda: None,
         code=_LAB_CODE,

@@ -224,7 +224,7 @@ class Supervisor:
             with self.calls() as calls:
                 calls.shutdown()
         except StoppingError:
-            pass  # another caller has already stopped it, and no longer waits
+            pass  # another caller is already stopping it
         except SupervisorError:
             if self.recorded_pid() is not None:
                 raise  # otherwise, it has just ended
@@ -288,8 +288,8 @@ def left_over(state: State) -> list[psutil.Process]:
 
 
 def end(processes: Sequence[psutil.Process], within_s: float = 10.0) -> None:
-    """End these processes: send SIGINT to PostgreSQL and SIGTERM to the others, then SIGKILL to the
-    rest.
+    """End these processes: send SIGINT to PostgreSQL and SIGTERM to the others, then SIGKILL to
+    those that still run.
     """
     # Not `common.processes`, because these are not children of this process.
     for process in processes:

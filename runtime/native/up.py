@@ -1,4 +1,4 @@
-"""The command `make up` for processes, which starts, restarts or keeps each service until all are
+"""The command `make up` for processes, which starts or restarts services and waits until all are
 healthy.
 """
 
@@ -22,7 +22,7 @@ SUPERVISED = "supervised"
 LOG_LINES = 20
 RETRY_PATIENCE_S = 15.0
 """The real seconds for which the start of a service is repeated if it keeps ending immediately."""
-FIRST_SPARE_PORT = 8095  # the defaults end before it
+FIRST_SPARE_PORT = 8095  # after the default ports 8080 to 8094
 LOOPBACK_PORTS = tuple(  # with `make up`
     f"DOORBUSTER_{name}_PORT" for name in ("POSTGRES", "REDIS", "BROKER")
 )
@@ -115,7 +115,7 @@ class Start:
     def run(self) -> None:
         """Carry out all steps.
 
-        If the start fails or is interrupted, its services are stopped.
+        If no service ran before and the start fails or is interrupted, all services are stopped.
         """
         supervisor = Supervisor(self.state)
         with self.progress.step("Programs") as step:
@@ -141,8 +141,8 @@ class Start:
             raise
 
     def _supervised_version(self, supervisor: Supervisor, table: Sequence[Service]) -> str:
-        # Everything that a running service got at its start, except its code, which restarts only
-        # this service, and the settings that only a console's first start reads.
+        # All services restart if one of these values changes. Code is not included, because it
+        # restarts only its service. Only a console's first start reads FIRST_LOOK.
         variables = {**self.settings.environment(), "DOORBUSTER_FIRST_LOOK": ""}.items()
         parts = [
             supervisor.configuration(table),
@@ -211,8 +211,8 @@ class Start:
                         f"repeated for up to {RETRY_PATIENCE_S:.0f} s"
                     )
             if ended_s is not None:
-                # The supervisor starts it again, because a killed predecessor soon frees its
-                # resources.
+                # The supervisor starts it again. This can succeed when a killed predecessor has
+                # freed its resources.
                 patience_s = min(patience_s, ended_s + RETRY_PATIENCE_S - now_s)
             if patience_s > 0 and state != "FATAL":
                 time.sleep(0.05)

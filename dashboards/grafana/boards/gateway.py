@@ -176,7 +176,7 @@ def _requests() -> list[object]:
             "Outcomes of requests",
             "answered: served in time. orphaned: served to the end although the customer had "
             "left. cancelled: stopped in the shop. withdrawn: taken out of the queue because the "
-            "customer had left. dropped: refused because the queue was full.",
+            "customer had left. dropped: turned away because the queue was full.",
             "reqps",
             Ask(rate(f"{RESPONSE}_count", OF, by="outcome"), "{{outcome}}"),
             tall=9,

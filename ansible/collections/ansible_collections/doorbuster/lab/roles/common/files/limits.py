@@ -3,7 +3,7 @@ PART …
 
 `quota` is a percentage of one CPU and `memory` a number of bytes; both are null without a limit.
 The script prints both as systemd reports them (`told`) and as the kernel reports them (`kept`).
-`cpus` are the CPUs that the part's processes may use, `used_s` is their CPU time in seconds, and
+`cpus` are the CPUs that the part's processes may use, and `used_s` is their CPU time in seconds.
 `peak` is their maximum memory in bytes since the start of the slice, including cached files.
 """
 
