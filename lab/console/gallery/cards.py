@@ -26,7 +26,7 @@ class Card:
     name: str
     question: str
     paper: str
-    """The paper from which the experiment comes, or TODAY."""
+    """The experiment's paper, or TODAY if no paper has the experiment."""
     title: str
     sentence: str
     """A sentence that describes what the experiment shows."""

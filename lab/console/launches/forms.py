@@ -152,12 +152,12 @@ class LaunchForm(forms.Form):
 
     @property
     def further(self) -> list[forms.BoundField]:
-        """The other fields, which the page shows folded."""
+        """The fields that are not `essential`, which the page shows folded."""
         return [self[name] for name in self.fields if not self._is_essential(name)]
 
     @property
     def has_further_errors(self) -> bool:
-        """Whether a folded field has an error, so that the page must show it."""
+        """Whether a folded field has an error. The page then unfolds the fields."""
         return any(field.errors for field in self.further)
 
     def _is_essential(self, name: str) -> bool:

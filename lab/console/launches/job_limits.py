@@ -10,8 +10,8 @@ import psutil
 from lab.console.site.allowances import GIB, Allowance, way_out, written
 
 IDLE_TIMES = 10
-"""The maximum real time of a launch, as a multiple of its CPU time limit. The factor leaves room
-for other processes."""
+"""The maximum real time of a launch, as a multiple of its CPU time limit. A launch shares the
+processors with other processes."""
 
 RESERVED_BYTES = 3 * GIB // 2
 """The memory, in bytes, that the libraries of a simulation may reserve but do not use (measured:

@@ -87,9 +87,9 @@ def in_turn(queued: Sequence[Launch], used: Mapping[str, float]) -> list[Launch]
     """Return the order in which the waiting launches of one engine begin.
 
     Launches that a teacher has moved to the front come first, and launches that give way to all
-    others come last. Between them, each place goes to the person who has used the least time. The
-    launch's expected time is then added to this person's time. A person's launches keep their
-    order.
+    others come last. Between these two groups, the next launch always belongs to the person who has
+    used the least time. The launch's expected time is then added to this person's time. A person's
+    launches keep their order.
     """
     used = defaultdict(float, used)
     by_place = sorted(queued, key=lambda one: one.place)

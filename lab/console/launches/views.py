@@ -111,7 +111,7 @@ def state(request: HttpRequest, pk: str) -> HttpResponse:
 @readers
 @require_GET
 def result(request: HttpRequest, pk: str) -> HttpResponse:
-    """Redirect a browser that shows the page of a launch to the launch's result. Only browsers with
+    """Redirect the browser from a launch's page to the launch's result. Only browsers with
     JavaScript request this address."""
     launch = get_object_or_404(Launch, pk=pk)
     found = entry_of(launch.result)

@@ -56,8 +56,8 @@ class BoardShown:
     loads: tuple[str, ...]
     rows: tuple[RowShown, ...]
     leaders: tuple[tuple[str, str, tuple[str, ...]], ...]
-    """A load ρ, the best policy at this load, and the policies that do not differ significantly
-    from the best policy."""
+    """For each load: ρ, the best policy, and the policies that do not differ significantly from the
+    best policy."""
     ablation: str
 
     @property

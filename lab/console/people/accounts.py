@@ -91,8 +91,7 @@ def _known(name: str) -> User | None:
 
 
 def names_in(text: str, source: str) -> list[str]:
-    """Return the values of the first column of a CSV text, without the column's head `name` if it
-    has one.
+    """Return the values of the first column of a CSV text, without a head `name`.
 
     Columns are separated by commas, semicolons or tabs. Raises AccountError if the names cannot be
     read, are missing, are too many or are repeated. The error's text begins with `source`.

@@ -90,7 +90,7 @@ class RaceForm(forms.Form):
         return shop_cpus.most_shops(LAB)
 
     def clean(self) -> None:
-        """Check that a live race does not have more policies than this machine can run shops."""
+        """Check that this machine can run a shop for each policy of a live race."""
         chosen = self.cleaned_data.get("policies", [])
         if self.cleaned_data.get("engine") == "live" and len(chosen) > self.most_live:
             most = self.most_live

@@ -197,8 +197,8 @@ def _unpack(bundle: zipfile.ZipFile, place: Path, most_bytes: int) -> int:
 
 
 def _check_own(folder: Path) -> None:
-    """Check that the bundle contains each policy file that its spec names, so that no path leads to
-    a file on this machine."""
+    """Check that the bundle contains each policy file that its spec names. Otherwise, the spec's
+    path could lead to a file on this machine."""
     spec = folder / "spec.toml"
     with _quick(spec):
         text = spec.read_text(encoding="utf-8", errors="replace") if spec.is_file() else ""

@@ -30,9 +30,8 @@ PLACE = FOLDER / "stories"
 MOST_KEPT = 500
 NOT_KNOWN = (
     "The log of a live run has one sample of the gateway per utilisation interval, not one per "
-    "decision. This page therefore cannot show the policy's state at the decision, or which other "
-    "requests waited or were preferred. If you simulate the same spec, the page shows every "
-    "decision."
+    "decision. This page therefore cannot show the policy's state at the decision or the other "
+    "requests at this time. If you simulate the same spec, the page shows every decision."
 )
 
 

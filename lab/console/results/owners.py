@@ -36,8 +36,8 @@ def _for_who_imported(request: HttpRequest, arguments: Mapping[str, Any]) -> str
 
 
 result_owners = Permission(reads=_for_who_imported, sends=_for_who_imported)
-"""The permission for teachers and for the person who imported the result, also for the page that
-asks for confirmation."""
+"""The permission for teachers and for the person who imported the result, to see the confirmation
+page and to delete the result."""
 
 
 def _without_policies_of_others(request: HttpRequest, arguments: Mapping[str, Any]) -> str:

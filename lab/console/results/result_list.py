@@ -43,7 +43,7 @@ _SUMMARISED = ("spec.toml", "tables.md", BOARD_FILE, *result_forms.FILES)
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The facts about a result that lists, searches and leaderboards show. The facts are computed
+    """The facts that lists, searches and leaderboards need about a result. The facts are computed
     again only if a file changes."""
 
     is_reproduction: bool
@@ -286,9 +286,8 @@ class ResultEntry:
         return found
 
     def figures_and_tables(self) -> list[Mapping[str, Any]]:
-        """The tables and figures of a report, in their order, from `exhibits.json`. An older report
-        has its tables only as CSV.
-        """
+        """The tables and figures of a report, in the report's order, from `exhibits.json`. An older
+        report has its tables only as CSV."""
         found = self._read("exhibits.json") or self._tables_alone()
         drawn = self.figures()
         return [{**one, "figure": one["key"] if one["key"] in drawn else None} for one in found]
@@ -330,11 +329,11 @@ class ResultEntry:
         return self._marked("- ")
 
     def warnings(self) -> list[str]:
-        """Return the lines of the report that begin with a warning in capitals."""
+        """Return the `lines` that begin with a warning in capitals."""
         return [line for line in self.lines() if is_warning(line)]
 
     def checks(self) -> list[str]:
-        """Return the lines that do not begin with a warning in capitals."""
+        """Return the `lines` without a warning in capitals."""
         return [line for line in self.lines() if not is_warning(line)]
 
     def _marked(self, mark: str) -> list[str]:
@@ -369,7 +368,7 @@ class ResultEntry:
 
     @property
     def origin(self) -> str:
-        """A short text with the version and the number of CPUs, which distinguishes results."""
+        """A short text with the version and the CPUs, by which a reader distinguishes results."""
         machine, versions = self.facts("machine"), self.facts("versions")
         version = str(versions.get("doorbuster", "")).partition(",")[0][:7]
         cpus = f"{machine['cpus']} × {machine.get('cpu', 'CPU')}" if "cpus" in machine else ""

@@ -61,7 +61,7 @@ async def _keeper() -> None:
 
 
 async def application(scope: uploads.Scope, receive: uploads.Receive, send: uploads.Send) -> None:
-    """Serve Django, and start and stop the tasks with the server."""
+    """Serve Django, and start and stop the background tasks with the server."""
     if scope["type"] != "lifespan":
         await pages(scope, receive, send)
         return

@@ -32,7 +32,7 @@ _OF_CUSTOMERS: Final = (
     (
         "run_late_attempts_total",
         "late_attempts",
-        "Attempts that were sent later than scheduled by more than the tolerance",
+        "Attempts that were late by more than the tolerance",
     ),
     (
         "run_schedule_lag_seconds",

@@ -24,7 +24,7 @@ _HOST = re.compile(rb"\r\nhost:[ \t]*([a-z0-9._\-:\[\]]+)[ \t]*\r\n", re.IGNOREC
 
 
 class TlsListener:
-    """A listener that accepts connections on a socket until it is closed, as uvicorn expects."""
+    """A listener that accepts connections on a socket until uvicorn calls `close`."""
 
     def __init__(
         self, listening: socket.socket, tls: ssl.SSLContext, protocol: Callable[[], Any]

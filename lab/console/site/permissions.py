@@ -100,7 +100,8 @@ class AccountsMiddleware(MiddlewareMixin):
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], args: Any, more: dict[str, Any]
     ) -> HttpResponse | None:
-        """Return None to continue, or a redirect to the login; raises PermissionDenied."""
+        """Return None to continue, or the answer to a person who must log in first; raises
+        PermissionDenied."""
         permission: Permission | None = getattr(view, "permission", None)
         if permission is None:
             raise PermissionDenied("This page has no permission yet. Its view needs a decorator.")
@@ -149,7 +150,7 @@ def name_of(request: HttpRequest) -> str:
 
 
 async def is_logged_in(request: HttpRequest) -> bool:
-    """Return whether the session of a long request still belongs to an enabled account."""
+    """Return whether the session of a stream still belongs to an enabled account."""
     if not LAB.lab_accounts:
         return True
     return await allowance_of_session(request.session.session_key) is not None

@@ -63,10 +63,10 @@ class Sold:
 
 EVERY_S = 0.5
 KEPT = 2400
-"""The number of samples that the console keeps. The samples cover twenty minutes."""
+"""The number of samples that the console keeps. The samples cover twenty real minutes."""
 TOLD = 400
-"""The number of samples that a new viewer receives. The samples are evenly spread over the last
-twenty minutes."""
+"""The number of samples that a new viewer receives, evenly spread over the last twenty real
+minutes."""
 MARKS_KEPT = 200
 BEHIND = 20
 """The maximum number of samples in a viewer's queue. If the viewer is slow, the oldest samples are

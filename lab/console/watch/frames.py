@@ -15,7 +15,7 @@ Frame = dict[str, Any]
 Mark = dict[str, Any]
 
 DISAGREEMENTS = 12
-"""The number of the newest disagreements, which the page shows in detail."""
+"""The number of newest disagreements that the page shows."""
 THRESHOLDS = ("cpu_upper_threshold", "cpu_lower_threshold")
 _OF_THE_NEWEST = ("strip", "parameters", "admission", "title", "discipline", "abandonment",
                   "sessions", "connections", "sold", "run", "marks", "live_shops",
