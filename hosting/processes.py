@@ -22,9 +22,8 @@ class Process:
     `pid`.
 
     `own_ticks` is the CPU time of its threads, and `ended_children_ticks` that of its ended
-    descendants for which it or its children have waited. Both include user and system time since
-    its start. If `has_ended` is true, the process is a zombie: its parent has not waited for it
-    yet.
+    descendants, if their parents waited for them. Both include user and system time since its
+    start. If `has_ended` is true, the process is a zombie: its parent has not waited for it yet.
     """
 
     pid: int

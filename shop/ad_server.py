@@ -1,4 +1,4 @@
-"""The client of the ad server. It waits for an answer only until a deadline.
+"""The client of the ad server, with a deadline for each answer.
 
 Each thread keeps one connection open. The module does not use `http.client`, because the time limit
 of `http.client` applies to each read separately. A slow answer could then delay a page for ever.

@@ -126,7 +126,7 @@ class Banners:
     def want(self, wanted: bool) -> None:
         """Switch banners on or off.
 
-        Raises SettingRefused, without a change, if the shop has no ad server to switch on.
+        Raises SettingRefused if banners are wanted but the shop has no ad server.
         """
         if wanted and self._server is None:
             raise SettingRefused("false; this shop has no ad server (DOORBUSTER_ADS_PORT)")

@@ -103,7 +103,7 @@ def _lock(key: uuid.UUID) -> None:
 
 
 def _books_to_sell(wanted: Quantities) -> list[Book]:
-    """Lock and return the wanted books, after checking that enough copies are in stock."""
+    """Lock the wanted books, check that enough copies are in stock, and return the books."""
     books = list(
         Book.objects.select_for_update()
         .only("title", "stock", "price_cents")

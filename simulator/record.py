@@ -36,7 +36,9 @@ UNANSWERED = (
     AttemptOutcome.REJECTED,
     AttemptOutcome.FAILED,
 )
-"""The outcomes of simulated attempts without an answer; a simulated connection is never refused."""
+"""The outcomes of unanswered attempts. REFUSED is missing, because this simulation refuses no
+connection.
+"""
 
 SAMPLED = (
     "time_s",

@@ -346,7 +346,7 @@ def _server_at_work(scenario: Scenario) -> Server:
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
     """Switch garbage collection off: a simulation creates no reference cycles, and the search for
-    them takes a sixth of its time.
+    them would take a sixth of the time.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -1,5 +1,5 @@
 """The CPU manager's accounts: the processors that each application requested, got and used in each
-interval (Guitart et al., 2008, section 3.1.1, which calls this complete accounting).
+interval ("complete accounting" in Guitart et al., 2008, section 3.1.1).
 """
 
 import json

@@ -101,9 +101,8 @@ class EcmServer:
 
 
 class Connection(asyncio.BufferedProtocol):
-    """A connection from an application, or from a tool that only requests the status. If a client
-    does not read, the server keeps no messages for it; when the client reads again, it gets only
-    the latest assignment.
+    """A connection from an application, or from a tool that only requests the status. For a client
+    that does not read, the server keeps only the latest assignment.
     """
 
     def __init__(self, server: EcmServer) -> None:

@@ -72,8 +72,8 @@ _COUNTS = os.environ["PROMETHEUS_MULTIPROC_DIR"] = _counts_folder()
 
 
 MASTER_DIED = signal.SIGUSR2
-"""The signal that a worker process receives when its master dies. The signal ends the worker at
-once; after `post_worker_init`, the worker first reports its deliveries.
+"""The signal that a worker process receives when its master dies. The signal ends the worker. After
+`post_worker_init`, the worker reports its deliveries before it ends.
 """
 LAST_REPORT_WITHIN_S = 5
 """The real seconds that a worker has for its last report after its master was killed."""

@@ -1,8 +1,7 @@
 """The books of the seeded shop, which are the same for the same seed on every machine.
 
-The first 4,309 books, as many as in the Connection Sentry paper, are drawn together. In a larger
-catalogue, the additional books sell worse. A title that already exists becomes another volume of a
-series.
+The default catalogue has 4,309 books, as in the Connection Sentry paper. A larger catalogue adds
+books that sell worse. A title that already exists becomes another volume of a series.
 """
 
 import random

@@ -1,7 +1,7 @@
 """The CPU time that each of the four browsing pages costs with the present catalogue.
 
-This process builds the pages one after another. PostgreSQL's CPU time is that of its process for
-the connection.
+This process builds the pages one after another. PostgreSQL's CPU time is the CPU time of the
+PostgreSQL process that serves the connection.
 """
 
 import random

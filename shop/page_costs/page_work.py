@@ -80,8 +80,8 @@ NOTHING = Share(0.0, 0.0)
 
 
 class Budget:
-    """The drawn costs of requests, and the differences that the next request takes over. The class
-    is thread-safe.
+    """The drawn costs of requests, and the differences between drawn and actual costs. The class is
+    thread-safe.
     """
 
     def __init__(self, settings: PageWorkSettings) -> None:
@@ -102,8 +102,8 @@ class Budget:
         return Share(BUSY_RATIO * total_s, (1 - BUSY_RATIO) * total_s)
 
     def take_over(self, page: PageType) -> Share:
-        """Return by how much earlier requests of this type exceeded their drawn costs, and forget
-        the excess; the caller must subtract it.
+        """Return by how much earlier requests of this type exceeded their drawn costs. The caller
+        must subtract this excess, because the method forgets it.
         """
         with self._lock:
             over = self._overdrawn[page.name]
@@ -203,7 +203,6 @@ class PageWork:
 
     @property
     def budget(self) -> Budget:
-        """The drawn costs and differences under the present settings."""
         return self._current[1]
 
     def complete(self, page: PageType, stopwatch: Stopwatch, count: PageCount, alone: bool) -> None:

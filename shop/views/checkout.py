@@ -368,7 +368,9 @@ def _placed_or_refused(
 
 
 def _last_confirmation(request: HttpRequest) -> HttpResponse:
-    """Show the confirmation of the order in the URL; without one, of the session's latest order."""
+    """Show the confirmation of the order in the URL. If the URL names no order, show the session's
+    latest order.
+    """
     if _ORDER in request.GET:
         asked = request.GET[_ORDER]
         order = _own_order(request, int(asked)) if _ORDER_ID.fullmatch(asked) else None
