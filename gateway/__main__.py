@@ -44,7 +44,7 @@ def main(**options: Any) -> None:
         raise click.ClickException(str(error)) from None
     if not clean:
         log.warning(
-            "not all requests ended within %g s (drain_s); the others were cut off",
+            "requests that did not end within %g s (drain_s) were cut off",
             settings.drain_s,
         )
 
@@ -71,14 +71,14 @@ async def _serve(settings: Settings) -> bool:
         settings.connection_admission,
     )
     await told_to_stop.wait()
-    for number in (signal.SIGTERM, signal.SIGINT):  # a second signal does not wait
+    for number in (signal.SIGTERM, signal.SIGINT):  # a second signal ends the process at once
         loop.remove_signal_handler(number)
     log.info("draining: %d requests in the gateway", gateway.parts.requests)
     return await gateway.drain()
 
 
 def complain(about: Any) -> None:
-    """Report an unraisable exception as Python does, unless it concerns a non-ASCII server name."""
+    """Ignore an error in a non-ASCII server name; report other exceptions as Python does."""
     if about.exc_type is not UnicodeDecodeError or not isinstance(about.object, bytes):
         sys.__unraisablehook__(about)
 

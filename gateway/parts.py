@@ -42,8 +42,8 @@ _K_APL_S: Final = 2.0
 
 
 class Parts:
-    """All parts of a gateway between a customer's connection and the shop. Raises RulesError if the
-    rules file is unusable, and SettingsError if a certificate or the trace exporter cannot be used.
+    """All parts of a gateway between a customer's connection and the shop. Raises RulesError if
+    `pages_file` is unusable, and SettingsError if a certificate or the trace exporter is unusable.
     """
 
     def __init__(
@@ -164,8 +164,8 @@ class Parts:
         return Bypass(name, prefix, queue, servers.pools)
 
     def _tracer(self) -> Tracer | None:
-        """Return the tracer; None if no request is traced. Raises SettingsError if its libraries
-        are missing.
+        """Return the tracer; None if no request is traced. Raises SettingsError if the tracer's
+        libraries are missing.
         """
         settings = self.settings
         if not settings.telemetry_endpoint or not settings.telemetry_sampled_ratio:
@@ -177,9 +177,6 @@ class Parts:
         )
 
     def _cpu_manager(self) -> ProcessorClient | None:
-        """Return the client that passes the gate's processor requests to the CPU manager; None
-        without a manager.
-        """
         settings = self.settings
         if settings.cpu_manager is None:
             return None

@@ -43,8 +43,8 @@ def has_over(content: bytes, most_values: int) -> bool:
 
 
 def decoded(content: bytes, most_values: int) -> object:
-    """Return the decoded content. Raises PlainJsonError if the content is not JSON. Content that
-    may have too many values is refused before decoding.
+    """Return the decoded content. Raises PlainJsonError if the content is not JSON, or if it is
+    large and may have too many values.
     """
     is_large = len(content) > _SMALL_BYTES
     if is_large and has_over(content, most_values):

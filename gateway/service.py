@@ -46,8 +46,8 @@ class Gateway:
         self._admin_server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Accept customers and callers of the admin API; raise SettingsError if a port is
-        in use.
+        """Accept customers and callers of the admin API; raise SettingsError if the gateway cannot
+        listen on a port.
         """
         parts = self.parts
         self._server = await self._listen(lambda: Customer(parts.front), "host", "port")
@@ -111,7 +111,7 @@ class Gateway:
             if server is not None:
                 server.close()
         parts.connections.drain()
-        # `common.waiting` would block the event loop.
+        # This loop replaces `common.waiting`, which would block the event loop.
         deadline_s = self._loop.time() + self.settings.drain_s
         while parts.connections.customers or parts.requests:
             if self._loop.time() >= deadline_s:

@@ -110,8 +110,9 @@ class Settings(SettingsModel):
     )
     tls_waiting: Count = Field(
         512,
-        description="maximum number of TLS handshakes in progress; a further handshake replaces "
-        "a handshake that waits for its customer, or is reset if no handshake waits",
+        description="maximum number of TLS handshakes in progress. Beyond it, a new handshake "
+        "replaces a handshake that waits for its customer. If none waits, the new handshake is "
+        "reset",
     )
     tls_handshake_s: Seconds = Field(
         10.0, description="time limit for a TLS handshake, from the start of the connection"
@@ -143,7 +144,7 @@ class Settings(SettingsModel):
         (),
         description="ports of the shop's processes, separated by commas, instead of "
         "`shop_port`. Each request goes to the process with the fewest requests in service. "
-        "With a CPU manager, only as many processes as assigned processors get requests",
+        "With a CPU manager, requests go to as many processes as there are assigned processors",
     )
     shop_controller_port: ShopControllerPort
     workers: Annotated[
@@ -323,7 +324,7 @@ class Settings(SettingsModel):
     drain_s: Seconds = Field(
         20.0,
         description="time after SIGTERM or SIGINT within which requests may finish; the gateway "
-        "then cuts off the others",
+        "then cuts off unfinished requests",
     )
     cpu_manager: Path | None = Field(
         None,
@@ -331,8 +332,8 @@ class Settings(SettingsModel):
     )
     cpu_manager_process: Annotated[int, Field(ge=2)] | None = Field(
         None,
-        description="id of the process whose process tree (the gateway with its shops) the CPU "
-        "manager binds to processors; the default is the gateway's parent",
+        description="id of the process that the CPU manager binds to processors, with all "
+        "processes below it; the default is the gateway's parent",
     )
     application: Annotated[str, Field(pattern=f"^{APPLICATION_NAME}$")] = Field(
         "shop-1", description="name under which the gateway registers with the CPU manager"

@@ -11,9 +11,9 @@ class OvertakenError(Exception):
 
 
 class ChangeOrder:
-    """The order of calls that replace or extend the same object. Call `ask` when a call arrives.
-    When its work is done, call `take` if it replaces everything, or `check` and `add` if it adds
-    something.
+    """The order of calls that replace or extend the same object. Use `ask` when a call arrives.
+    After the call's work, use `take` if the call replaces the object, or `check` and `add` if the
+    call extends the object.
     """
 
     def __init__(self) -> None:
@@ -25,18 +25,18 @@ class ChangeOrder:
         return self._asked
 
     def take(self, turn: int) -> None:
-        """Record that call `turn` now replaces everything; raise OvertakenError if a later call has
-        changed anything.
+        """Record that call `turn` replaces the object; raise OvertakenError if a later call has
+        changed the object.
         """
         if turn < self._changed:
             raise OvertakenError
         self._changed = self._replaced = turn
 
     def check(self, turn: int) -> None:
-        """Raise OvertakenError if a later call has replaced everything."""
+        """Raise OvertakenError if a later call has replaced the object."""
         if turn < self._replaced:
             raise OvertakenError
 
     def add(self, turn: int) -> None:
-        """Record that call `turn` has added something."""
+        """Record that call `turn` has extended the object."""
         self._changed = max(self._changed, turn)

@@ -59,21 +59,24 @@ class Controlled(Protocol):
         """Switch the policy; raise PolicyError and change nothing if the choice is invalid."""
 
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
-        """Read a student's policy, start its process, and switch to it.
+        """Read a student's policy, start its process, and switch to the policy.
 
-        Raises PolicyError, FullError, or OvertakenError if a later call finished first.
+        Raises PolicyError for an invalid choice, FullError if too many calls wait, and
+        OvertakenError if a later call finished first.
         """
 
     def make_shadow(self, choice: PolicyChoice) -> Policy:
         """Return a new policy for a shadow; raise PolicyError if the choice is invalid."""
 
     def replace_shadows(self, made: Sequence[tuple[PolicyChoice, Policy]]) -> None:
-        """Run exactly these shadows from now on; their labels must differ. A listed shadow that
-        already runs with the same description continues.
+        """Run exactly these shadows from now on; no two may be the same. A listed shadow that
+        already runs continues.
         """
 
     def add_shadow(self, choice: PolicyChoice, policy: Policy) -> None:
-        """Add a shadow; if it is invalid, raise ShadowsError and change nothing."""
+        """Add a shadow; raise ShadowsError and change nothing if the shadow already runs or too
+        many shadows run.
+        """
 
     def take_shadow_away(self, name: str) -> None:
         """Remove the shadow of this name; if the name is unknown, raise ShadowsError and change
@@ -86,8 +89,8 @@ class Controlled(Protocol):
     def switch_connection_admission(
         self, name: str, parameters: Mapping[str, object]
     ) -> Mapping[str, object]:
-        """Switch the policy and return the policy in force; if the choice is invalid, raise
-        PolicyError and change nothing.
+        """Switch the admission policy for TLS connections and return the new policy; if the choice
+        is invalid, raise PolicyError and change nothing.
         """
 
     def change(
@@ -120,11 +123,11 @@ class AdminApi:
     """The admin API of one gateway, which answers calls."""
 
     def __init__(self, gateway: Controlled, callers: Callers) -> None:
-        """Create the API of `gateway`, which accepts calls of `callers`."""
         self._gateway = gateway
         self._callers = callers
         self.shadow_order = ChangeOrder()
-        # A PUT or POST receives its body, a GET its query, a DELETE the end of its path.
+        # A handler receives the body of a PUT or POST, the query of a GET, or the end of a
+        # DELETE's path.
         self._calls: dict[str, dict[str, _Handler]] = {}
         for call, handler in self._handlers().items():
             self._calls.setdefault(call.path.partition("{")[0], {})[call.method] = handler

@@ -56,8 +56,6 @@ class Controls:
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
         """Switch to a student's policy; the gateway serves customers while the policy's process
         starts.
-
-        Raises PolicyError, FullError, or OvertakenError if a later call finished first.
         """
         turn = self._order.ask()
 

@@ -71,7 +71,7 @@ class GatewayFigures:
         return {**self._parts.pages.dispatcher.counts(), **bypasses}
 
     def abandonment(self) -> dict[str, object]:
-        """Return the abandonment setting, and the numbers of requests since the start whose
+        """Return the abandonment setting, and the numbers, since the start, of requests whose
         customers left.
         """
         fates = [*self.counts().values()]
@@ -172,7 +172,7 @@ class GatewayFigures:
                 self._parts.connections.turned_away,
             ),
             "abandonments_in_service_total": (
-                "Customers who left before or during the service of their dispatched request",
+                "Served requests whose customers left before or during the service",
                 self._parts.context.left_in_service,
             ),
             "overdue_cancels_total": (
@@ -193,7 +193,7 @@ class GatewayFigures:
                 self._parts.clock(),
             ),
             "draining": (
-                "1 while the gateway finishes its requests before its end",
+                "1 while the gateway finishes its last requests",
                 float(self._parts.connections.is_draining),
             ),
             "assigned_processors": (

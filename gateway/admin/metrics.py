@@ -5,8 +5,8 @@ in plain integers. This module reads the integers only at a scrape, so counting 
 nothing.
 
 To limit the number of series, only the first few queue names of a policy become values of a label.
-All later names share the value `other`. After a switch, the counts of the earlier policy are
-exported once more and then removed.
+All later names share the value `other`. After a switch, the response times of the earlier policy
+are exported once more and then removed.
 """
 
 import hashlib
@@ -47,7 +47,9 @@ class Figures(Protocol):
     """The gateway's state, which the metrics read at each scrape."""
 
     def counts(self) -> Mapping[str, Mapping[str, int]]:
-        """Return the number of requests since the start for each page type or bypass, and fate."""
+        """Return the number of requests since the start for each page type or bypass, and for each
+        fate.
+        """
 
     def gauges(self) -> Mapping[str, tuple[str, float | None]]:
         """Return (meaning, value) for each metric without labels; the keys are names without the
@@ -55,9 +57,7 @@ class Figures(Protocol):
         """
 
     def refusals(self) -> Mapping[int, int]:
-        """Return the number of answers since the start that the gateway gave itself, for each
-        status.
-        """
+        """Return the number of the gateway's own answers since the start, for each status."""
 
     def waiting(self) -> Mapping[str, int]:
         """Return the number of waiting requests for each page type or bypass."""
@@ -225,8 +225,8 @@ def _short(name: str) -> str:
 
 
 class GatewayMetrics(Collector):
-    """A collector of the gateway's metrics, with a separate registry. A metric that the policy in
-    force does not have is exported without a value.
+    """A collector of the gateway's metrics. A metric that the policy in force does not have is
+    exported without a value.
     """
 
     def __init__(self, figures: Figures, times: ResponseTimes) -> None:

@@ -85,7 +85,8 @@ class WantedShadows(Body):
 
     policies: list[WantedPolicy] = Field(
         max_length=MOST_SHADOWS,
-        description=f"a list of at most {MOST_SHADOWS} policies; shadows that already run continue",
+        description=f"a list of at most {MOST_SHADOWS} policies; listed shadows that run already "
+        "continue",
     )
 
 
@@ -174,7 +175,7 @@ class ConnectionAdmissionInForce(Reply):
 class Agreement(Reply):
     """A shadow's decisions compared with those of the acting policy."""
 
-    asked: int = Field(description="number of requests that both policies have decided")
+    asked: int = Field(description="number of requests on which both policies decided")
     agrees_ratio: float | None = Field(
         description="share of these requests with the same decision; null before the first request"
     )
@@ -183,10 +184,11 @@ class Agreement(Reply):
         "`absent` → number of requests"
     )
     earlier_s: float | None = Field(
-        description="mean time difference of the requests with verdict `earlier`, in paper seconds"
+        description="mean time by which the shadow was earlier (verdict `earlier`), in paper "
+        "seconds"
     )
     later_s: float | None = Field(
-        description="mean time difference of the requests with verdict `later`, in paper seconds"
+        description="mean time by which the shadow was later (verdict `later`), in paper seconds"
     )
 
 
@@ -199,7 +201,7 @@ class ShadowFigures(Reply):
     waiting: int | None = Field(description="requests that wait in the shadow's simulated gateway")
     in_service: int | None = Field(description="requests in service in the shadow's simulated shop")
     since_s: float = Field(0.0, description="time at which the shadow started, in paper seconds")
-    asked: int = Field(0, description="number of requests that both policies have decided")
+    asked: int = Field(0, description="number of requests on which both policies decided")
     agrees_ratio: float | None = Field(
         None,
         description="share of these requests with the same decision; null before the first request",
@@ -209,11 +211,12 @@ class ShadowFigures(Reply):
     )
     earlier_s: float | None = Field(
         None,
-        description="mean time difference of the requests with verdict `earlier`, in paper seconds",
+        description="mean time by which the shadow was earlier (verdict `earlier`), in paper "
+        "seconds",
     )
     later_s: float | None = Field(
         None,
-        description="mean time difference of the requests with verdict `later`, in paper seconds",
+        description="mean time by which the shadow was later (verdict `later`), in paper seconds",
     )
     pages: dict[str, Agreement] = Field(
         default_factory=dict, description="page type → comparison of the decisions"
@@ -232,7 +235,7 @@ class Decision(Reply):
 
 
 class Disagreement(Reply):
-    """A request that the shadow and the acting policy decided differently."""
+    """A request on which the shadow and the acting policy decided differently."""
 
     id: int = Field(description="id of the request")
     page: str = Field(description="page type")
@@ -329,7 +332,7 @@ class Connections(Reply):
     handshake_timed_out: int = Field(description="TLS handshakes that took too long")
     evicted: int = Field(
         description="handshakes that were reset while they waited for their customers, because "
-        "others needed their places"
+        "new handshakes needed their places"
     )
     turned_away: int = Field(
         description="connections that were reset because no place for a handshake was free"

@@ -1,5 +1,5 @@
 """The HTTP server of the admin API, which uses the gateway's request reader. The server handles the
-calls of a connection one after another, and limits their size and time.
+calls of a connection one after another, and limits a call's size and the time until it is complete.
 """
 
 import asyncio
@@ -109,7 +109,7 @@ class AdminConnection(asyncio.Protocol):
             return
         self._reader.receive(data)
         if self._awaited is None:
-            if self._is_known:  # incomplete calls must not extend the deadline
+            if self._is_known:  # an unknown caller must not extend the deadline
                 self.deadline_s = self._loop.time() + _IDLE_S
             self._pull()
 

@@ -11,10 +11,8 @@ _BLANKS = b" \t"
 
 
 def find(fields: Iterable[Field], mark: bytes) -> bytes | None:
-    """Return the first cookie's value, without quotes, from the header fields.
-
-    `mark` is the cookie's name with its equals sign. The search time is proportional to the length
-    of the fields.
+    """Return the value, without quotes, of the first cookie that begins with `mark`, its name and
+    equals sign. The search time is proportional to the length of the fields.
     """
     for low, _, cookies in fields:
         if low != b"cookie":

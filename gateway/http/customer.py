@@ -96,8 +96,7 @@ class Customer(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._is_closing:
-            # lingering: unread bytes would cause a reset, and the customer would lose the answer
-            return
+            return  # the bytes are read and discarded, because unread bytes would cause a reset
         self._reader.receive(data)
         exchange = self._exchange
         if exchange is None:
@@ -111,7 +110,7 @@ class Customer(asyncio.Protocol):
         """Handle the end of the customer's stream: the customer has left, or has only finished
         sending.
 
-        If the result is True, the gateway keeps its side open.
+        If the result is True, the gateway keeps its stream open.
         """
         self.has_sent_eof = True
         if self._is_closing:
@@ -310,7 +309,7 @@ class Customer(asyncio.Protocol):
 
     def _await_next(self) -> None:
         if self._reader.buffered_bytes or self.has_sent_eof or self._front.connections.is_draining:
-            # Called from here, a burst of pipelined requests would grow the stack and overtake
+            # With direct calls, a burst of pipelined requests would grow the stack and overtake
             # other customers.
             self._loop.call_soon(self._advance)
         self.deadline_s = self._loop.time() + self._front.customer_limits.idle_s
@@ -321,9 +320,9 @@ class Customer(asyncio.Protocol):
     # ---- reading and writing -------------------------------------------------------------------
 
     def _ended_sending(self, exchange: Exchange) -> None:
-        """Treat the end of the customer's stream as `half_close` requires. TCP does not show
-        whether the customer still waits until the gateway sends something. With `probe`, a customer
-        who ends the stream after the answer has begun counts as having left.
+        """Treat the end of the customer's stream as `half_close` requires. Until the gateway sends
+        something, TCP does not show whether the customer still waits. With `probe`, a customer who
+        ends the stream after the answer has begun counts as having left.
         """
         how = self._front.customer_limits.half_close
         if how == "leave" or (how == "probe" and exchange.has_begun):
@@ -352,7 +351,7 @@ class Customer(asyncio.Protocol):
         if holds:
             self._transport.pause_reading()
             self._watch_hangup(for_end=not self.has_sent_eof)
-        elif not self.has_sent_eof:  # prevents a second report of the end
+        elif not self.has_sent_eof:  # otherwise the end would be reported twice
             self._front.hangups.forget(self)
             self._transport.resume_reading()
 
@@ -388,7 +387,7 @@ class Customer(asyncio.Protocol):
         self._linger()
 
     def _linger(self) -> None:
-        """Close the gateway's side, then read for a moment. Closing a connection with unread bytes
+        """End the gateway's stream, then read for a moment. Closing a connection with unread bytes
         would reset it, and the customer might lose the answer (RFC 9112, 9.6).
         """
         if self._is_closing or self._transport.is_closing():

@@ -1,9 +1,9 @@
 """An exchange: a request on its way to a worker of the shop, and its response on the way back.
 
-`TRANSITIONS` lists the states of a request and their events. A request in service holds its worker
-until the shop has finished it, even if the customer has left.
+`TRANSITIONS` lists the states of a request and their events. If the customer leaves, a complete
+request in service still holds its worker until the shop or a time limit ends it.
 
-Three sides call an exchange: the customer's connection, the queue in which the request waits, and
+Three objects call an exchange: the customer's connection, the queue in which the request waits, and
 the connection to the shop.
 """
 
@@ -35,7 +35,7 @@ class CustomerSide(Protocol):
         """Close the connection early, which shows the customer that the response is incomplete."""
 
     def resume_upload(self) -> None:
-        """Continue to read the body of the current request, because the shop can take more."""
+        """Continue to read the current request's body, because the shop can take more of it."""
 
 
 class ShopSide(Protocol):
@@ -64,16 +64,16 @@ class RequestQueue(Protocol):
     """The policy's queue or the queue of a bypass, in which a request waits."""
 
     def submit(self, exchange: "Exchange") -> None:
-        """Queue a request that is ready for service; the queue then calls `start`, `dropped` or
-        `rejected`.
+        """Queue a request that is ready for service; the queue later calls `start`, `dropped`,
+        `rejected` or `withdrawn`.
         """
 
     def finished(self, exchange: "Exchange", outcome: Outcome) -> None:
         """Free the worker of a request whose service has ended."""
 
     def left(self, exchange: "Exchange") -> None:
-        """Handle the departure of the customer of a request that waits or is in service. Depending
-        on the abandonment setting, call the request's `withdrawn` or `cancel`, or nothing.
+        """Handle the departure of a customer whose request waits or is in service. Depending on the
+        abandonment setting, call `withdrawn`, `cancel` or neither.
         """
 
 
@@ -379,9 +379,7 @@ class Exchange:
     # ---- calls of the connection to the shop ---------------------------------------------------
 
     def request_bytes(self) -> bytes:
-        """Return the head and the available part of the body of the request, as the shop
-        gets them.
-        """
+        """Return the request's head and the available part of its body, as the shop gets them."""
         is_streamed = self.is_streamed
         self.is_sent = not is_streamed
         head = forwarding.request_head(
@@ -525,8 +523,8 @@ class Exchange:
         customer.answered(keeps_alive)
 
     def _stop(self) -> None:
-        """Show the shop that the answer is no longer wanted; the connection then calls `end` or
-        `shop_failed`.
+        """Show the shop, by the end of the stream or a reset, that the answer is no longer
+        wanted.
         """
         connection = self.connection
         if self._state is State.STOPPING or (connection is not None and self.body_is_complete):

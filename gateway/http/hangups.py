@@ -10,7 +10,8 @@ import socket
 import struct
 from typing import Final, Protocol
 
-# Reported once per connection; errors and resets (EPOLLHUP, EPOLLERR) are always reported.
+# EPOLLONESHOT limits the reports to one per connection. The kernel always reports errors and resets
+# (EPOLLHUP, EPOLLERR).
 _RESET = select.EPOLLONESHOT
 _END_OR_RESET = select.EPOLLRDHUP | select.EPOLLONESHOT
 

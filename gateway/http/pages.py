@@ -12,7 +12,7 @@ from gateway.policies.interface import Page
 
 DEFAULT_FILE: Final = Path(__file__).with_name("pages.toml")
 _FIELDS: Final = ("page", "methods", "path")
-# Paths contain ids and are therefore endless, so only this many results are cached.
+# Paths contain ids, so their number is unlimited, and only this number of results is cached.
 _REMEMBERED: Final = 4096
 
 

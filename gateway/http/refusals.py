@@ -46,7 +46,7 @@ ADVICE: dict[int, str] = {
     503: "The shop is very busy right now. Please try again in a moment.",
     504: "The shop took too long to answer. Please try again in a moment.",
 }
-"""The advice on the pages of the statuses whose reason alone does not help a visitor."""
+"""The advice to visitors, for each status whose reason alone does not help them."""
 
 RETRY_SOON: tuple[tuple[bytes, bytes], ...] = ((b"Retry-After", b"2"),)
 """The headers of answers while the shop is unavailable; the shop restarts within seconds."""

@@ -1,7 +1,7 @@
 """The reader of a customer's connection.
 
 The reader turns bytes into request heads and body pieces, without I/O (RFC 9112). It accepts a head
-only if this module's strict grammar and llhttp (httptools) both accept it and agree on its content.
+only if this module's strict grammar and llhttp (httptools) both accept it and agree on its target.
 """
 
 import re
@@ -62,8 +62,8 @@ Field = tuple[bytes, bytes, bytes]
 
 
 PassedOn = tuple[bytes, bytes, bytes, bool]
-"""The part of a head that is passed on. The tuple has the name of the gateway's cookie, which was
-removed, the lines of the other fields, the value of Via, and whether the lines include Date.
+"""The passed-on part of a head: (name of the gateway's cookie that was removed, lines of the fields
+except Via, value of Via, whether the lines include Date).
 """
 
 
@@ -309,8 +309,8 @@ class _HeadReader:
 
     @staticmethod
     def _second_opinion(data: bytes, target: bytes) -> list[tuple[bytes, bytes]]:
-        """Return the fields as llhttp reads them; refuse the request if its reading differs from
-        this module's reading.
+        """Return the fields as llhttp reads them; refuse the request if llhttp rejects it or reads
+        another target.
         """
         collector = _Collector()
         try:
@@ -318,7 +318,7 @@ class _HeadReader:
         except HttpParserUpgrade:
             pass  # Upgrade is never accepted; the field is removed later
         except HttpParserError as error:
-            # llhttp does not know this coding; the code below recognises the body from the fields.
+            # Only an error in Transfer-Encoding gets a separate reason.
             if "Transfer-Encoding" not in str(error) or not collector.fields:
                 raise RefusedError(400, "the request is malformed") from None
             raise RefusedError(400, "Transfer-Encoding must be exactly chunked") from None

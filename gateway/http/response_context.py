@@ -32,7 +32,7 @@ class ResponseContext:
         self.refusals: Counter[int] = Counter()
         """The number of the gateway's own answers, for each status."""
         self.left_in_service = 0
-        """The number of requests whose customers left during the service or before it began."""
+        """The number of served requests whose customers left during the service or before it."""
         self._ids = itertools.count(1)
         self._id_prefix = os.urandom(4).hex().encode()
         self._date_s = 0
@@ -51,7 +51,7 @@ class ResponseContext:
         return self._date
 
     def count_refusal(self, status: int) -> None:
-        """Count an answer that the gateway gave itself."""
+        """Count one of the gateway's own answers."""
         self.refusals[status] += 1
 
     def count_left_in_service(self) -> None:

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 from gateway.http import cookie_field
 
 NAME: Final = b"doorbuster_session"
-"""The cookie's default name, which contains the product's name, because browsers send a host's
-cookies to all ports of the host.
+"""The cookie's default name. Browsers send a host's cookies to all ports of the host, so the name
+must differ from the cookies of other servers.
 """
 SESSION_BYTES: Final = 16
 """The number of random bytes in a session id."""

@@ -13,8 +13,9 @@ from gateway.http import cookie_field, session_cookie
 from gateway.http.request_reader import RequestHead
 from gateway.http.session_cookie import SessionCookie
 
-# A cookie is valid for T plus this share of T, and is renewed once less than T is left. So every
-# customer who returns within T is recognised, although few answers carry a new cookie.
+# A cookie is valid for the session timeout T plus this share of T, and is renewed once less than T
+# is left. So every customer who returns within T is recognised, although few answers carry a new
+# cookie.
 _SLACK_RATIO: Final = 1 / 8
 
 

@@ -18,8 +18,8 @@ from gateway.http.response_reader import BadResponseError, ResponseReader
 
 @dataclass(frozen=True, slots=True)
 class ShopAddress:
-    """The address of a process of the shop, or of the ad server, and the time limits of connections
-    to it in real seconds.
+    """The address of a process of the shop or of the ad server, and the time limits, in real
+    seconds, of connections to this process.
 
     `idle_s` must be shorter than the shop's keep-alive limit. Otherwise the shop could close a
     connection just when the gateway sends a request on it.

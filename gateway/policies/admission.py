@@ -37,7 +37,7 @@ class Admission(Protocol):
         ...
 
     def withdrawn(self, time_s: float, id: int) -> None:
-        """Count an admitted request that was withdrawn from its queue after its customer left."""
+        """Count an admitted request that was withdrawn or cancelled."""
         ...
 
     def load_sample(self, time_s: float, sample: LoadSample) -> None:

@@ -8,9 +8,8 @@ from gateway.policies.interface import NOTHING, LoadSample, Outcome, Request, Ve
 
 
 class Line:
-    """A queue of waiting requests in order of arrival, from which requests can be taken at both
-    ends in O(1). `capacity` is a number of requests. Call `append` only while `is_full` is False,
-    except for requests from a previous policy.
+    """A queue of at most `capacity` waiting requests in order of arrival. Requests from a previous
+    policy may exceed the capacity; for other requests, call `append` only while `is_full` is False.
     """
 
     def __init__(self, capacity: int) -> None:

@@ -18,7 +18,7 @@ from gateway.policies.interface import (
 class Combination:
     """A policy that passes an arrival to `queueing` only if `admission` admits it.
 
-    Both receive the later events of admitted requests.
+    Both policies receive the later events of admitted requests.
     """
 
     def __init__(self, admission: Admission, queueing: Policy) -> None:
@@ -70,6 +70,6 @@ class Combination:
         for verdict in verdicts:
             if type(verdict) is Drop or type(verdict) is Reject:
                 self.admission.dropped(time_s, verdict.id)
-            elif type(verdict) is Cancel:  # a request in service still gets a completion
+            elif type(verdict) is Cancel:  # for a request in service, a completion follows
                 self.admission.withdrawn(time_s, verdict.id)
         return verdicts

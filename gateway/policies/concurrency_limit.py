@@ -151,7 +151,7 @@ class Gradient2Limit:
     """
 
     WARM_UP = 10
-    """The number of samples, from the first, that have equal weights in the mean."""
+    """The number of samples at the beginning that have equal weights in the mean."""
 
     def __init__(
         self,
@@ -182,11 +182,11 @@ class Gradient2Limit:
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
         short_rtt_s = max(response_s, 1e-9)
         self._remember(short_rtt_s)
-        # After a long overload, the long-term mean would fall very slowly.
+        # Without this step, the long-term mean would fall too slowly after a long overload.
         if self.long_rtt_s / short_rtt_s > 2.0:
             self.long_rtt_s *= 0.95
         if in_flight < self._limit / 2:
-            return  # the limit is not what restricts the requests
+            return  # the limit does not restrict the requests
         gradient = self.rtt_tolerance * self.long_rtt_s / short_rtt_s
         gradient = max(0.5, min(1.0, gradient))
         wanted = self._limit * gradient + self.queue_size
@@ -244,8 +244,8 @@ FIXED_LIMIT = Sheet(
     name="fixed-limit",
     title="Fixed limit",
     idea="At most a fixed number of requests are in the system.",
-    rule="turn an arrival away while at least limit requests are in the system; serve the "
-    "oldest request",
+    rule="turn an arrival away while the number of requests in the system is at least limit; serve "
+    "the oldest request",
     source=_NETFLIX + "FixedLimit",
     deviations="none",
     parameters=(
@@ -261,11 +261,12 @@ AIMD = Sheet(
     name="aimd",
     title="AIMD",
     idea="The limit grows by one after an answer in time, and shrinks by a share after a loss.",
-    rule="turn an arrival away while at least limit requests are in the system; serve the "
-    "oldest request. "
+    rule="turn an arrival away while the number of requests in the system is at least limit; serve "
+    "the oldest request. "
     "After a loss or a response time above timeout_s, the limit becomes limit × backoff_ratio. "
-    "After any other answer, it becomes limit + 1 if at least half of it was used when the request "
-    "arrived. The limit starts at initial_limit and stays between min_limit and max_limit",
+    "After any other answer, the limit becomes limit + 1 if at least half of the limit was used "
+    "when the request arrived. The limit starts at initial_limit and stays between min_limit and "
+    "max_limit",
     source=_NETFLIX + "AIMDLimit",
     deviations=f"{_NOT_WINDOWED} An orphan request counts as lost.",
     parameters=(
@@ -295,14 +296,14 @@ GRADIENT2 = Sheet(
     title="Gradient2",
     idea="The limit shrinks when responses take longer than usual.",
     rule=(
-        "turn an arrival away while at least limit requests are in the system; serve the "
-        "oldest request. "
+        "turn an arrival away while the number of requests in the system is at least limit; serve "
+        "the oldest request. "
         "After each response, if at least half of the limit was used when the request arrived, the "
         "limit becomes (1 − smoothing) × limit + smoothing × (gradient × limit + queue_size). The "
         "gradient is clamp(rtt_tolerance × long-term mean / response time, 0.5, 1). The limit "
         "starts at initial_limit and stays between min_limit and max_limit. The long-term mean is "
-        "an exponential mean over long_window samples. It also falls by 5 % at each response that "
-        "takes less than half of it"
+        "an exponential mean over long_window samples. This mean also falls by 5 % at each "
+        "response that takes less than half of the mean"
     ),
     source=_NETFLIX + "Gradient2Limit",
     deviations=_NOT_WINDOWED,

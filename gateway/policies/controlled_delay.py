@@ -119,7 +119,7 @@ CODEL = Sheet(
             0.1,
             "s",
             "N, the time after which a non-empty queue persists, and the longest wait of a "
-            "request that arrives before",
+            "request that arrives while the queue does not persist",
             "Maurer 2015",
             0.001,
             600.0,

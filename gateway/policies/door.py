@@ -102,9 +102,9 @@ class NewestFirst:
 
 class InTurn:
     """A FIFO admission queue that rejects a request with a page once the request has waited for
-    `wait_s`. With `follows`, `wait_s` follows the customers' patience once it is known. It is then
-    FOLLOWS_SHARE × the age at which the share FOLLOWS_QUANTILE of the customers has left, but at
-    least LEAST_S. Most customers then get the rejection before they would leave.
+    `wait_s`. With `follows`, once the customers' patience is known, `wait_s` is FOLLOWS_SHARE ×
+    the age at which the share FOLLOWS_QUANTILE of the customers has left, but at least LEAST_S.
+    Most customers then get the rejection before they would leave.
     """
 
     discipline = Discipline.FIFO
@@ -285,7 +285,8 @@ DOOR_LIFO = Sheet(
     idea=_IDEA + "the newest first, because its customer is probably still waiting.",
     rule=_RULE
     + "the newest first; with removes_gone, a newcomer is taken out when its customer leaves. "
-    "When places newcomers wait, a further newcomer replaces the oldest one",
+    "If the number of waiting newcomers has reached places, a further newcomer replaces the "
+    "oldest one",
     source="this project (docs/door.md)",
     deviations="DOOR's rules do not define which newcomer a full admission queue turns away; "
     "here, it is the oldest.",
@@ -313,9 +314,10 @@ DOOR_FIFO = Sheet(
     + "in order of arrival; with removes_gone, a newcomer is taken out when its customer leaves. A "
     "newcomer that has waited for wait_s is turned away with a page that names retry_after_s. "
     "With wait_automatic, wait_s becomes three quarters of the age at which 5 % of the customers "
-    "have left, but at least 0.5 s. When places newcomers wait, a further newcomer is dropped",
+    "have left, but at least 0.5 s. If the number of waiting newcomers has reached places, a "
+    "further newcomer is dropped",
     source="this project (docs/door.md)",
-    deviations="The admission queue holds at most places requests, to protect memory.",
+    deviations="To protect memory, the parameter places limits the admission queue.",
     parameters=(
         HANDS,
         HANDS_AUTOMATIC,

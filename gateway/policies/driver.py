@@ -1,8 +1,7 @@
 """The driver of a policy, which passes events to the policy and carries out its verdicts.
 
 The gateway, the simulator, shadows and the checks of policies all drive a policy through `Driver`.
-They supply the time, the workers, and a host that carries out the verdicts. Only this module states
-the rules:
+They supply the time, the workers, and a host that carries out the verdicts. The rules are:
 
 - A request without a verdict waits.
 - After every event, the driver offers the free workers to the policy once, if a request waits.
@@ -62,7 +61,7 @@ class Host(Protocol[T_contra]):
         """Turn the request away; the driver has already removed it."""
 
     def rejected(self, now_s: float, number: int) -> None:
-        """Charge the server for `number` rejections, after all verdicts of an answer have been
+        """Charge the server for the `number` rejections among the verdicts that have just been
         carried out.
         """
 
@@ -70,7 +69,7 @@ class Host(Protocol[T_contra]):
         """Stop the request in service; its completion follows."""
 
     def withdraw(self, now_s: float, id: int, item: T_contra) -> None:
-        """Remove a waiting request whose customer has left; the driver has already removed it."""
+        """End a waiting request whose customer has left; the driver has already removed it."""
 
 
 class Ledger(Generic[T]):
@@ -147,7 +146,7 @@ class Ledger(Generic[T]):
             if event != "workers_free":
                 raise self._broken(
                     f"{event} answered with Dispatch, but only workers_free may dispatch; keep "
-                    "the request until the driver calls workers_free, when a worker is free"
+                    "the request until the driver calls workers_free"
                 )
             raise self._broken(
                 f"workers_free got free={offered} and returned {dispatched} Dispatch verdicts; "
@@ -264,8 +263,8 @@ class Driver(Ledger[T]):
         if free > 0 and self.waiting:
             verdicts = self.policy.workers_free(now_s, free)
             if len(verdicts) == 1:
-                # The fast path for nearly every answer, one permitted dispatch: simulations spend
-                # most of their time here.
+                # Nearly every answer is one permitted dispatch, and simulations spend most of their
+                # time here.
                 verdict = verdicts[0]
                 id = verdict.id
                 if type(verdict) is Dispatch and id in self.waiting:

@@ -173,8 +173,8 @@ EAC = Sheet(
     "of resumed and new connections are Ô and N̂",
     source="eDragon, sections 3.2.1 and 3.2.2, eq. (2) to (5)",
     deviations="R is at least 1. A fraction of AN is carried over to the next interval. The "
-    "counts of an interval that ends late are scaled to k_apl_s. Every connection is accepted "
-    "before the first prediction and the first assignment of processors.",
+    "counts of an interval that ends late are scaled to k_apl_s. Until there is a prediction and "
+    "an assignment of processors, every connection is accepted.",
     parameters=(
         Parameter(
             "cto_s",

@@ -66,7 +66,7 @@ class GradientController:
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
         if time_s - response_s < self._measures_since_s:
-            return  # it arrived while more requests were in the system
+            return  # the request arrived before the measurement
         self._samples_s.append(response_s)
         if self._is_measuring:
             if len(self._samples_s) >= self._request_count:
@@ -201,8 +201,8 @@ ADAPTIVE_CONCURRENCY = Sheet(
     title="Envoy adaptive concurrency",
     idea="The limit aims at response times slightly longer than those of an empty server.",
     rule=(
-        "turn an arrival away while at least limit requests are in the system; serve the "
-        "oldest request. "
+        "turn an arrival away while the number of requests in the system is at least limit; "
+        "serve the oldest request. "
         "Every update_interval_s, the gradient is calculated: gradient = clamp((1 + buffer_ratio) "
         "× minRTT / median response time, 0.5, 2). The limit becomes gradient × limit + √(gradient "
         "× limit), from min_concurrency to max_concurrency. The minRTT is the median response time "

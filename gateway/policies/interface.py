@@ -76,7 +76,7 @@ FATES = (
     "withdrawn",
     *(outcome.value for outcome in Outcome),
 )
-"""The names of the counts that a driver keeps for each page type.
+"""The names of the counts that the gateway and the simulator keep for each page type.
 
 `abandoned_waiting` counts customers who left while their requests waited; `withdrawn` counts
 requests that were taken out of a queue for this reason. A request that has arrived is dispatched,

@@ -2,11 +2,11 @@
 
 Most requests end while their customers still wait, so the ages of these requests are only lower
 bounds of the patience (censored observations). An estimate from only the customers who left would
-be too low. A limit on the wait that followed this estimate would shrink towards 0.
+be too low. If a policy limited the wait by such an estimate, the limit would shrink towards 0.
 
-The product-limit estimate avoids this (Kaplan and Meier, *Nonparametric estimation from incomplete
-observations*, JASA 53, 1958). For each age, it divides the number of customers who left at this age
-by the number of customers who were still present.
+The product-limit estimate avoids this error (Kaplan and Meier, *Nonparametric estimation from
+incomplete observations*, JASA 53, 1958). For each age, it divides the number of customers who left
+at this age by the number of customers who were still present.
 """
 
 from collections.abc import Sequence
@@ -53,8 +53,8 @@ class PatienceEstimate:
         """Return the age, in paper seconds, at which the share `share` (0 to 1) of the customers
         has left; None while unknown.
 
-        The result is rounded down to a multiple of STEP_S. If fewer customers leave, the result is
-        LONGEST_S.
+        The result is rounded down to a multiple of STEP_S. If the share is never reached, the
+        result is LONGEST_S.
         """
         ages_s = self.quantiles_s((share,))
         return None if ages_s is None else ages_s[0]
@@ -65,8 +65,8 @@ class PatienceEstimate:
         """
         if sum(self._left) < ENOUGH_LEFT:
             return None
-        # Summed from the longest age down: subtraction could lose observations that have almost
-        # faded, and let customers leave at an age that no customer has reached.
+        # Subtraction could lose observations that have almost faded, so this sum begins at the
+        # longest age.
         at_risk = list(accumulate(reversed(self._ended)))[::-1]
         survive = 1.0
         ages_s: list[float] = []

@@ -15,8 +15,7 @@ LOWEST = 100
 
 class PrioritisedRejection(LimitedLine):
     """A policy that admits a request if its score is at most the level; the level falls with the
-    cube of the overload. The overload is 0 with up to `throttle_from` requests in the system, and 1
-    with `overloaded_at` or more.
+    cube of the overload.
     """
 
     def __init__(

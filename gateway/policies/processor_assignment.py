@@ -30,7 +30,7 @@ class Wish:
 @dataclass(frozen=True, slots=True)
 class Share:
     """An application's share: `whole` exclusive processors and, if there is a `partner`, half of a
-    processor that both share.
+    processor that the application shares with the partner.
     """
 
     whole: int
@@ -58,10 +58,10 @@ def assign(wishes: Sequence[Wish], processors: int, sharing: Sharing = "both") -
     If rounding makes the sum too large, the application that gained most by rounding gives up a
     processor. If the sum is too small, the application that lost most gets another processor.
 
-    Then some processors are shared in halves. Two applications with equal priorities and requests
-    share a processor if one of them has a processor more than the other. An application that got
-    all that it requested shares a processor with an application that got less. An application
-    shares at most one processor.
+    Then, if `sharing` allows it, some processors are shared in halves. Two applications with equal
+    priorities and requests share a processor if one of them has a processor more than the other. An
+    application that got all that it requested shares a processor with an application that got less.
+    An application shares at most one processor.
 
     The order of `wishes` decides between equal applications. Raises ValueError if a name occurs
     twice, a priority is not above 0, or a number of processors is negative.
@@ -97,7 +97,8 @@ def place(
         return set(before.get(name, ())) & free
 
     for one, other in sorted(tuple(sorted(str(name) for name in pair)) for pair in pairs):
-        # A processor that both had, or a processor of the application that must give one up anyway.
+        # The first choice is a processor that both applications had. The second choice is a
+        # processor of the application that loses more processors.
         spare = [
             cpu
             for name in sorted((one, other), key=lambda n: shares[n].whole - len(had(n)))
@@ -142,7 +143,7 @@ def _whole(wishes: Sequence[Wish], processors: int) -> dict[str, int]:
     """
     if sum(wish.requested for wish in wishes) <= processors:
         return {wish.application: wish.requested for wish in wishes}
-    # Only the ratios of priorities count; scaled to at most 1, they cannot make the product
+    # Priorities are scaled to at most 1, because only their ratios count and the product must not
     # overflow.
     highest = max(wish.priority for wish in wishes if wish.requested)
     weight = {

@@ -71,7 +71,7 @@ class UtilisationAdmission:
         self.admitted = 0
         self.rejected = 0
         self.aborted = 0
-        self.left: set[int] = set()  # still in the system, but counted when their customers left
+        self.left: set[int] = set()  # requests in the system whose customers have left
         self._intervals = AcIntervals(ac_interval_s)
 
     @property
@@ -92,7 +92,6 @@ class UtilisationAdmission:
         self.left.discard(id)
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
-        """Forget the request, because this policy uses only the utilisation."""
         self.left.discard(id)
 
     def abandonment(self, time_s: float, id: int) -> None:

@@ -18,7 +18,7 @@ earlier ones by 1 − 1/n.
 """
 
 LEFTOVER_LIVES = log(2)
-"""The time for which unused quota lasts, in mean session lives (ac_cycle).
+"""The time for which unused quota lasts, as a multiple of a session's mean life (ac_cycle).
 
 If session lengths are geometrically distributed, half of the sessions that were admitted together
 have ended after this time. If unused quota lasted longer, arrivals after a lull could lead to more
@@ -26,9 +26,7 @@ sessions in progress than the server can serve.
 """
 
 REMEMBERED_INTERVALS = 10_000
-"""The maximum number of kept intervals from the time before the first quota; the oldest are
-forgotten first.
-"""
+"""The number of newest intervals before the first quota that are kept."""
 
 ROUNDING = 1e-9
 
@@ -105,7 +103,7 @@ class PredictiveAdmission(CountingAdmission):
         self._given_leftover_s = leftover_s
         self._meter = CapacityMeter(measuring_utilisation)
         self._account = QuotaAccount()
-        self._allowed: float | None = None  # from y alone, for this interval; None: ac-responsive
+        self._allowed: float | None = None  # y × ac_interval_s; None: decide like sbac-responsive
         self._beginnings: deque[int] = deque(maxlen=REMEMBERED_INTERVALS)
         self._arrivals = 0
         self._admitted_before = 0
@@ -129,7 +127,7 @@ class PredictiveAdmission(CountingAdmission):
     @property
     def leftover_s(self) -> float | None:
         """The time, in paper seconds, for which unused quota lasts: a parameter, or LEFTOVER_LIVES
-        mean session lives.
+        × the mean life of a session.
         """
         between_s, length = self.census.inter_request_s, self.session_length
         if self._given_leftover_s:
@@ -181,7 +179,7 @@ class PredictiveAdmission(CountingAdmission):
         if self._allowed is None:
             self._start_quotas(y)
         else:
-            # After a long time without samples, no more than the permitted unused quota is left.
+            # A long time without samples must not leave more than the permitted unused quota.
             longest_s = self.ac_interval_s * (1 + self._leftover_intervals)
             correction = y * min(over.covered_s, longest_s) - self._allowed
             self._begin(y, correction)
@@ -191,9 +189,7 @@ class PredictiveAdmission(CountingAdmission):
         return int((self.leftover_s or 0.0) / self.ac_interval_s + ROUNDING)
 
     def _start_quotas(self, y: float) -> None:
-        """Begin the quotas as if y had always been in force, without sessions before the first
-        interval.
-        """
+        """Begin the quotas as if y had been in force since the server was empty."""
         for admitted in chain(repeat(0, self._leftover_intervals), self._beginnings):
             self._begin(y, 0.0)
             self._account.take(admitted)

@@ -86,7 +86,7 @@ SQ = Sheet(
     name="sq",
     title="SQ",
     idea="All requests wait in one queue, as at a server without overload control.",
-    rule="serve the oldest request; drop an arrival while capacity requests wait",
+    rule="serve the oldest request; drop an arrival while the queue is full",
     source="LIFO-Pri, section 3.2.1, scheme 1 (SQ)",
     deviations="none",
     parameters=(_capacity(100, "LIFO-Pri, section 3.2.1"),),
@@ -95,7 +95,7 @@ ALWAYS_FIFO = Sheet(
     name="always-fifo",
     title="Always-FIFO",
     idea="This is SQ with a shorter queue, as in LIFO-Pri's comparison of FIFO and LIFO.",
-    rule="serve the oldest request; drop an arrival while capacity requests wait",
+    rule="serve the oldest request; drop an arrival while the queue is full",
     source="LIFO-Pri, section 3.1.1 (Always-FIFO)",
     deviations="none",
     parameters=(_capacity(50, "LIFO-Pri, section 3.1.1"),),
@@ -105,7 +105,7 @@ ALWAYS_LIFO = Sheet(
     title="Always-LIFO",
     idea="The newest request comes first, because its customer is probably still waiting; "
     "customers of older requests may have left.",
-    rule="serve the newest request; drop an arrival while capacity requests wait",
+    rule="serve the newest request; drop an arrival while the queue is full",
     source="LIFO-Pri, section 3.1.1 (Always-LIFO)",
     deviations="none",
     parameters=(_capacity(50, "LIFO-Pri, section 3.1.1"),),
@@ -116,7 +116,7 @@ LIFO_AT_OVERLOAD = Sheet(
     idea="The oldest request comes first under normal load, and the newest request when the CPU "
     "is full.",
     rule="serve LIFO once the utilisation is above cpu_upper_threshold, and FIFO again once it is "
-    "below cpu_lower_threshold; drop an arrival while capacity requests wait",
+    "below cpu_lower_threshold; drop an arrival while the queue is full",
     source="LIFO-Pri, section 3.1.1 (LIFO-at-overload) and Algorithm 1, SET_DISCIPLINE",
     deviations="none",
     parameters=(

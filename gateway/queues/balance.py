@@ -1,8 +1,8 @@
 """The balancer, which chooses one of the shop's processes for each request.
 
 A Python process uses at most one processor, so a shop that may be assigned P processors runs P
-processes. Only as many processes get requests as the shop has processors at present, but at least
-one; the other processes stay ready.
+processes. The number of processes that get requests follows the shop's present number of
+processors; the other processes stay ready.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ class Processors:
         """
 
     def taking_part(self, processes: int) -> int:
-        """Return how many of the `processes` processes get requests now."""
+        """Return the number of processes, at most `processes`, that get requests now."""
         if self.assigned is None:
             return processes
         return min(processes, max(1, ceil(self.assigned)))

@@ -37,7 +37,7 @@ class Host(Protocol):
         """Stop the work on the request; the host calls `finished` once the work has stopped."""
 
     def withdraw(self, id: int) -> None:
-        """Remove the request from the queue without an answer, because its customer has left."""
+        """End the request without an answer, because its customer has left."""
 
 
 class EventObserver(Protocol):

@@ -1,7 +1,5 @@
-"""The probe of the shop's load, which polls the shop's controller once per utilisation interval.
-
-The probe calculates the CPU utilisation. While the shop does not answer, the probe keeps the latest
-sample.
+"""The load probe, which polls the shop's controller once per utilisation interval, and calculates
+the CPU utilisation. While the shop does not answer, the probe keeps the latest sample.
 """
 
 import asyncio

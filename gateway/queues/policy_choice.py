@@ -61,8 +61,8 @@ class PolicyChoice:
 
     @property
     def needs_sessions(self) -> bool:
-        """Whether the policies need signed sessions, so that every request has a session that no
-        other client can claim. The choice must be valid.
+        """Whether the policies need signed cookies, so that no client can claim the session of
+        another client. The choice must be valid.
         """
         return self.admission != NO_ADMISSION or self.sheet.needs_sessions
 

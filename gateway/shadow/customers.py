@@ -2,9 +2,9 @@
 
 A customer who leaves in the real world leaves in the shadow's world at the same time. If the real
 world has already answered or refused a request that still waits in the shadow's world, its
-customer's patience is unknown. The module then chooses one of AGES equally likely patiences that is
-longer than the request's present age. These patiences are estimated from the requests of the real
-world (product-limit estimate). Until there is an estimate, the module uses UNKNOWN_S.
+customer's patience is unknown. The module estimates AGES equally likely patiences from the real
+requests (product-limit estimate), and chooses one that is longer than the request's present age.
+Until there is an estimate, the module uses UNKNOWN_S.
 """
 
 from math import sqrt

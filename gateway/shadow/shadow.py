@@ -29,11 +29,9 @@ from gateway.shadow.shop import EXACT_S, Account, Decision, ModelShop, Needs, Re
 from gateway.shadow.tally import Tally
 
 SESSIONS_REMEMBERED: Final = 10_000
-"""The maximum number of ended sessions that a shadow's world remembers, the newest ones."""
+"""The number of newest ended sessions that a shadow's world remembers."""
 MOST_WAITING: Final = 100_000
-"""The maximum number of waiting requests in a shadow's world, which protects the gateway's
-memory.
-"""
+"""The maximum number of waiting requests in a shadow's world, to protect the gateway's memory."""
 
 
 class ShadowError(Exception):
@@ -150,8 +148,8 @@ class Shadow:
         self._undecided_left(id)
 
     def load_sample(self, time_s: float, sample: LoadSample) -> None:
-        """Pass the real shop's load to the policy, corrected for the difference between the real
-        shop and the model.
+        """Correct the real shop's load for the difference between the real shop and the model, and
+        pass the load to the policy.
         """
         self.run(time_s)
         account = self._shop.account
@@ -183,9 +181,8 @@ class Shadow:
         request, decision = real_request.request, real_request.decision
         assert decision is not None
         if decision.kind == "refused" and self.gone.get(request.session or "") == request.id:
-            del self.gone[
-                request.session or ""
-            ]  # both refused it: the session's next requests count
+            # Both policies refused the request, so the session's next requests count.
+            del self.gone[request.session or ""]
         case = self._cases.get(request.id)
         if case is not None:
             self._compare(case)
@@ -221,7 +218,7 @@ class Shadow:
     def cancel(self, id: int) -> None:
         if not self._shop.real_request(id).is_in_service(self._now_s):
             self._end(self._now_s, id, Outcome.CANCELLED)
-        # otherwise it ends in the shadow's world when it ends in the real world
+        # otherwise the request ends in the shadow's world when it ends in the real world
 
     def withdraw(self, id: int) -> None:
         self._say(id, "left")
@@ -235,8 +232,8 @@ class Shadow:
         self._now_s = until_s
 
     def _real_one_over(self, real_request: RealRequest) -> None:
-        """Set the time at which the customer leaves in the shadow's world, after the request has
-        ended in the real world.
+        """After a request has ended in the real world, set the time at which its customer leaves
+        the shadow's world.
         """
         id = real_request.request.id
         if self._is_here(id) and not real_request.has_left:

@@ -1,4 +1,4 @@
-"""The shadow's model of the shop. It calculates when a request ends that the real shop serves at
+"""The shadow's model of the shop. It calculates the end of requests that the real shop serves at
 another time or never.
 
 The real shop and the shadow's shop are each modelled as a server whose CPU all requests in service
@@ -30,9 +30,9 @@ EXACT_S: Final = 1e-6
 
 
 class Decision(NamedTuple):
-    """A decision about a request: its fate `kind`, the time `at_s`, and the number of other waiting
-    requests. `kind` is `served` (given to a worker), `refused`, or `left` (its customer left before
-    a decision).
+    """A decision about a request: its kind, the time `at_s`, and the number of waiting requests at
+    this time. `kind` is `served` (given to a worker), `refused`, or `left` (the customer left
+    before a decision).
     """
 
     kind: str
@@ -69,8 +69,8 @@ class RealRequest:
 
 
 class Account:
-    """The account of a shop's work: the CPU seconds that each request in service has got since the
-    account was opened. Every request gets the same amount.
+    """The account of a shop's work, in which all requests in service get the same share. `work_s`
+    is the CPU time of a request that has been in service since the account was opened.
     """
 
     def __init__(self, now_s: float) -> None:
@@ -147,7 +147,7 @@ class ModelShop:
     _serving: dict[int, _Serving] = field(default_factory=dict)
     _done: list[tuple[float, int]] = field(default_factory=list)
     """A heap of (`work_s` of the account at which the request is done, id); a pair is valid only if
-    `_serving` contains the same value.
+    `done_at_work_s` in `_serving` is the same.
     """
     _late: dict[int, None] = field(default_factory=dict)
     """The requests on which the real shop has spent the mean work without finishing them."""
@@ -160,7 +160,7 @@ class ModelShop:
         return self._serving[id].real_request
 
     def start(self, now_s: float, real_request: RealRequest, got_s: float = 0.0) -> None:
-        """Put a request into service that has already got `got_s` of its work."""
+        """Put a request into service; `got_s` is the work that it has already got."""
         account = self.account
         account.advance(now_s)
         need_s = (

@@ -14,7 +14,7 @@ SAME_WITHIN_S: Final = 0.5
 twice the service time of a mean page.
 """
 KEPT: Final = 20
-"""The maximum number of kept disagreements, the newest ones."""
+"""The number of newest disagreements that are kept."""
 
 VERDICTS: Final = (
     "same",  # both served within SAME_WITHIN_S, both refused, or the customer left both queues
@@ -77,9 +77,8 @@ class Tally:
 
         `asked` is the number of requests on which both policies decided. `agrees_ratio` is the
         share of these requests with the result `same` (None before the first). `verdicts` contains
-        the number of requests for each result. `earlier_s` and `later_s` are the mean
-        time differences of the requests with these two results. `pages` has the same numbers for
-        each page type.
+        the number of requests for each result. `earlier_s` and `later_s` are the mean times by
+        which the shadow was earlier or later. `pages` has the same numbers for each page type.
         """
         return {
             "since_s": self.since_s,

@@ -1,9 +1,9 @@
 """The confinement of a process: it loses access to files, the network, other processes and further
 memory, and the rights of its account.
 
-`confine` is for policies. `confine_tests` is for tests of a policy, which need some files. The
-layers are independent. If the kernel does not support a layer, the others still protect, and the
-result omits the missing layer. Without the layers in `NEEDED`, no policy runs.
+`confine` is for policies. `confine_tests` is for a policy's tests, which need some files. The
+layers are independent. If the kernel does not support a layer, the other layers still protect, and
+the result omits the missing layer. Without the layers in `NEEDED`, no policy runs.
 
 The child calls `confine` once, before it reads a line of the policy. Afterwards, the interpreter
 cannot open any file.
@@ -38,8 +38,8 @@ LAYERS: Final = {
 }
 """The effect of each layer, by the layer's name."""
 NEEDED: Final = ("limits", "seccomp")
-"""The layers without which a policy does not run: it could fill the machine's memory or use the
-rights of its account.
+"""The layers without which no policy runs, because the policy could fill the machine's memory or
+use the rights of its account.
 """
 
 
@@ -54,7 +54,7 @@ OF_TESTS: Final = {
 }
 """The effect of each layer around tests, by the layer's name."""
 NEEDED_BY_TESTS: Final = ("privileges", "capabilities", "landlock", "limits", "seccomp")
-"""The layers without which tests do not run: they could read every file of the account."""
+"""The layers without which no tests run, because tests could read every file of the account."""
 _OPEN_FILES: Final = 64
 
 
@@ -127,7 +127,7 @@ def _another_account() -> str:
 
 
 def _with_parent(parent: int) -> str:
-    # After the change of account, which would clear this setting.
+    # A change of account after this call would clear the setting.
     _prctl(_PR_SET_DUMPABLE, 0)
     done = _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:

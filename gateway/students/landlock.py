@@ -3,7 +3,7 @@ TCP connections, and signals to other processes. Landlock needs Linux 5.13 or ne
 (Documentation/userspace-api/landlock.rst). A rule set that handles every right and grants none
 denies all of them; open files stay usable. Landlock does not control stat, or changes of a file's
 mode, owner and times. Before version 3, Landlock does not control truncation. The seccomp filter
-must deny such changes.
+must deny these changes and truncation.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ from typing import Final
 _CREATE_RULESET: Final = 444
 _ADD_RULE: Final = 445
 _RESTRICT_SELF: Final = 446
-_VERSION: Final = 1  # the flag for it
+_VERSION: Final = 1  # the flag that requests Landlock's version
 
 _FILES: Final = {1: 13, 2: 14, 3: 15, 5: 16}
 """The number of file rights in each version of Landlock; file rights are the lowest bits."""

@@ -127,7 +127,7 @@ def _words(fault: BaseException, name: str, text: str) -> str:
     if isinstance(fault, SyntaxError):
         return f"line {fault.lineno}: {what}"[:_MOST_FAULT]
     if isinstance(fault, MemoryError):
-        what = "MemoryError: the policy must not use more memory"
+        what = "MemoryError: the policy has reached its memory limit"
     own = [frame for frame in traceback.extract_tb(fault.__traceback__) if frame.filename == name]
     if not own:
         return what[:_MOST_FAULT]

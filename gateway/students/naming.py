@@ -18,15 +18,15 @@ REMEMBERED: Final = 1000
 
 
 class _Started(NamedTuple):
-    """The data sheet in a policy's source text, and the layers that confined its reader."""
+    """The data sheet in a policy's file, and the layers that confine the policy."""
 
     sheet: Sheet
     holding: Mapping[str, str]
 
 
 remembered: OrderedDict[str, _Started] = OrderedDict()
-"""The data sheets of texts by digest, the most recently used last; reading a sheet needs a
-process.
+"""The data sheets by the digest of their files, the most recently used last; reading a sheet needs
+a process.
 """
 
 

@@ -1,5 +1,5 @@
-"""A thread that reads students' files one at a time. Reading a file may take the whole time limit,
-but the event loop does not wait, and most of the CPU remains for customers.
+"""A thread that reads students' files one at a time. Reading a file may take long, but the event
+loop does not wait, and most of the CPU remains for customers.
 """
 
 import asyncio

@@ -31,7 +31,7 @@ class FallBack:
 class StandIn:
     """The policy object that a driver uses in place of a student's policy.
 
-    The child receives every event, and its verdicts are checked before they take effect. SQ takes
+    The child's verdicts are checked before they take effect. SQ takes
     over all waiting requests and the present event if the child raises an error, answers too late,
     breaks a rule, serves no request for too long, or ends.
     """

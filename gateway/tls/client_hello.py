@@ -28,7 +28,7 @@ def begins_session(data: bytes, *, allows_1_2: bool = True) -> bool:
     """Return whether `data` is one record with one whole ClientHello that resumes no session.
 
     The answer is False in uncertain cases, for example for a session id or a ticket that OpenSSL
-    may not accept. For a customer without TLS 1.3, it is False unless the server `allows_1_2`.
+    may not accept. Without `allows_1_2`, the answer is False for a customer without TLS 1.3.
     """
     try:
         return _begins_session(data, allows_1_2)

@@ -42,7 +42,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
         inner: asyncio.Protocol,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        """Continue with an `ssl_object` whose handshake used these two buffers."""
+        """Continue with an `ssl_object` whose handshake used `incoming` and `outgoing`."""
         super().__init__()
         self._raw = raw
         self._ssl = ssl_object
@@ -74,7 +74,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
     def eof_received(self) -> bool:
         """Handle the end of the customer's stream, with or without a close_notify.
 
-        The gateway does not support half-closed TLS connections (decision 11).
+        The gateway does not support half-closed TLS connections (decision record 0011).
         """
         self._customer_left()
         return False
@@ -222,12 +222,9 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
             self._raw.write(out)
 
     def _end_session(self) -> None:
-        """Send a close_notify, so that OpenSSL keeps the session for a customer who returns.
-
-        Without the gateway's close_notify, OpenSSL would forget the session; but customers who
-        leave abruptly may return and resume it (RFC 5246, 7.2.1).
+        """Send a close_notify; otherwise OpenSSL would forget the session, which a customer who
+        left abruptly may resume (RFC 5246, 7.2.1).
         """
-        # OpenSSL wants the customer's close_notify, which the gateway does not need, or TLS has
-        # already failed.
+        # An error is harmless: the customer's close_notify is missing, or TLS has already failed.
         with contextlib.suppress(ssl.SSLError, OSError):
             self._ssl.unwrap()

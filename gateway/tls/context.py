@@ -49,7 +49,7 @@ class AskedSSLObject(ssl.SSLObject):
 
     @property
     def is_as_asked(self) -> bool:
-        """Whether the gate accepted the connection. If the gate accepted it as resumed, it must
+        """Whether the gate accepted the connection. A connection that was accepted as resumed must
         also have resumed a session.
         """
         asked = self.asked_as_resumed

@@ -25,7 +25,8 @@ COUNTS: Final = (
 
 - `new` and `resumed`: classified connections.
 - `accepted_new` and `refused`: new connections that the policy accepted or refused.
-- `handshake_failed`: connections that ended for another reason before the handshake was complete.
+- `handshake_failed`: connections that ended during the handshake, for a reason without a separate
+  count.
 - `evicted`: handshakes that lost their place to another while they waited for their customer.
 - `turned_away`: connections that got no place, because every handshake had to keep its place.
 """
@@ -54,7 +55,8 @@ class ConnectionGate:
         self._newest_s = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._is_started = False
-        self.requested_anew: Callable[[], None] = lambda: None  # `requested` may have changed
+        self.requested_anew: Callable[[], None] = lambda: None
+        """A function that is called when `requested` may have changed."""
         self.under_way = 0  # handshakes; `HandshakePlaces` counts them
         self._counts = dict.fromkeys(COUNTS, 0)
 

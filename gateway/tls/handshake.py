@@ -181,7 +181,7 @@ class Handshake(asyncio.Protocol):
     # ---- a step ----------------------------------------------------------------------------------
 
     def step(self) -> Step:
-        """Continue the handshake as far as possible, in a thread with exclusive access."""
+        """Continue the handshake as far as possible, in a thread that alone uses the SSLObject."""
         try:
             if self._ssl is None:
                 made = self._shared.context.wrap_bio(

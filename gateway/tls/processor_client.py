@@ -47,9 +47,9 @@ class ProcessorClient:
     ) -> None:
         """Prepare a client of the manager whose socket is `path`.
 
-        Every `interval_s()` real seconds, the client reconnects if necessary, and sends R_i, the
-        value of `requested()`, unless the value is None. The client calls `assigned` with every A_i
-        that it receives.
+        Every `interval_s()` real seconds, the client reconnects if necessary. If R_i, the value of
+        `requested()`, is not None, the client then sends it. The client calls `assigned` with every
+        A_i that it receives.
         """
         self._path = path
         self._registration = registration
@@ -127,7 +127,7 @@ class ProcessorClient:
         return 0 if self._writer is None else self._writer.transport.get_write_buffer_size()
 
     def tell(self) -> None:
-        """Send the present request to the manager, unless an earlier request is still unread."""
+        """Send the present request if the manager has read the earlier requests."""
         requested = self._requested()
         if requested is None or self._writer is None:
             return

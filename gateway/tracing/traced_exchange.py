@@ -18,7 +18,8 @@ _VERDICTS: Final = (Event.STARTED, Event.REFUSED, Event.WITHDRAWN)
 
 class TracedExchange(Exchange):
     """An exchange that sends its spans when it ends: one for the request, one for the wait in the
-    queue, and one for the service in the shop. A request that never reached its queue has no spans.
+    queue and, if the request was served, one for the service in the shop. A request that never
+    reached its queue has no spans.
     """
 
     __slots__ = (
@@ -103,7 +104,6 @@ class TracedExchange(Exchange):
         return before
 
     def _send(self, fate: str, *, is_served: bool) -> None:
-        """Send the spans of a request with this `fate` (docs/glossary.md)."""
         head, add = self.head, self._tracer.export.add
         method = head.method.decode()
         request: dict[str, str | int] = {

@@ -75,7 +75,7 @@ def test_the_drain_has_a_deadline():
         until(lambda: requests_in(admin_port) == (1, 0))
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_S) == 0
-        assert "not all requests ended within 0.3 s" in process.stderr.read()
+        assert "requests that did not end within 0.3 s" in process.stderr.read()
 
 
 def test_every_setting_is_an_option():

@@ -59,7 +59,7 @@ def test_a_dropped_one_found_its_queue_full(console, result):
     assert "The policy's verdict was drop: “queue full (100)”." in trace
     assert "every attempt had the same outcome as in this result" in trace
     page = html.unescape(console.get(found[0]).text)
-    assert "drop an arrival while capacity requests wait" in page
+    assert "drop an arrival while the queue is full" in page
     assert "capacity = 100" in page
 
 
