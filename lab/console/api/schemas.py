@@ -223,7 +223,7 @@ class Result(Reply):
         description="duration of the result's last launch in real seconds; null if unknown"
     )
     began_at: datetime | None = Field(
-        description="time at which its first run began; null if unknown"
+        description="time at which the first run began; null if unknown"
     )
     made: int = Field(description="complete runs")
     planned: int = Field(description="planned runs")
@@ -255,7 +255,7 @@ class Summary(Result):
     warnings: list[str] = Field(description="warnings about the runs")
     checks: list[str] = Field(description="checks that the runs passed")
     tables: list[Table] = Field(
-        description="the tables; in a comparison, the first is the headline table"
+        description="the tables; the first table of a comparison has the main results"
     )
     claims: list[dict[str, str]] = Field(description="the claims of a reproduction")
     spec: str = Field(description="the spec as TOML; empty for a reproduction")

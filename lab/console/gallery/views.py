@@ -1,6 +1,6 @@
 """The gallery: every experiment that comes with Doorbuster, and the launch form of each.
 
-A result also has such a form, to change its spec and launch it again.
+A result also has such a form, which launches its changed spec.
 """
 
 from collections.abc import Mapping

@@ -2,8 +2,9 @@
 
 One live launch runs at a time, because two live launches would disturb each other. Simulated
 launches run at the same time, in SIMULATED_AT_ONCE places and one quick place. The quick place is
-for launches of at most QUICK_S, so a short launch never waits for a long launch. People take turns.
-The next launch belongs to the person whose launches have used the least time recently (`in_turn`).
+for launches of at most QUICK_S, so a short simulation never waits for a long one. People take
+turns. The next launch belongs to the person whose launches have used the least time recently
+(`in_turn`).
 """
 
 import heapq
@@ -26,8 +27,8 @@ SIMULATED_AT_ONCE = max(1, len(os.sched_getaffinity(0)) - 1)
 QUICK_S = 120.0
 """The longest expected duration of a launch in the quick place, in real seconds."""
 AT_ONCE = 1 + SIMULATED_AT_ONCE + 1
-"""The maximum number of simultaneous launches: one live launch, the simulated launches and one
-quick launch."""
+"""The maximum number of simultaneous launches: one live launch, SIMULATED_AT_ONCE simulated
+launches and one quick launch."""
 LATELY_S = 3600.0
 """The period, in real seconds, for which the queue counts the time that a person's launches have
 used."""

@@ -1,4 +1,4 @@
-"""Addresses of the upload of a spec, of a result's repetition, of the queue and of each launch."""
+"""Addresses of the queue, of each launch, of the upload of a spec, and of *Run it again*."""
 
 from django.urls import path
 

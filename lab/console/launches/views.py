@@ -86,7 +86,7 @@ def table(request: HttpRequest) -> HttpResponse:
 @readers
 @require_GET
 def one(request: HttpRequest, pk: str) -> HttpResponse:
-    """Show one launch. The page's address is permanent."""
+    """Show one launch."""
     return render(
         request,
         "console/launch_page.html",

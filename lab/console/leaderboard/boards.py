@@ -62,7 +62,7 @@ class BoardShown:
 
     @property
     def pictures(self) -> dict[str, bool]:
-        """For the name of each possible picture of the board, whether the picture exists."""
+        """The names of the board's possible pictures, and whether each picture exists."""
         drawn = set(self.result.figures())
         return {key: key in drawn for key in ("board", "curves", "fairness")}
 

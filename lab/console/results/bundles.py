@@ -51,7 +51,7 @@ _UNREADABLE = (
 """The exceptions of `zipfile` if the file is damaged, encrypted, or not a ZIP file.
 """
 _POLICY = re.compile(rf"[^/]+/{COPIES}/[^/]+\.py")
-"""The pattern of the path of a policy's copy. Such a copy runs only in a separate process."""
+"""The pattern for paths of copied policies. A copied policy runs only in a separate process."""
 
 
 class TooLargeError(Exception):
@@ -63,7 +63,7 @@ class TooLargeError(Exception):
 
 
 def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> None:
-    """Write the bundle of a result folder, with `notes` (`notes.packed`).
+    """Write the bundle of a result folder, with the notes that `notes.packed` returns.
 
     Raises TooLargeError if the files together are larger than `most_bytes`, because no console
     would import such a bundle. The bundle omits unfinished files, and files without a suffix, which

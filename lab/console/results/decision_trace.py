@@ -72,7 +72,7 @@ def sheets(choice: PolicyChoice) -> list[Known]:
 
 
 def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `sentences`, `answer` and `preferred` of an attempt of a simulated run.
+    """Return what happened to an attempt of a simulated run: `answer`, `sentences` and `preferred`.
 
     The first call takes as long as the simulation of the run. Raises ExperimentError.
     """

@@ -17,8 +17,8 @@ class Listed:
 
     result: ResultEntry
     took_s: float | None
-    """The real seconds of the result's last launch; None for imported results and for results made
-    at a terminal."""
+    """The real seconds of the result's last launch, or of a reference result's command; None if
+    unknown."""
     by: str
     """The person who launched or imported the result; empty if this is unknown."""
 

@@ -19,7 +19,7 @@ _FORGED: Final = (
 
 
 def is_call(path: str) -> bool:
-    """Return whether this address is for programs. All answers there are JSON, also refusals."""
+    """Return whether this address is for programs. Every refusal there is JSON."""
     return path.startswith(ADDRESS)
 
 

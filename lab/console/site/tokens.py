@@ -85,7 +85,7 @@ class TokenMiddleware(MiddlewareMixin):
     """The middleware that identifies the caller by the call's token.
 
     A web page cannot forge a call with a token, because a browser adds no token by itself. If the
-    console has no accounts, programs need no token. Any other call is checked like a form.
+    console has no accounts, programs need no token. Any other call needs a CSRF token, like a form.
     """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:

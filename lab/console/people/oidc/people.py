@@ -85,8 +85,7 @@ def _is_teacher(sociallogin: SocialLogin) -> bool:
 
 
 def _free(wanted: str) -> str:
-    """Return the wanted name, or a changed name if an existing account has a name that is like
-    it."""
+    """Return the wanted name, or a changed name if an existing account has a similar name."""
     stem = re.sub(r"[^\w.@+-]+", "-", logins.normal_name(wanted)).strip("-")[:140] or "person"
     name, number = stem, 1
     while accounts.alike(name) is not None:

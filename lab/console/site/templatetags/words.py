@@ -30,7 +30,7 @@ class SpecWords:
     """The policies' titles, for example `SQ, 8Q-AF and 17 more`."""
     all_policies: str
     loads: str
-    """The values of ρ, for example `1.4, 2`; a dash for a closed loop."""
+    """The values of ρ, for example `1.4, 2`, or `schedule`; a dash for a closed loop."""
     customers: str
     """The number of sessions in each run, or the period in which sessions arrive."""
     repetitions: int
