@@ -2,7 +2,7 @@
 sched_setaffinity).
 
 Threads and processes can start and end while the tree is bound to CPUs. The tree is therefore read
-again until every thread runs on the right CPUs.
+again, at most MOST_PASSES times, until every thread runs on the right CPUs.
 """
 
 import logging
@@ -124,9 +124,9 @@ class ProcessTree:
         self._bind(found)
 
     def _bind(self, cpus_for: Callable[[Process], frozenset[int]]) -> int:
-        """Bind threads until every thread runs on the right CPUs; return the number of changes. A
-        new thread inherits the CPUs of the thread that started it. If that thread has not been
-        bound yet, another pass is needed.
+        """Bind all threads to the right CPUs; return the number of changes. A new thread inherits
+        the CPUs of the thread that started it. If that thread has not been bound yet, another pass
+        is needed.
         """
         changed = 0
         for _ in range(MOST_PASSES):

@@ -31,7 +31,7 @@ def _shop(context: click.Context, option: click.Parameter, given: tuple[str, ...
     multiple=True,
     required=True,
     callback=_shop,
-    help="Port of a shop process and of its controller, such as 8082:8083; repeat the option for "
+    help="Ports of a shop process and of its controller, such as 8082:8083; repeat the option for "
     "each process.",
 )
 @click.option("--logs", type=click.Path(path_type=Path), required=True, help="Folder for the logs.")

@@ -81,8 +81,8 @@ class _Part:
 class PlainShops(Started):
     """A context manager that runs additional shops, called `name`-1, `name`-2 and so on.
 
-    Entering it raises HostingError if a part cannot be started. `say` receives the progress
-    messages.
+    Entering it raises HostingError if a shop or a gateway cannot be started. `say` receives the
+    progress messages.
     """
 
     def __init__(

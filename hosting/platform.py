@@ -34,8 +34,8 @@ _PAUSE_S = 0.1
 class Platform(Started):
     """A context manager that runs a hosting platform.
 
-    Entering it raises HostingError if a part cannot be started. `say` receives the progress
-    messages.
+    Entering it raises HostingError if an application or the CPU manager cannot be started. `say`
+    receives the progress messages.
     """
 
     def __init__(
@@ -47,7 +47,8 @@ class Platform(Started):
         self.applications: tuple[RunningApplication, ...] = ()
         self.folder = lab.state_dir / "platform"
         self.accounts = self.folder / "accounts.jsonl"
-        """The file of the CPU manager's accounts. `ManagerProcess.begin` deletes an earlier one."""
+        """The file of the CPU manager's accounts. `ManagerProcess.begin` deletes an earlier file.
+        """
         self._say = say
         self._cpu_manager: ManagerProcess | None = None
 

@@ -5,8 +5,8 @@ All other sessions are only in Redis. Redis may be unavailable or lose all data 
 shop then reads from PostgreSQL.
 
 Redis could return outdated data, such as a sign-in that has ended. Therefore, each entry has an
-epoch. The shop starts a new epoch whenever it cannot send a change to Redis, and does not trust
-entries of earlier epochs. Only the shop's single process writes to Redis.
+epoch. The shop starts a new epoch whenever it cannot send a change to Redis, and checks entries of
+earlier epochs in PostgreSQL. Only the shop's single process writes to Redis.
 """
 
 import logging
@@ -62,7 +62,7 @@ class SessionCache:
         return _Entry(*found) if found else None
 
     def set(self, key: str, data: dict[str, Any], age_s: int) -> None:
-        """Store data that PostgreSQL has just stored."""
+        """Store the session's new data."""
         self._tell("set", _name(key), (self.epoch, data), age_s)
 
     def add(self, key: str, data: dict[str, Any], age_s: int) -> None:

@@ -95,9 +95,9 @@ class Page(Reply):
     cpu_s: float = Field(description="CPU time of the pages")
     execution_s: float = Field(description="execution time of the pages, including waits")
     drawn_s: float = Field(description="execution time that page work drew for the pages")
-    own_cpu_s: float = Field(description="CPU time that the pages used without page work")
+    own_cpu_s: float = Field(description="CPU time of the pages, not counting page work")
     own_wait_s: float = Field(
-        description="time that the pages waited for PostgreSQL and Redis, without page work"
+        description="time that the pages waited for PostgreSQL and Redis, not counting page work"
     )
     queries: int = Field(description="number of database queries")
 

@@ -90,7 +90,7 @@ _OF_PAGES = (
     (
         "page_back_end_wait_seconds",
         "own_wait_s",
-        "Time that pages waited for PostgreSQL and Redis, without page work.",
+        "Time that pages waited for PostgreSQL and Redis, not counting page work.",
     ),
     ("page_queries", "queries", "Database queries of pages."),
 )

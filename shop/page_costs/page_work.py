@@ -264,7 +264,7 @@ def burn(stopwatch: Stopwatch, until_cpu_s: float) -> None:
     """Use CPU time until the stopwatch shows `until_cpu_s`.
 
     The thread runs Python code, so it shares the interpreter with other threads, as a page's code
-    does. Raises ClientGone when the request's client has left.
+    does. Raises ClientGone (`sentry.check`).
     """
     while stopwatch.cpu_s < until_cpu_s:
         sentry.check()

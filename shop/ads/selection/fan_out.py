@@ -1,6 +1,6 @@
 """Priority by threads: a request with a higher priority level has more search threads.
 
-A thread searches for one concept at a time. A request of low priority has one thread
+A thread searches for one concept at a time. In the paper, a request of low priority has one thread
 (Diniz et al., section IV.B).
 """
 
