@@ -1,4 +1,4 @@
-"""The digest of the code that makes seeded data. The digest shows whether the data is up to date."""
+"""The digest of the code that makes seeded data; it shows whether the data is up to date."""
 
 import ast
 import hashlib

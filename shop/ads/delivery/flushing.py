@@ -61,7 +61,7 @@ class Writer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Report the remaining counts and end the thread; wait for its end."""
+        """Report the unreported counts, end the thread, and wait for its end."""
         self._stopping.set()
         self.ledger.hurry.set()
         if self._thread is not None:

@@ -30,7 +30,7 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Counts to add to the database, which adds the report with each `number` only once.
+    """Counts to add to the database. The database adds the report with each `number` only once.
 
     `counts` maps banner ids to their counts, and is never empty. `pages` maps page ids to their
     counts, without the impressions of requests that named no page.
