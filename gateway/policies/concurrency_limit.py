@@ -214,8 +214,8 @@ def require_order(least_name: str, least: int, most_name: str, most: int) -> Non
 
 _NETFLIX = "Netflix concurrency-limits 0.5, "
 _NOT_WINDOWED = (
-    "Each response is a sample; there are no windows. The response time includes the wait in the "
-    "policy's queue."
+    "The limit changes after each response, not after a window of responses. The response time "
+    "includes the wait in the policy's queue."
 )
 
 

@@ -28,8 +28,7 @@ class Dagor(LimitedLine):
     window's mean queueing time exceeds the threshold; in a window without a dispatch, the wait of
     the oldest request counts. Under overload, the level becomes stricter until it would have
     admitted only the share 1 − α of the window's admitted requests. Otherwise, the level becomes
-    less strict until it would have admitted further requests, as many as the share β of all
-    arrivals.
+    less strict until it would have admitted β × all arrivals more requests.
     """
 
     def __init__(
@@ -133,14 +132,13 @@ DAGOR = Sheet(
     "window_requests arrivals if they come first. If requests queued longer than "
     "queueing_threshold_s on average, the level becomes stricter until it would have turned away "
     "the share decrease_ratio (α) of the window's admitted requests. Otherwise, the level becomes "
-    "less strict until it would have admitted further requests, as many as the share "
-    "increase_ratio (β) of all arrivals",
+    "less strict until it would have admitted increase_ratio (β) × all arrivals more requests",
     source=_SOURCE + "sections 4.1 and 4.2, Algorithm 1",
     deviations="There is only one service, so no priorities are passed on. The later a page "
     "comes in a session, the higher its business priority. A window ends with the first arrival "
     "after window_s; in a window without a dispatch, the wait of the oldest request counts. A wait "
     "inside the shop does not count as queueing time. The threshold is from WeChat, whose "
-    "services answer in milliseconds; the pages here take a quarter of a paper second.",
+    "services answer in milliseconds; it is low for pages that take a quarter of a paper second.",
     parameters=(
         Parameter(
             "queueing_threshold_s",

@@ -275,8 +275,9 @@ _RULE = (
     "dispatch only while the number of requests in service is below the concurrency limit hands. "
     "With hands_automatic, this limit grows by one in each utilisation interval in which the limit "
     "is reached, the CPU is partly idle, and newcomers wait. It shrinks by one, but not below 4, "
-    "when the CPU has been full for 10 s. Requests of sessions in progress come first, among them "
-    "the latest page, and are never turned away. Newcomers (requests of new sessions) come next, "
+    "when the CPU has been full for 10 s. Requests of sessions in progress come first, the later "
+    "page before the earlier, and are never turned away. Newcomers (requests of new sessions) come "
+    "next, "
 )
 
 DOOR_LIFO = Sheet(
@@ -313,7 +314,7 @@ DOOR_FIFO = Sheet(
     rule=_RULE
     + "in order of arrival; with removes_gone, a newcomer is taken out when its customer leaves. A "
     "newcomer that has waited for wait_s is turned away with a page that names retry_after_s. "
-    "With wait_automatic, wait_s becomes three quarters of the age at which 5 % of the customers "
+    "With wait_automatic, wait_s becomes three quarters of the wait after which 5 % of customers "
     "have left, but at least 0.5 s. If the number of waiting newcomers has reached places, a "
     "further newcomer is dropped",
     source="this project (docs/door.md)",

@@ -209,8 +209,8 @@ ADAPTIVE_CONCURRENCY = Sheet(
         "of request_count requests while at most min_concurrency requests are in the system. "
         "Requests that arrived before the measurement do not count. The next measurement begins "
         "after min_rtt_interval_s and a random delay (drawn with seed) of up to jitter_ratio × "
-        "min_rtt_interval_s, but earlier after five successive windows with the limit at "
-        "min_concurrency"
+        "min_rtt_interval_s. Five successive windows with the limit at min_concurrency start it "
+        "earlier"
     ),
     source=_ADAPTIVE + "gradient controller",
     deviations="A window ends with the first response after update_interval_s. Envoy has no "
@@ -280,8 +280,8 @@ ADMISSION_CONTROL = Sheet(
     "(1 / aggression)), with random numbers from seed. In the last window_s, n requests ended, "
     "and s of them succeeded. Reject nothing while the rate n / window_s is below rps_threshold; "
     "serve the oldest request",
-    source=_ADMISSION + "1.31 (earlier versions: n / age of the oldest request); based on "
-    "Google's client-side throttling (SRE book, chapter 21)",
+    source=_ADMISSION + "1.31 (earlier versions use the rate n / age of the oldest request); based "
+    "on Google's client-side throttling (SRE book, chapter 21)",
     deviations=(
         "A success is an answer that reached its customer; an orphan request counts as a failure."
     ),

@@ -11,8 +11,8 @@ HANDS = Parameter(
     "hands",
     8,
     "requests",
-    "c, the maximum number of requests in service; with hands_automatic, its initial value, "
-    "raised to 4 if it is lower",
+    "c, the maximum number of requests in service; with hands_automatic, the initial value of c, "
+    "but at least 4",
     "DOOR, rule 1",
     1,
     1_000,

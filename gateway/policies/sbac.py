@@ -214,7 +214,8 @@ SBAC = Sheet(
 SBAC_RESPONSIVE = Sheet(
     name="sbac-responsive",
     title="SBAC responsive",
-    idea="This strategy considers only the last ac-interval, so that few sessions are aborted.",
+    idea="This strategy considers only the last ac-interval. It therefore reacts fast, and few "
+    "sessions are aborted.",
     rule=_rule("U_i (weight k = 1)"),
     source="SBAC, section 7 (ac-responsive)",
     deviations="as in sbac",

@@ -221,7 +221,7 @@ SBAC_PREDICTIVE = Sheet(
     name="sbac-predictive",
     title="SBAC predictive",
     idea="In each ac-interval, this strategy admits at most as many sessions as the server can "
-    "finish, so a burst beyond this number is not admitted as a whole.",
+    "finish, so it admits only a part of a larger burst.",
     rule="y = S_r (L − r Load) / (L (L − r)). S_r = planned_utilisation × capacity_rps, "
     "L = session_length, r = rejection_cost, Load = new sessions of the last ac-interval / "
     "(interval × S_r / L). The quota of an interval is y × ac_interval_s, plus two other parts. "
@@ -229,8 +229,8 @@ SBAC_PREDICTIVE = Sheet(
     "× ac_interval_s. The second is the quota that was not used in the last leftover_s. "
     "Fractions are carried over to the next interval. Reject each new session beyond the quota "
     "with retry_after_s. A measured capacity_rps is (processed requests + r × rejections) / busy "
-    "time, over all ac-intervals with a utilisation of at least measuring_utilisation, "
-    "of which newer ones count more. Until capacity, L and leftover_s are known, the policy "
+    "time, over all ac-intervals with a utilisation of at least measuring_utilisation; "
+    "newer intervals count more. Until capacity, L and leftover_s are known, the policy "
     "decides like sbac-responsive, with ac_threshold",
     source="SBAC, section 12, eq. 7 (r = 1), and its remark on inaccuracy and unused quota",
     deviations=(
@@ -244,10 +244,10 @@ SBAC_PREDICTIVE = Sheet(
         "y = 0. L ≤ r: y = S_r / L, because a rejection saves nothing. Eq. 7 counts a rejection "
         "as one request; use rejection_cost 0 if a gateway answers for the server. The paper does "
         "not define how long unused quota lasts; here, it lasts ln 2 × inter-request time × L. An "
-        "idle server then fills up fast, but on average not with more sessions than it can serve. "
-        "The paper does not define the first quota; here, quotas start as if they had been in "
-        "force since the server was empty. The ac-intervals, and clients without cookies, are "
-        "handled as in sbac."
+        "idle server then fills up fast, but on average only with sessions that it can serve. "
+        "The paper does not define the first quota; here, it is calculated as if quotas had "
+        "applied from the start, on an empty server. The ac-intervals, and clients without "
+        "cookies, are handled as in sbac."
     ),
     parameters=(
         Parameter(

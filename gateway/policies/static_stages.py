@@ -73,7 +73,7 @@ STATIC_STAGES = Sheet(
             30,
             HANDS.unit,
             "maximum number of requests in service",
-            "LIFO-Pri's 30 workers: no further limit",
+            "LIFO-Pri's 30 workers, so this adds no limit",
             HANDS.low,
             HANDS.high,
         ),

@@ -28,8 +28,8 @@ HAPROXY: Final = Proxy(
     sheet=Sheet(
         name="haproxy",
         idea="This is HAProxy with the configuration that a competent operator would use for this "
-        "shop. Requests that exceed the number of the shop's workers wait in one queue, in which "
-        "later pages come first.",
+        "shop. While all workers of the shop are busy, requests wait in one queue, in which later "
+        "pages come first.",
         rule="At most maxconn requests are at the shop. A free place goes to the oldest of the "
         "requests with the lowest priorities[page]. A request gets 503 after it has waited "
         "queue_s, or at once if maxqueue requests already wait (maxqueue 0 means no limit).",
@@ -38,10 +38,10 @@ HAPROXY: Final = Proxy(
         "*Queue connections to servers* uses maxconn 30 and a timeout queue.",
         deviations="HAProxy's own `maxqueue` does not limit the queue of a backend with a single "
         "server, so maxqueue is implemented by an `http-request return` on `queue()`. Requests "
-        "that are "
-        "not for the eight pages have a separate backend with 4 places, as in the gateway. If the "
-        "shop cannot be reached, the answer is 503, as for a full queue. While abandonment is "
-        "`ignore`, the request of a customer who leaves without a reset is logged as answered.",
+        "that are not for the eight pages have a separate backend with 4 places, as in the "
+        "gateway. If the shop cannot be reached, the answer is 503, as for a full queue. While "
+        "abandonment is `ignore`, the request of a customer who leaves without a reset is logged "
+        "as answered.",
         parameters=(
             Parameter(
                 "maxconn",

@@ -11,8 +11,8 @@ from lab.baselines.sheets import PROXIES
 INTRODUCTION = """\
 # Policies
 
-`make pages` writes this page from the code. Rules and parameters use paper seconds; times that are
-quoted from a source are real.
+`make pages` writes this page from the code. Rules and parameters use paper seconds; times
+quoted from a source are real seconds.
 
 In the gateway, each run has a queueing policy, and an admission policy that decides about new
 sessions. You can combine any queueing policy with any admission policy. A

@@ -291,8 +291,8 @@ def _lines() -> Iterator[str]:
     )
     yield "## Events\n"
     yield (
-        f"Every policy must define {', '.join(f'`{one}`' for one in _MUST)}; `IgnoringPolicy` "
-        "ignores all other events until you define them.\n"
+        f"Every policy must define {', '.join(f'`{one}`' for one in _MUST)}; the base "
+        "class `IgnoringPolicy` ignores all other events.\n"
     )
     yield from _written(by_kind["Event"])
     yield "## Verdicts\n"
