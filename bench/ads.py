@@ -259,7 +259,7 @@ class World:
         return session.execute(QUERY, parameters, prepare=True, binary=True).fetchall()
 
     def posting_lists(self) -> Callable[[int], Any]:
-        """Return the search with an index by concept, which checks the other conditions only on the
+        """Return a search that uses an index by concept and checks the other conditions only on the
         concept's rows.
         """
         held = self.inventory
@@ -420,7 +420,7 @@ def gain_words(by_threads: Mapping[int, Times]) -> str:
     "--threads",
     default="1,2,4,8",
     show_default=True,
-    help="The numbers of threads of the levels; the low level, with 1 thread, comes first.",
+    help="The number of threads of each priority level; the first number must be 1.",
 )
 def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -> None:
     """Measure the searches and print the tables."""

@@ -4,11 +4,11 @@
     make bench-policies ARGS="--policies sq,door-lifo --rounds 5"
 
 The queue keeps its length during a round: a request arrives, the request in service ends, and the
-policy chooses the next request for the worker. The gateway's driver passes these events to the
-policy and carries out the decisions; its time is included. Each round measures all lengths. The
-cost at the longest queue, divided by the cost at the shortest queue, shows how the cost of a
-decision grows. Some policies turn arrivals away before the queue has the wanted length. For these
-policies, the longest possible queue is measured, and the table shows its length.
+policy chooses the next request for the worker. The measured time includes the gateway's driver,
+which passes these events to the policy and carries out the decisions. Each round measures all
+lengths. The cost at the longest queue, divided by the cost at the shortest queue, shows how the
+cost of a decision grows. Some policies turn arrivals away before the queue has the wanted length.
+For these policies, the longest possible queue is measured, and the table shows its length.
 
 The last column is the cost of the policy as a shadow: the additional time for an arrival or a
 completion in the gateway's dispatcher. SQ is the acting policy, at twice the shop's capacity. The

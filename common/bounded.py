@@ -46,9 +46,7 @@ class Bounds:
     """The limits of one call."""
 
     memory_bytes: int
-    """The maximum address space in bytes, in addition to what the import of the function's module
-    needs.
-    """
+    """The address space, in bytes, that the function may add after the import of its module."""
     cpu_s: int
     """The maximum CPU time in seconds, including the interpreter's start."""
     wall_s: float

@@ -43,7 +43,7 @@ def from_here(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether the text of the host shows that only this machine can reach it."""
+    """Return whether the host is `localhost` or a loopback address."""
     if host == "localhost":
         return True
     # A name may have any address.
@@ -56,7 +56,7 @@ def authority(host: str, port: int) -> str:
 
 
 def host_of(authority: str) -> str:
-    """Return the host of `host:port` or `host`, in lower case, as in a request's Host field."""
+    """Return the host in a request's Host field (`host` or `host:port`), in lower case."""
     host = authority if authority.endswith("]") else authority.rsplit(":", 1)[0]
     return host.removeprefix("[").removesuffix("]").lower()
 

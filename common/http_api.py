@@ -1,4 +1,4 @@
-"""HTTP APIs that pydantic models describe: who may call them, checks of the input of calls, OpenAPI
+"""HTTP APIs that pydantic models describe: the allowed callers, the checks of calls, OpenAPI
 documents, and the tables of the documentation.
 """
 

@@ -1,4 +1,4 @@
-"""Ports of this machine: free ports, and the processes that use the others."""
+"""Ports of this machine: free ports, and the processes that use the other ports."""
 
 import contextlib
 import errno

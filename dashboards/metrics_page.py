@@ -57,8 +57,9 @@ _TITLES: Final = {
 _NOTES: Final = {
     "gateway": """The label `page` is Br-1 … Tr-4, `ads` for requests to the ad server, or `other`
 for all other requests. The label `outcome` of response times has the value answered, orphaned,
-failed, cancelled, dropped, rejected or withdrawn. In response times and `admission_…`, the label
-`policy` names the queueing policy and the admission policy together (`sq+sbac-stable`).""",
+failed, cancelled, dropped, rejected or withdrawn. In metrics of response times and in
+`admission_…`, the label `policy` names the queueing policy and the admission policy together
+(`sq+sbac-stable`).""",
     "ads": "The values are sums over all processes of the ad server.",
     "lab": """The metrics `doorbuster_lab_run_…` describe the live runs in progress, including runs
 that were started in a terminal. `experiment` is the name of a result folder, and `run` is the name

@@ -205,7 +205,7 @@ _OTHER = Section(
             "Measure how many requests the shop can serve",
             goes_inside=True,
         ),
-        Entry("worker", "lab.cli.machines:worker", "Run the simulations of commands with --celery"),
+        Entry("worker", "lab.cli.machines:worker", "Run simulations for commands with --celery"),
         Entry(
             "platform",
             "lab.cli.platform:platform",

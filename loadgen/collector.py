@@ -34,7 +34,7 @@ class WorkerPart:
 
 @dataclass(slots=True)
 class Collector:
-    """The attempts of one run, and the counts of each worker's part by its index."""
+    """The attempts of one run, and the counts of each worker, by the index of its part."""
 
     plan: LoadPlan
     host: str
@@ -144,8 +144,8 @@ class Collector:
         return found
 
     def _all_ended(self) -> bool:
-        """Return whether every planned session has ended; a closed loop ends at a fixed time
-        instead.
+        """Return whether every planned session has ended; True for a closed loop, which ends at a
+        fixed time.
         """
         counts = self.counts()
         return isinstance(self.plan.load, ClosedLoop) or counts["ended"] == counts["planned"]

@@ -1,7 +1,6 @@
 """The default values of experiments, which describe the papers' customers and servers.
 
-Durations are paper seconds. Experiment specs read this module, too, so it imports nothing from the
-project.
+Durations are paper seconds. The module imports nothing from the project.
 """
 
 from collections.abc import Mapping

@@ -11,8 +11,8 @@ LOOK_EVERY_S = 0.2
 
 
 class Change(NamedTuple):
-    """A change of the load: sessions arrive at `factor` times the planned rate after `at_s`, in
-    paper seconds of the run's clock.
+    """A change of the load: after `at_s` paper seconds of the run's clock, sessions arrive at
+    `factor` times the planned rate.
     """
 
     at_s: float

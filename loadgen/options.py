@@ -194,7 +194,7 @@ OPTIONS: tuple[Option, ...] = (
         "time for which sessions arrive or clients send requests, paper s; instead of --sessions",
         field="load.until_s"),
     Option("seed", "SEED", "1", _whole(0),
-        "seed of all draws: the same seed gives the same arrivals, walks and patience"),
+        "seed of the random numbers: the same seed gives the same arrivals, pages and patience"),
     Option("time-scale", "SCALE", "10", _positive, "paper seconds per real second"),
     *_of("sessions", "load.model",
         Option("timeout-s", "S", "8", _patience,
@@ -311,7 +311,7 @@ _INSTEAD = {
 
 
 def plan_of(given: Mapping[str, object]) -> LoadPlan:
-    """Return the plan that `given` describes; its keys are values of `Option.dest`, and missing
+    """Return the plan that `given` describes. The keys are values of `Option.dest`, and missing
     options have their defaults. If a value is invalid, raise OptionError, which names the option.
     """
     text = {option.dest: str(given.get(option.dest, option.default)).strip() for option in OPTIONS}
@@ -340,8 +340,8 @@ def plan_of_master(plain: Mapping[str, Any]) -> LoadPlan:
 
 
 def _playable(plain: Any, model: str) -> LoadPlan:
-    """Return the plan. An error names the option of `model` that sets the invalid field, or the
-    field.
+    """Return the plan. An error names the option that sets the invalid field or, without such an
+    option, the field.
     """
     try:
         plan = LoadPlan.of_json(plain)

@@ -100,8 +100,8 @@ def run(
 def others() -> tuple[str, ...]:
     """Return the names of people who may log in here, except the user of this process.
 
-    They can reach every service on the loopback address. Users of a directory service are missing
-    if the service does not list them.
+    They can reach every port on the loopback address. People whom a directory service does not list
+    are missing.
     """
     return tuple(
         entry.pw_name

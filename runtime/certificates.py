@@ -1,7 +1,8 @@
 """The appliance's certificates: an authority, and a server certificate that it signs.
 
-The authority signs only this certificate, because its key is then deleted. A client that trusts the
-authority therefore trusts no other certificate, and a new server certificate needs a new authority.
+The authority signs only this certificate, because the authority's key is not stored. A client that
+trusts the authority therefore trusts no other certificate, and a new server certificate needs a new
+authority.
 """
 
 import contextlib
@@ -121,7 +122,7 @@ def names_in(server: Path) -> tuple[str, ...]:
 
 
 def valid_until(files: CertificateFiles) -> datetime.date:
-    """Return the last day of the server's certificate."""
+    """Return the last day on which the server's certificate is valid."""
     certificate = x509.load_pem_x509_certificate(files.server.read_bytes())
     return certificate.not_valid_after_utc.date()
 

@@ -140,7 +140,7 @@ def doctor(as_json: bool) -> None:
 )
 @click.option("--replace", is_flag=True, help="Create new certificates even if valid ones exist.")
 def certs(key: str | None, replace: bool) -> None:
-    """Create an authority and a certificate for gateway and console, or show the existing one."""
+    """Create an authority and a certificate for gateway and console, or show those that exist."""
     _explained(lambda settings, progress: _certs(settings, key, replace))
 
 

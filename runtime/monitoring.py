@@ -33,12 +33,12 @@ class Program:
 
 
 def package(job: str) -> str:
-    """Return the name of the Debian package and the program of Prometheus or an exporter."""
+    """Return the name that a job's program and its Debian package share."""
     return job if job == PROMETHEUS else f"prometheus-{job}-exporter"
 
 
 def find(job: str) -> Program | None:
-    """Return the program of Prometheus or an exporter, or None if it is not installed."""
+    """Return a job's program, or None if it is not installed."""
     path = shutil.which(package(job))
     if path is None:
         return None
@@ -54,7 +54,7 @@ def find(job: str) -> Program | None:
 
 
 def missing() -> list[str]:
-    """Return the Debian packages that complete monitoring needs, but that are not installed."""
+    """Return the Debian packages that monitoring still lacks."""
     return [package(job) for job in (PROMETHEUS, *EXPORTERS) if find(job) is None]
 
 
@@ -232,7 +232,7 @@ def forget_dead(state_dir: Path) -> None:
 
 
 def application_targets(name: str, admin_port: int, controller_ports: Sequence[int]) -> list[Group]:
-    """Return the targets of another application with a shop, on this machine's loopback address."""
+    """Return the targets of another application (gateway and shops) on the loopback address."""
     shops = [(hosts.LOOPBACK, port) for port in controller_ports]
     return [
         group("gateway", (hosts.LOOPBACK, admin_port), application=name),

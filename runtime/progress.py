@@ -21,7 +21,7 @@ class Step:
 
 @dataclass(slots=True)
 class Progress:
-    """Prints the steps of a command, on a terminal or as plain lines in a log."""
+    """The output of a command's steps, on a terminal or as plain lines in a log."""
 
     console: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=True))
 

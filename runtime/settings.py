@@ -154,7 +154,7 @@ class Settings(SettingsModel):
     lab_hsts_s: Annotated[int, Field(ge=0, le=2 * 31_536_000)] = setting(
         "LAB_HSTS_S",
         86_400,
-        "duration of HTTP Strict Transport Security: for this time, a browser that trusts the "
+        "seconds of HTTP Strict Transport Security: for this time, a browser that trusts the "
         "console's certificate calls every port of this host only over TLS; 0: off",
         page="console.md#tls",
     )

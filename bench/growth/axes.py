@@ -1,4 +1,4 @@
-"""The form of a growth measurement: an axis with sizes, curves and a cost at each size."""
+"""The axes of the growth benchmark: sizes, and the measured costs."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager

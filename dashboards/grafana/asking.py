@@ -36,8 +36,8 @@ def known(name: str) -> Json:
 
 
 def series_of(prometheus: str, asked: Asked, from_s: float, to_s: float) -> list[Json]:
-    """Return Prometheus' series with a value in that time (Unix seconds). Raises PrometheusError if
-    Prometheus does not answer or refuses the query.
+    """Return Prometheus' series with a value between these times (Unix seconds). Raises
+    PrometheusError if Prometheus does not answer or refuses the query.
     """
     # Prometheus' maximum number of points.
     step_s = max(asked.step_s, (to_s - from_s) / 10_000)
@@ -70,9 +70,10 @@ def empty(
     names: Sequence[str] = (),
     application: str = "shop",
 ) -> tuple[list[Asked], int]:
-    """Return the queries without data in that time, and the number of queries sent.
+    """Return the queries without data between these times, and the number of queries sent.
 
-    Without `names`, it sends the queries of all dashboards. Raises the same errors as `series_of`.
+    Without `names`, the function sends the queries of all dashboards. Raises the same errors as
+    `series_of`.
     """
     queries = [
         asked

@@ -49,7 +49,7 @@ def promql(name: str, dashboard: Json, application: str = "shop") -> Iterator[As
 
 
 def sql(dashboard: Json) -> Iterator[tuple[str, str]]:
-    """Yield every query to PostgreSQL, from panels, variables and annotations, with its place."""
+    """Yield each query to PostgreSQL, with the name of its panel, variable or annotation."""
     for panel in panels(dashboard):
         for target in panel["targets"]:
             if "rawSql" in target:

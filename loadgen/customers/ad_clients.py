@@ -7,7 +7,8 @@ when its input ends.
 
 Source: Diniz, Pereira, Meira, Almeida, *QoS in Parallelized E-Commerce Systems*, section V.B. N
 clients each send the next request as soon as the previous one is answered; half of the requests
-have high priority. The paper's clients read their requests from a file; these clients draw theirs.
+have high priority. The paper's clients read their requests from a file; these clients choose them
+at random.
 """
 
 import json
@@ -98,8 +99,8 @@ def requests_of(order: AdOrder, client: int) -> Iterator[AdRequest]:
 def play(order: AdOrder, address: ShopAddress) -> dict[str, Any]:
     """Carry out an order, write its attempts and return its summary.
 
-    The summary has `answered`, `failed`, the first `reason`, `took_s`, and `cpu_s`, the CPU time of
-    this process for the order.
+    The summary has `answered`, `failed`, `took_s`, the first `reason`, and `cpu_s` (the CPU time of
+    this process).
     """
     log = AttemptLog()
     reasons: list[str] = []

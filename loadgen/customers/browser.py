@@ -1,4 +1,4 @@
-"""A customer's browser: a connection, cookies, and a patience whose end closes the connection.
+"""A customer's browser, with a connection, cookies and the customer's patience.
 
 The browser keeps its connection alive between pages, and closes it when the customer leaves. Unlike
 a connection pool, it never repeats a request by itself, so that client and gateway count the same
@@ -37,7 +37,7 @@ class Fetched:
     body: bytes = b""
     reason: str = ""
     was_idle: bool = False
-    """True if the server had closed a kept-alive connection, so that no byte arrived."""
+    """True if no byte arrived, because the server had closed the kept-alive connection."""
 
 
 class _Parts:
@@ -154,8 +154,8 @@ class Browser:
         """Request `path` and wait at most `patience_s` real seconds, which may be `inf`.
 
         `form` is the URL-encoded form of a POST. The patience includes connecting (with the TLS
-        handshake), sending, and receiving the whole response; when it ends, the connection is
-        closed. Faults of the server never raise an error; they determine the outcome.
+        handshake), sending, and receiving the whole response. When the patience ends, the
+        connection is closed. Faults of the server never raise an error; they determine the outcome.
         """
         request = self._request(method, path, form, attempt)
         timeout = gevent.Timeout(patience_s) if patience_s != float("inf") else None

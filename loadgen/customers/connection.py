@@ -182,7 +182,7 @@ class Connection:
         return -1 if self._sock is None else int(self._sock.fileno())
 
     def is_kept(self) -> bool:
-        """Return whether a connection exists that the server has not closed since the last page."""
+        """Return whether the connection of the last page is still open."""
         if self._sock is None:
             return False
         self._sock.settimeout(0)

@@ -1,5 +1,5 @@
-"""A customer's session from its arrival to its end: the pages of its walk, patience, retries, and
-giving up (LIFO-Pri, section 3.2.1).
+"""A customer's session from its arrival to its end: pages, patience, retries, and giving up
+(LIFO-Pri, section 3.2.1).
 """
 
 from functools import partial

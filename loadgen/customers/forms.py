@@ -27,7 +27,7 @@ class Form:
     fields: list[Field] = field(default_factory=list)
 
     def filled(self, typed: Mapping[str, str]) -> str:
-        """Return the form as a URL-encoded body, with the texts of `typed` by field name.
+        """Return the form as a URL-encoded body; `typed` has the customer's texts by field name.
 
         Hidden fields and fields without such a text keep the page's value, for example the CSRF
         token or a chosen option. A required field without any value gets `1`.

@@ -1,4 +1,4 @@
-"""The requests of a walk through the page types, and the check of the received pages.
+"""The requests of a session, and the check of the received pages.
 
 For each of the eight pages (docs/shop.md), the module chooses the category, words and book that a
 session requests, fills the form, and checks that the right page arrived.
@@ -85,9 +85,7 @@ class Shopper:
         self._form: Form | None = None
 
     def request(self, page: str) -> PageRequest:
-        """Return the request for the next page of the walk, based on the links and forms of earlier
-        pages.
-        """
+        """Return the request for the next page, based on the links and forms of earlier pages."""
         if page == "Br-1":
             return PageRequest("GET", "/")
         if page == "Br-2":

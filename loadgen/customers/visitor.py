@@ -15,8 +15,8 @@ from loadgen.schedule import RunClock
 
 
 class AttemptObserver(Protocol):
-    """A callback at the end of every attempt; `fetched` is None for a page that was never
-    requested.
+    """A callback at the end of every attempt, and for every page that was never requested
+    (`fetched` is None).
     """
 
     def __call__(

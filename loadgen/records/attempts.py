@@ -50,7 +50,7 @@ def not_generated(session: int, step: int, page: str) -> Attempt:
 
 
 class AttemptKeeper(Protocol):
-    """A list of attempts, or an `AttemptLog`, which becomes a file."""
+    """An object that stores attempts: a list, or an `AttemptLog`."""
 
     def append(self, attempt: Attempt, /) -> None:
         """Keep one attempt."""

@@ -112,8 +112,8 @@ class Chain:
         return float(_solve(flow, CONFIRM_PAGE)[page])
 
     def walk_at(self, place: float) -> tuple[str, ...]:
-        """Return the walk at `place` in [0, 1). Each walk has a part of this interval, which is as
-        wide as the walk's probability. A uniform random place therefore gives a random walk.
+        """Return the walk at `place` in [0, 1). Each walk has a part of this interval, whose width
+        is the walk's probability. A uniform random place therefore gives a random walk.
         """
         page = FIRST_PAGE
         walk = [page]

@@ -262,8 +262,8 @@ def _mean_length(end: float, most: int) -> float:
 
 
 def _going_on(row: Mapping[str, float]) -> dict[str, Fraction]:
-    """Return the row of transitions of a session that does not end; the last page leads to the
-    first.
+    """Return the transitions from a page, scaled so that no session ends; the last page leads to
+    the first.
     """
     exact = {following: Fraction(str(probability)) for following, probability in row.items()}
     total = sum(exact.values())

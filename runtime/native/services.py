@@ -24,8 +24,8 @@ SEEDING_TIMEOUT_S_PER_ROW = 0.002  # ten times the time for a book; a banner tak
 class Service:
     """A service of the appliance: a long-running program.
 
-    `refusal` returns why it does not serve yet, or None. `page_refusal` does the same with a
-    request for a whole page. It is called only after a start, because such a page would count in a
+    `refusal` returns why the service is not ready, or None. `page_refusal` does the same with a
+    request for a whole page. It is called only after a start, because the page would count in a
     running measurement.
     """
 
@@ -87,8 +87,8 @@ class Service:
 class Tables:
     """Tables that a service needs in the database before it starts.
 
-    `command` creates the tables, and does not change existing tables. It is skipped if the stamp
-    with the name `log` records the same `wanted` and the same code.
+    `command` creates the tables, or migrates existing tables. It is skipped if the stamp with the
+    name `log` records the same `wanted` and the same code.
     """
 
     title: str

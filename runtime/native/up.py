@@ -280,10 +280,7 @@ def unknown_hosts(settings: Settings) -> list[str]:
 
 
 def taken_ports(settings: Settings, wanted: Mapping[str, int]) -> list[str]:
-    """Return a line for each port in use, with its process and the fix.
-
-    `make up` and `make doctor` always propose the same port.
-    """
+    """Return a line for each port in use, with its process and the fix."""
     lines = used_twice(wanted)
     avoid = set(settings.ports().values())
     for variable, port in wanted.items():

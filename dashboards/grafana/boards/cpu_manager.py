@@ -106,7 +106,7 @@ def _itself() -> list[object]:
     return [
         number(
             "Sharing",
-            "The rule about which applications may share a processor; each then gets half of it.",
+            "The rule that decides which applications may share a processor in halves.",
             "none",
             Ask(f"{ECM}_info", "{{sharing}}", 2),
             words=True,

@@ -41,7 +41,7 @@ def board() -> Board:
     return Board(
         "results",
         "Experiment results",
-        "The metrics of complete runs, live or simulated. Values are means over the repetitions "
+        "The metrics of complete runs, live or simulated. Values are means over the runs "
         "that you choose above. The lab console shows intervals, published values and warnings. "
         "All times are in paper seconds.",
         [

@@ -41,7 +41,7 @@ def _now() -> list[object]:
         ),
         number(
             "Policy in force",
-            "The queueing policy, the admission policy, and the abandonment setting. They "
+            "The queueing policy, the admission policy, and the abandonment setting. They can "
             "change with every run of a comparison, and when you switch the policy in the console.",
             "none",
             Ask(

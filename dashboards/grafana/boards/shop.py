@@ -164,7 +164,7 @@ def _waste() -> list[object]:
         ),
         lines(
             "Customers who left while they were served",
-            "Their requests by outcome: interrupted by the sentry, or finished without a customer.",
+            "Requests by outcome: interrupted by the sentry, or finished without a customer.",
             "cps",
             Ask(rate(f"{SENTRY}_disconnects_total", OF), "left"),
             Ask(rate(f"{SENTRY}_requests_total", OF, by="outcome"), "{{outcome}}"),
