@@ -34,7 +34,7 @@ def prepare(wait_s: float) -> None:
         from lab.database import publishing as results_publishing
         from lab.runner import estimates
 
-        estimates.calibrated(LAB)  # one second, once: the gallery shows how long each card takes
+        estimates.calibrated(LAB)  # takes one second at the first start
         results_publishing.prepare(LAB, click.echo, wait_s)
 
 
@@ -50,7 +50,7 @@ def serve() -> None:
 @main.command()
 def work() -> None:
     """Run the launches in the queue."""
-    # A background process may ignore SIGINT and would miss a stop during its start.
+    # A background process may ignore SIGQUIT, with which the runtime stops the worker.
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     _check_limits()
     import django

@@ -21,7 +21,7 @@ def documentation(request: HttpRequest, file: str = "index.html") -> HttpRespons
     """Return a file of the site. Like the static files, the site needs no login."""
     if not (SITE / "index.html").is_file():
         return missing(request)
-    if posixpath.normpath(file) != file:  # another spelling would avoid the pages for teachers
+    if posixpath.normpath(file) != file:  # another spelling would bypass the teachers' permission
         raise Http404
     answer = static.serve(request, file, document_root=str(SITE))
     answer.headers["Cache-Control"] = "no-cache"  # a new site has the same addresses

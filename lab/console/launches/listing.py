@@ -20,8 +20,8 @@ def queue_lists(by: str = "") -> dict[str, Any]:
 
     If `by` names a person, the lists contain only this person's launches.
     """
-    # Launches move from list to list meanwhile. This order misses none, and one that is
-    # found twice appears where it was found last.
+    # A launch can move to the next list between two queries. In this order, no launch is
+    # missed, and a launch that is found twice appears only in the later list.
     queued = queue.line()
     running = list(Launch.objects.filter(state=State.RUNNING))
     ended_of_all = Launch.objects.filter(state__in=ENDED, **({"by": by} if by else {}))

@@ -272,7 +272,7 @@ def starts(
     while waiting and places:
         free_s, is_quick = heapq.heappop(places)
         chosen = _next_for_place(waiting, quick=is_quick)
-        if chosen is None:  # the quick place is empty for good
+        if chosen is None:  # no waiting launch fits into the quick place
             continue
         waiting.remove(chosen)
         found.append((chosen, free_s))

@@ -218,7 +218,7 @@ def _command(launch: Launch, folder: Path, limits: JobLimits | None) -> list[str
         spec.write_text(launch.spec, encoding="utf-8")
         arguments = ["run", str(spec), "--fresh", *arguments]
     program = [sys.executable, "-m", "doorbuster", *arguments]
-    # Simulations get what a live run leaves free, so its measurements stay the same.
+    # The command runs on processors that the shop does not use, so it does not slow the shop.
     return pinned.command(
         LAB.other_cpus,
         program,

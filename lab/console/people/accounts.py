@@ -278,7 +278,7 @@ def delete(account: User) -> None:
             _cancel_launches(account)
             forget_work(account.username)
             account.delete()
-    except IntegrityError:  # rows of allauth, which knows of them only while it is installed
+    except IntegrityError:  # rows of allauth, which only an active allauth deletes
         raise AccountError(
             f"{account} signed in with a provider that is switched off; switch on the provider, or "
             "disable the account."

@@ -44,7 +44,7 @@ def ask(result: ResultEntry, question: str, *, large: bool = False, **asked: obj
     try:
         if large or not _is_small(result, run if isinstance(run, str) else None):
             return _of_child(f"lab.analysis.logs:{question}", argument)
-        # This does the same as a child: it finds values without a JSON form before a page does.
+        # A child's answer is JSON, too. The conversion finds values without a JSON form.
         return json.loads(json.dumps(getattr(logs, question)(argument)))
     except ExperimentError as fault:
         raise type(fault)(result.shown(str(fault))) from None

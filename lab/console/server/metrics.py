@@ -1,4 +1,5 @@
-"""The lab's metrics for Prometheus: launches, live runs in progress, reconciliation."""
+"""The lab's metrics for Prometheus: launches, live runs in progress, and whether counts reconcile.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice

@@ -105,7 +105,7 @@ class Watch:
         self._run: Mapping[str, Any] | None = None
         self._sold = Sold()
         self._number = 0
-        self._history: tuple[int, bytes] | None = None  # of that number: a class connects at once
+        self._history: tuple[int, bytes] | None = None  # kept, because a class connects at once
         self._has_ended = False
 
     @property

@@ -101,7 +101,7 @@ def under_way() -> UnderWay | None:
             return _measuring(measured, launch)
         return None if launch is None else _without_run(launch)
     if launch is not None and launch.result != runs.experiment:
-        launch = None  # it waits for this one, or has finished it and not yet reported that
+        launch = None  # the launch waits for this run, or has not yet reported the run's end
     if not runs.title:
         return UnderWay(runs.experiment, "a run from a terminal", launch)
     title = launch.title if launch is not None else runs.title
@@ -112,7 +112,7 @@ def _measuring(told: Mapping[str, Any], launch: Launch | None) -> UnderWay:
     """Return the state of an experiment before its first run. `told` is from
     `live_runs.measuring`."""
     if launch is not None and launch.title != told["measures"]:
-        launch = None  # it waits for this one
+        launch = None  # the launch waits for this measurement
     left_s = told["until"] - time.time()
     left = f"about {wording.duration(left_s)} left" if left_s >= 1 else "a moment left"
     words = (

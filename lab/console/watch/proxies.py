@@ -39,7 +39,7 @@ class InPlace:
             self._gone = _sum(self._gone, self._proxy)
         self._proxy = counts
         found = _sum(snapshot["counts"], _sum(self._gone, counts))
-        # The gateway lacks the baseline proxy's counts of other requests than pages.
+        # A proxy also counts requests that are not for pages, but the gateway does not.
         found = {page: found[page] for page in snapshot["counts"]}
         return {**snapshot, **(proxy or {}), "counts": found, "gateway": self._gateway}
 

@@ -79,7 +79,7 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth has 
                 told = self._fetch_user_info(token.token)
                 if told["sub"] != claims["sub"]:
                     raise OAuth2Error("the user info belongs to another person")
-            # An address is verified only if the source that has it confirms it.
+            # An e-mail address is verified only if its source also confirms it.
             source = claims if claims.get("email") else told
             person = {**told, **claims, "email": source.get("email")}
             person["email_verified"] = source.get("email_verified") is True
