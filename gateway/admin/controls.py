@@ -48,9 +48,6 @@ class Controls:
         return self._metrics.text()
 
     def switch_policy(self, choice: PolicyChoice) -> None:
-        """Switch to a new policy object; raise PolicyError and change nothing if the choice is
-        invalid.
-        """
         self._put_in(choice, self._in_force.make(choice), self._order.ask())
 
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
@@ -117,7 +114,6 @@ class Controls:
         utilisation_interval_s: float | None,
         abandonment: Abandonment | None,
     ) -> Mapping[str, object]:
-        """Change the time scale, the interval between load samples, and the abandonment setting."""
         if time_scale is not None:
             self._parts.pages.set_time_scale(time_scale)
             self._parts.probe.restart_interval()
@@ -137,8 +133,5 @@ class Controls:
     def switch_connection_admission(
         self, name: str, parameters: Mapping[str, object]
     ) -> Mapping[str, object]:
-        """Switch the admission policy for TLS connections; raise PolicyError and change nothing if
-        the choice is invalid.
-        """
         self._parts.gate.replace(name, parameters)
         return self._parts.gate.described()

@@ -17,7 +17,6 @@ class GatewayFigures:
         self._parts, self._in_force = parts, in_force
 
     def snapshot(self) -> Mapping[str, object]:
-        """Return the whole state as JSON values (docs/admin-api.md)."""
         driver = self._parts.pages.dispatcher
         manager = self._parts.cpu_manager
         return {
@@ -49,7 +48,6 @@ class GatewayFigures:
         }
 
     def shadows(self) -> dict[str, object]:
-        """Return the shadows with their latest disagreements (docs/admin-api.md)."""
         them = self._parts.shadow_policies
         last = them.disagreements()
         return {
@@ -60,13 +58,9 @@ class GatewayFigures:
         }
 
     def shadow_counts(self) -> dict[str, dict[str, int]]:
-        """Return the number of requests for each shadow and verdict."""
         return self._parts.shadow_policies.counts()
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return the number of requests since the start for each page type or bypass, and for each
-        fate.
-        """
         bypasses = {one.name: one.queue.counts() for one in self._parts.bypasses}
         return {**self._parts.pages.dispatcher.counts(), **bypasses}
 
@@ -90,7 +84,6 @@ class GatewayFigures:
         }
 
     def queue(self, limit: int) -> dict[str, object]:
-        """Return the `limit` oldest waiting requests in order of arrival (docs/admin-api.md)."""
         queue, now_s = self._parts.pages, self._parts.clock()
         requests = [
             [
@@ -104,7 +97,6 @@ class GatewayFigures:
         return {"time_s": now_s, "waiting": queue.dispatcher.waiting, "requests": requests}
 
     def waiting(self) -> dict[str, int]:
-        """Return the number of waiting requests for each page type or bypass."""
         return {
             **self._waiting_by_page(),
             **{one.name: one.queue.waiting for one in self._parts.bypasses},
@@ -115,17 +107,12 @@ class GatewayFigures:
         return {page: by_page[page] for page in PAGES}
 
     def connections(self) -> dict[str, int]:
-        """Return the counts of TLS connections."""
         return self._parts.gate.counts()
 
     def connection_admission(self) -> Mapping[str, object]:
-        """Return the snapshot of the admission policy for connections."""
         return self._parts.gate.snapshot()
 
     def in_force(self) -> dict[str, str]:
-        """Return the names of the policies in force, and the abandonment setting; the keys are
-        `gateway.admin.metrics.CHOICES`.
-        """
         choice = self._in_force.choice
         return {
             "policy": stem(choice.name),

@@ -145,7 +145,6 @@ class ResponseTimes:
     """Counts of ended requests by policy, page and outcome, in buckets of response time."""
 
     def __init__(self, policy: str = "") -> None:
-        """Create empty counts for the policy in force."""
         self._policy = policy
         self._cells: dict[tuple[str, str, str], list[Any]] = {}
 

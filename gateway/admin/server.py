@@ -87,7 +87,6 @@ class AdminConnection(asyncio.Protocol):
         return not self._is_known and self._awaited is None
 
     def abort(self) -> None:
-        """Close the connection at once."""
         self._transport.abort()
 
     def connection_made(self, transport: Any) -> None:

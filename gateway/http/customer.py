@@ -1,7 +1,7 @@
 """A customer's connection, which handles one request at a time and answers the requests in order.
 
-The connection supports keep-alive and pipelining, and has time limits. When the customer reads
-slowly, the gateway reads the shop's response just as slowly.
+The connection supports keep-alive and pipelining, and has time limits. When the response buffer of
+a slow customer is full, the gateway stops reading the shop's response for a while.
 """
 
 import asyncio
@@ -125,7 +125,6 @@ class Customer(asyncio.Protocol):
         return not self.is_tls
 
     def ended_unread(self) -> None:
-        """Handle the end of the customer's stream while earlier bytes are still unread."""
         if self._exchange is None or self._is_closing:
             return
         if self.is_tls:
@@ -134,7 +133,6 @@ class Customer(asyncio.Protocol):
             self._ended_sending(self._exchange)
 
     def hung_up(self) -> None:
-        """Handle a reset of the connection while the gateway is not reading from it."""
         self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -162,7 +160,6 @@ class Customer(asyncio.Protocol):
             self._await_next()
 
     def deadline_passed(self) -> None:
-        """End the connection because its deadline has passed."""
         limits = self._front.customer_limits
         unsent = self._transport.get_write_buffer_size()
         if (
@@ -183,12 +180,10 @@ class Customer(asyncio.Protocol):
     # ---- calls of an exchange ------------------------------------------------------------------
 
     def write(self, data: bytes) -> None:
-        """Send parts of a response."""
         if not self._transport.is_closing():
             self._transport.write(data)
 
     def answered(self, keeps_alive: bool) -> None:
-        """End the current request because its answer is complete."""
         exchange, self._exchange = self._exchange, None
         if exchange is not None and not exchange.body_is_complete:
             self._linger()  # the rest of the body is on its way
@@ -198,7 +193,6 @@ class Customer(asyncio.Protocol):
             self._await_next()
 
     def cut_short(self, *, reset: bool) -> None:
-        """Close the connection early, which shows the customer that the response is incomplete."""
         self._exchange = None
         if self._transport.is_closing():
             return
@@ -212,7 +206,6 @@ class Customer(asyncio.Protocol):
             self._transport.close()
 
     def resume_upload(self) -> None:
-        """Continue to read the current request's body, because the shop can take more of it."""
         self._loop.call_soon(self._go_on_with_body)
 
     def came_without_tls(self) -> None:
@@ -222,14 +215,10 @@ class Customer(asyncio.Protocol):
         )
 
     def retire(self) -> None:
-        """Close the connection after its current request, because the gateway is draining; an idle
-        connection closes now.
-        """
         if self.is_idle and not self._is_closing:
             self._close()
 
     def abort(self) -> None:
-        """Close the connection at once."""
         self._transport.abort()
 
     # ---- requests ------------------------------------------------------------------------------

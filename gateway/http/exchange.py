@@ -268,7 +268,6 @@ class Exchange:
         self.queue.submit(self)
 
     def take_body(self, piece: bytes) -> None:
-        """Add a piece to the request's body."""
         self.body_bytes += len(piece)
         if self.is_streamed and self.connection is not None:
             if self.head.is_chunked:
@@ -317,12 +316,10 @@ class Exchange:
             self._move(Event.GIVEN_UP)
 
     def hold_response(self) -> None:
-        """Stop reading the response because the customer reads too slowly."""
         if self.connection is not None:
             self.connection.hold_response()
 
     def resume_response(self) -> None:
-        """Continue to read the response because the customer has caught up."""
         if self.connection is not None:
             self.connection.resume_response()
 

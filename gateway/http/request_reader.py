@@ -72,7 +72,7 @@ class RequestHead:
     """The head of a well-formed request. Several equal requests may share it.
 
     `target` is in origin form, or `*`. `host` is the authority; only an HTTP/1.0 request may lack
-    it. `connection` contains the lower-case names in Connection. `fields` omits Host,
+    it. `connection` contains the names in the field Connection, in lower case. `fields` omits Host,
     Content-Length, Transfer-Encoding, Connection and Expect, which the reader has already
     evaluated.
     """
@@ -418,7 +418,7 @@ class _HeadReader:
 def _head_reader(
     head_limits: HeadLimits, body_limits: BodyLimits
 ) -> Callable[[bytes], RequestHead]:
-    """Return the function that reads heads within these limits, for all connections."""
+    """Return the function that reads heads within these limits; all connections share it."""
     return RepeatedHeads(_HeadReader(head_limits, body_limits).read).read
 
 

@@ -275,8 +275,8 @@ class _HeadReader:
 def _head_readers(
     limits: HeadLimits,
 ) -> Mapping[bool, Callable[[bytes], ResponseHead | None]]:
-    """Return the functions that read heads within these limits, for all connections. The key is
-    whether the response answers a HEAD request.
+    """Return the functions that read heads within these limits; all connections share them. The
+    key is whether the response answers a HEAD request.
     """
     return {
         is_for_head: RepeatedHeads(_HeadReader(limits, is_for_head=is_for_head).read).read

@@ -175,13 +175,11 @@ class ShopConnection(asyncio.Protocol):
             self.end_requests()
 
     def send_body(self, data: bytes) -> None:
-        """Send the next part of a request's body that is still arriving."""
         self._allow_time()
         if self.is_usable and not self._has_ended:
             self._transport.write(data)
 
     def hold_response(self) -> None:
-        """Stop reading the response because the customer reads too slowly."""
         self.deadline_s = NEVER
         if self.is_usable:
             self._is_held = True
@@ -216,7 +214,6 @@ class ShopConnection(asyncio.Protocol):
         self._transport.abort()
 
     def reset(self) -> None:
-        """Reset the connection, so that the shop sees that the request was not complete."""
         self._exchange = None
         self._pool.forget(self)
         hangups.reset(self._transport)

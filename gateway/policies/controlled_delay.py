@@ -14,8 +14,9 @@ class ControlledDelay(IgnoringPolicy):
     """A queue in which requests expire, with adaptive LIFO. The queue persists once it has been
     non-empty for more than `interval_s`. A request may wait for `target_s` if the queue persists
     when the request arrives, otherwise for `interval_s`. While the queue persists, the newest
-    request is served first. At each arrival, the policy drops expired requests from the old end of
-    the queue. When workers are free, it also drops expired requests that it takes for service.
+    request is served first. At each arrival, the policy drops the oldest requests up to the first
+    that has not expired. When workers are free, it also drops expired requests that it takes for
+    service.
     """
 
     def __init__(self, *, interval_s: float, target_s: float) -> None:
@@ -81,9 +82,6 @@ class ControlledDelay(IgnoringPolicy):
         self._switches += self.is_standing is not was_standing
 
     def _expired(self, time_s: float) -> Verdicts:
-        """Drop the oldest requests, up to the first request that has not expired; expired requests
-        behind that request stay for now.
-        """
         late: list[Verdict] = []
         for request in self._line:
             if self._expires_s[request.id] >= time_s:

@@ -221,8 +221,8 @@ class Driver(Ledger[T]):
 
     def abandonment(self, now_s: float, id: int, mode: Abandonment) -> None:
         """Handle the departure of a request's customer; do nothing if the request has ended. The
-        policy gets the event once. Then `mode` decides whether a waiting request is withdrawn, or a
-        request in service is cancelled.
+        policy gets the event first. Then `mode` decides whether a waiting request is withdrawn or
+        a request in service is cancelled.
         """
         if id not in self.waiting and id not in self.in_service:
             return

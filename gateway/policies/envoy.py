@@ -18,7 +18,8 @@ class GradientController:
     """A limit that follows the ratio (minimum response time + buffer) / current response time, with
     a headroom of √limit. Periodically, the controller measures the minimum response time with at
     most `min_concurrency` requests in the system. Requests that arrived before the measurement do
-    not count. A window ends with the first response after its planned end.
+    not count. The limit changes at the end of each window, which is the first response after the
+    window's planned end.
     """
 
     LOWEST_FOR_WINDOWS = 5
@@ -205,8 +206,9 @@ ADAPTIVE_CONCURRENCY = Sheet(
         "serve the oldest request. "
         "Every update_interval_s, the gradient is calculated: gradient = clamp((1 + buffer_ratio) "
         "× minRTT / median response time, 0.5, 2). The limit becomes gradient × limit + √(gradient "
-        "× limit), from min_concurrency to max_concurrency. The minRTT is the median response time "
-        "of request_count requests while at most min_concurrency requests are in the system. "
+        "× limit), but stays between min_concurrency and max_concurrency. The minRTT is the median "
+        "response time of request_count requests while at most min_concurrency requests are in the "
+        "system. "
         "Requests that arrived before the measurement do not count. The next measurement begins "
         "after min_rtt_interval_s and a random delay (drawn with seed) of up to jitter_ratio × "
         "min_rtt_interval_s. Five successive windows with the limit at min_concurrency start it "

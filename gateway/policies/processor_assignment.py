@@ -180,9 +180,6 @@ def _whole(wishes: Sequence[Wish], processors: int) -> dict[str, int]:
 def _share_between_equals(
     wishes: Sequence[Wish], whole: dict[str, int], partner: dict[str, str], sharing: Sharing
 ) -> None:
-    """Let two applications with equal requests and priorities share a processor if one of them has
-    one processor more.
-    """
     if sharing == "to-high":
         return
     for wish in wishes:

@@ -83,9 +83,9 @@ class RequestsNow(NamedTuple):
 class Dispatcher:
     """A driver of one policy for a shop with `workers` workers.
 
-    The host calls `submit`, `finished`, `client_left`, `load_sample` and `tick`. The dispatcher may
-    call the host's methods before such a call returns. The dispatcher queues calls that the host
-    makes within these methods, so that the policy handles one event at a time.
+    The host calls `submit`, `finished`, `client_left`, `load_sample` and `tick`. During such a
+    call, the dispatcher may call the host's methods. If these methods call the dispatcher again, it
+    queues the calls, so that the policy handles one event at a time.
     """
 
     def __init__(
@@ -162,7 +162,6 @@ class Dispatcher:
         self._handle(abandonment)
 
     def load_sample(self, sample: LoadSample) -> None:
-        """Handle a load sample of the shop."""
 
         def load_sample(now_s: float) -> None:
             self._driver.load_sample(now_s, sample)
@@ -221,12 +220,10 @@ class Dispatcher:
 
     @property
     def policy(self) -> Policy:
-        """The policy in force."""
         return self._driver.policy
 
     @property
     def observer(self) -> EventObserver | None:
-        """The observer of all events; None without one."""
         return self._effects.observer
 
     @observer.setter
@@ -285,8 +282,6 @@ class Dispatcher:
 
 
 class _Workers:
-    """The shop's workers; each serves one request at a time."""
-
     def __init__(self, workers: int) -> None:
         self._workers = workers
         self.in_service: Mapping[int, Request] = {}

@@ -71,8 +71,8 @@ class PolicyChoice:
         limits: Limits = IN_THE_GATEWAY,
         on_fall_back: Callable[[FallBack], None] = lambda _: None,
     ) -> Policy:
-        """Return a new policy; raises PolicyError (`registry.create`). `on_fall_back` is called
-        when FIFO replaces a student's policy that has failed.
+        """Return a new policy; raises PolicyError as `registry.create` does. `on_fall_back` is
+        called when FIFO replaces a student's policy that has failed.
         """
         chosen = (self.parameters, self.admission, self.admission_parameters)
         if self.file is None:
@@ -131,7 +131,7 @@ def _in_words(value: ParameterValue, default: ParameterValue) -> str:
 
 
 class PolicyInForce:
-    """The policy in force, and the number of students' policies that have failed."""
+    """The policy in force, and the number of failed students' policies since the start."""
 
     def __init__(self, choice: PolicyChoice, own_policy_s: float) -> None:
         """Begin with the policies in `choice`; a student's policy may use `own_policy_s` real
@@ -139,7 +139,6 @@ class PolicyInForce:
         """
         self.choice = choice
         self.fallbacks = 0
-        """The number of students' policies that have failed since the start."""
         self.own_policy_s = own_policy_s
 
     def make(self, choice: PolicyChoice) -> Policy:

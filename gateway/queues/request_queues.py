@@ -132,12 +132,10 @@ class PolicyQueue:
     # ---- calls of the gateway's controller -----------------------------------------------------
 
     def load_sample(self, sample: LoadSample) -> None:
-        """Pass a load sample of the shop to the policy."""
         self.dispatcher.load_sample(sample)
         self.set_timer()
 
     def switch(self, policy: Policy) -> None:
-        """Replace the policy; waiting requests continue to wait."""
         self.dispatcher.switch(policy)
         self.set_timer()
 

@@ -88,12 +88,10 @@ class Shadow:
 
     @property
     def waiting(self) -> int:
-        """The number of requests that wait in the shadow's world."""
         return self.dispatcher.waiting
 
     @property
     def in_service(self) -> int:
-        """The number of requests in service in the shadow's world."""
         return self.dispatcher.in_service
 
     def begin(self, real_requests: Mapping[int, RealRequest]) -> None:

@@ -78,7 +78,6 @@ class Calls(ABC):
         return verdicts
 
     def snapshot(self) -> dict[str, object]:
-        """Return the policy's snapshot."""
         return self.decision(["snapshot"], "snapshot()", wire.snapshot_of, wire.most_about(0))
 
     def waiting(self) -> Sequence[int]:

@@ -28,7 +28,6 @@ class _Line:
         return json.loads(self._bytes(length))
 
     def send(self, content: bytes) -> None:
-        """Send a packed message."""
         while content:
             content = content[os.write(self._descriptor, content) :]
 

@@ -38,7 +38,7 @@ LAYERS: Final = {
 }
 """The effect of each layer, by the layer's name."""
 NEEDED: Final = ("limits", "seccomp")
-"""The layers without which no policy runs, because the policy could fill the machine's memory or
+"""The layers without which no policy runs. Otherwise, a policy could fill the machine's memory or
 use the rights of its account.
 """
 
@@ -54,7 +54,7 @@ OF_TESTS: Final = {
 }
 """The effect of each layer around tests, by the layer's name."""
 NEEDED_BY_TESTS: Final = ("privileges", "capabilities", "landlock", "limits", "seccomp")
-"""The layers without which no tests run, because tests could read every file of the account."""
+"""The layers without which no tests run. Otherwise, tests could read every file of the account."""
 _OPEN_FILES: Final = 64
 
 

@@ -18,7 +18,7 @@ _RESTRICT_SELF: Final = 446
 _VERSION: Final = 1  # the flag that requests Landlock's version
 
 _FILES: Final = {1: 13, 2: 14, 3: 15, 5: 16}
-"""The number of file rights in each version of Landlock; file rights are the lowest bits."""
+"""The number of file rights since each version of Landlock; file rights are the lowest bits."""
 _READ: Final = 1 << 2 | 1 << 3  # files, folders
 _WRITE: Final = _READ | sum(1 << bit for bit in (1, 4, 5, 7, 8, 12, 13, 14))
 """The rights to read, write, truncate, create, remove and move files, folders and

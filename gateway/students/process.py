@@ -76,7 +76,6 @@ class Confined:
             raise
 
     def _confine(self) -> Mapping[str, str]:
-        """Confine the process and return the layers in force (`confinement.LAYERS`)."""
         limits = self._limits
         confined = {"cpu_s": limits.cpu_s, "memory_bytes": limits.memory_bytes}
         holding = _texts(self.ask(confined, limits.start_s, "its process", self.begun_s))
@@ -120,7 +119,6 @@ class Confined:
         return unfaulty(answer)
 
     def cpu_s(self) -> float:
-        """Return the CPU seconds that the child has used."""
         try:
             return cpus.cpu_s(self.process.pid)
         except OSError:  # it has ended, which the next message will show
@@ -144,7 +142,6 @@ class Confined:
         return bytes(content)
 
     def _how_it_ended(self, what: str, deadline_s: float) -> str:
-        """Return why the connection to the child is closed."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = self.process.wait(max(_ENDS_WITHIN_S, deadline_s - time.monotonic()))
             how = f"signal {-status}" if status < 0 else f"status {status}"
@@ -181,13 +178,9 @@ class Child(Confined, Calls):
             raise
 
     def begin(self, message: object, what: str, most: Most = wire.ABOUT_NONE) -> Any:
-        """Return the answer to a message during the start; the limit `start_s` covers the whole
-        start.
-        """
         return self.ask(message, self._limits.start_s, what, self.begun_s, most)
 
     def decision(self, message: object, what: str, reader: Callable[[object], T], most: Most) -> T:
-        """Return the answer to a message for which a request may be waiting."""
         asked_s, asked_cpu_s = time.monotonic(), time.thread_time()
         answer = read(reader, self.ask(message, self._limits.decision_s, what, most=most))
         self._own_cpu_s += time.thread_time() - asked_cpu_s

@@ -31,9 +31,9 @@ class FallBack:
 class StandIn:
     """The policy object that a driver uses in place of a student's policy.
 
-    The child's verdicts are checked before they take effect. SQ takes
-    over all waiting requests and the present event if the child raises an error, answers too late,
-    breaks a rule, serves no request for too long, or ends.
+    The child's verdicts are checked before they take effect. If the child fails, answers too late,
+    breaks a rule or serves no request for too long, SQ takes over all waiting requests and the
+    present event.
     """
 
     def __init__(

@@ -32,7 +32,8 @@ from gateway.students.limits import MOST_WAITING
 
 HEAD: Final = struct.Struct(">I")
 _MOST_ANSWER_BYTES: Final = 4 * 1024 * 1024
-"""The maximum size of an answer in bytes; verdicts on all requests that may wait take 2 MB."""
+"""The maximum size of an answer in bytes; 20,000 verdicts with reasons of 75 characters take 2 MB.
+"""
 MOST_VERDICTS: Final = 2 * MOST_WAITING
 """The maximum number of verdicts in an answer: twice the number of requests that may wait."""
 MOST_REASON: Final = 200

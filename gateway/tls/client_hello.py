@@ -1,8 +1,7 @@
 """The first message of a TLS connection, read before OpenSSL reads it.
 
 Most refused customers name no session to resume. Their ClientHello alone shows this, so the gateway
-can refuse them without a thread and without an OpenSSL object. Everything unusual is left to
-OpenSSL.
+can refuse them without a thread and without an OpenSSL object. OpenSSL handles everything unusual.
 """
 
 import struct

@@ -17,7 +17,9 @@ _UNASKED_BYTES: Final = 64 * KIB
 
 
 class TlsConnection(asyncio.Protocol, asyncio.Transport):
-    """A TLS connection: the protocol of the TCP transport `raw`, and the transport of `inner`."""
+    """A TLS connection, which is the protocol of the TCP transport `raw` and the transport of the
+    protocol `inner`.
+    """
 
     __slots__ = (
         "_has_written_eof",

@@ -1,8 +1,8 @@
 """The gateway's TLS context: certificate, versions, resumption, and the calls to the gate.
 
-For every handshake, OpenSSL calls the callback for the server's name after its search for a session
-to resume, and before its first signature. So only a valid session id or ticket counts as
-resumption, and a refusal costs no public-key operation.
+In every handshake, OpenSSL calls the server-name callback after the search for a session to resume,
+and before the first signature. So only a valid session id or ticket counts as resumption, and a
+refusal costs no public-key operation.
 """
 
 import ssl

@@ -115,11 +115,9 @@ class ConnectionGate:
 
     @property
     def name(self) -> str:
-        """The name of the policy in force."""
         return self.admission.name
 
     def snapshot(self) -> dict[str, object]:
-        """Return the snapshot of the policy in force."""
         with self._lock:
             return dict(self.admission.snapshot())
 
@@ -145,12 +143,10 @@ class ConnectionGate:
     # ---- time ------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start the policy's timers."""
         self._is_started = True
         self.reschedule()
 
     def stop(self) -> None:
-        """Stop the timers."""
         self._is_started = False
         self.reschedule()
 

@@ -142,7 +142,7 @@ class Handshake(asyncio.Protocol):
             self._raw.pause_reading()
 
     def eof_received(self) -> bool:
-        """Handle the customer's departure; the last bytes may have completed the handshake."""
+        """Handle the customer's departure; a step in a thread may still complete the handshake."""
         if self._is_over:
             return False
         if self._has_answered and self._computation is not None:
@@ -164,7 +164,6 @@ class Handshake(asyncio.Protocol):
 
     @property
     def waits_for_customer(self) -> bool:
-        """Whether no step of the handshake is being computed or queued."""
         return self._computation is None
 
     def give_way(self) -> None:
@@ -241,7 +240,6 @@ class Handshake(asyncio.Protocol):
         self._computation = self._shared.compute(self)
 
     def _hand_over(self, ssl_object: AskedSSLObject) -> None:
-        """Pass the connection to the front end, because the handshake is complete."""
         front = self._shared.front
         raw, held_back, is_held = self._raw, bytes(self._held_back), self._is_held
         self._end()
@@ -257,7 +255,6 @@ class Handshake(asyncio.Protocol):
             connection.eof_received()
 
     def _answer_plainly(self) -> None:
-        """Send an explanation to a client that used plain HTTP on this port."""
         front, raw, is_held = self._shared.front, self._raw, self._is_held
         self._end()
         front.connections.handshake_over(self)

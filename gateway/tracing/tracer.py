@@ -20,5 +20,4 @@ class Tracer:
     """A function that returns the name of the policy in force."""
 
     def samples(self, request_id: bytes) -> bool:
-        """Return whether the request with this id is traced."""
         return is_sampled(trace_id_of(request_id), self.sampled_ratio)
