@@ -11,7 +11,7 @@ from typing import final
 @final
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean and the half-width of its 95 % interval; None for a single run."""
+    """A mean and the half-width of its 95 % interval; a single run has no half-width."""
 
     mean: float
     half_width: float | None
@@ -105,7 +105,7 @@ def paired(
     """Return the mean of the paired differences `these` minus `those`, over several parts (loads).
 
     Every part maps a seed to a value. Both values of a seed come from the same customers, whose
-    random differences cancel out. The result is None if the two sides share no seed.
+    random differences cancel out. The result is None if `these` and `those` share no seed.
     """
     parts = [differences(one, other) for one, other in zip(these, those, strict=True)]
     return over_parts(parts) if any(parts) else None
@@ -114,8 +114,9 @@ def paired(
 def over_parts(parts: Sequence[Mapping[int, float]]) -> Estimate:
     """Return the mean over several parts (loads), each with its values by seed.
 
-    Each seed that every part has is a repetition. Without such a seed, the result is the mean of
-    the parts' means, without an interval. Raises ValueError if all parts are empty.
+    Empty parts do not count. Each seed that every other part has is a repetition. Without such a
+    seed, the result is the mean of the parts' means, without an interval. Raises ValueError if all
+    parts are empty.
     """
     there = [part for part in parts if part]
     if whole := set.intersection(*(set(part) for part in there)) if there else set():

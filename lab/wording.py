@@ -32,7 +32,7 @@ def title_of(key: str) -> str:
 
 
 def title_in_force(policy: Mapping[str, Any]) -> str:
-    """Return the title of a policy that the gateway reported: `8Q-LIFO-Pri + SBAC hybrid`."""
+    """Return the title of a policy that the gateway reported: e.g. `8Q-LIFO-Pri + SBAC hybrid`."""
     parts = (policy["name"], policy["admission"]["name"])
     return title_of("+".join(part for part in parts if part != NO_ADMISSION))
 

@@ -42,7 +42,7 @@ _LOG_FORMAT: Final = (
 def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: Place) -> str:
     """Return the content of haproxy.cfg. `rules` define the page type of each request."""
     shop = hosts.authority(place.shop_host, place.shop_port)
-    # The headers of this response identify HAProxy as the sender, and the request.
+    # The headers of this response identify the request, and HAProxy as the sender.
     turned_away = (
         f"status 503 content-type 'text/html; charset=utf-8' string '{BUSY}' "
         "hdr X-Doorbuster-Verdict dropped hdr X-Request-Id %[unique-id] hdr Cache-Control no-store"

@@ -89,7 +89,7 @@ class Queue:
 def complete(
     rows: Sequence[dict[str, Any]], ended: Iterable[Ended], began_at: float, time_scale: float
 ) -> None:
-    """Complete the rows, in place, from the log of the baseline proxy.
+    """Add the numbers from the baseline proxy's log to the samples in `rows`.
 
     The function sets `arrived_total`, `dispatched_total`, the number of waiting requests by page
     and, if the proxy did not report it, `waiting`. `began_at` is the Unix time of the rows' time 0.

@@ -30,18 +30,18 @@ HAPROXY: Final = Proxy(
         idea="This is HAProxy with the configuration that a competent operator would use for this "
         "shop. While all workers of the shop are busy, requests wait in one queue, in which later "
         "pages come first.",
-        rule="At most maxconn requests are at the shop. A free place goes to the oldest of the "
-        "requests with the lowest priorities[page]. A request gets 503 after it has waited "
+        rule="At most maxconn requests are at the shop. The next request is the oldest of the "
+        "waiting requests with the lowest priorities[page]. A request gets 503 after it has waited "
         "queue_s, or at once if maxqueue requests already wait (maxqueue 0 means no limit).",
         source="HAProxy 2.6 Configuration Manual: server `maxconn`, `timeout queue`, "
         "`http-request set-priority-class`, `queue()`, `option abortonclose`; HAProxy's tutorial "
         "*Queue connections to servers* uses maxconn 30 and a timeout queue.",
         deviations="HAProxy's own `maxqueue` does not limit the queue of a backend with a single "
         "server, so maxqueue is implemented by an `http-request return` on `queue()`. Requests "
-        "that are not for the eight pages have a separate backend with 4 places, as in the "
+        "that are not for the eight pages have a separate backend with maxconn 4, as in the "
         "gateway. If the shop cannot be reached, the answer is 503, as for a full queue. While "
-        "abandonment is `ignore`, the request of a customer who leaves without a reset is logged "
-        "as answered.",
+        "abandonment is `ignore`, the request of a customer who leaves without a TCP reset is "
+        "logged as answered.",
         parameters=(
             Parameter(
                 "maxconn",

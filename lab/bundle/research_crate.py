@@ -53,7 +53,7 @@ _DESCRIPTIONS = {
     "nginx.conf": "The configuration of nginx, which ran instead of the gateway.",
     "notes.json": "The notes that users wrote about the result.",
     "plan.json": "The runs of the comparison in their order: policy, offered load, seed.",
-    "reference.json": "How this result, which Doorbuster includes, was made.",
+    "reference.json": "The command, version and machine that made this included result.",
     "report.html": "The report as one page.",
     "reproduction.json": "The paper, the options, the versions and the machine of a reproduction.",
     "run-summary.schema.json": "The JSON schema of run.json.",

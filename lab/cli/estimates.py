@@ -132,7 +132,7 @@ def table(lab: settings.Settings, every: Iterable[Entry]) -> Table:
         f"Predicted now is the duration {estimates.IDLE}, with simulations on {cpus} processors. "
         "Predicted then is the prediction before the last complete run on this machine, and Took "
         "is the duration of this run. Idle is this run's duration on an idle machine, calculated "
-        "from its CPU time and its time with customers. Ratio is Idle / Predicted then; a ratio "
+        "from its CPU time and the time of its live runs. Ratio is Idle / Predicted then; a ratio "
         f"from {1 / ALLOWED_FACTOR:.2f} to {ALLOWED_FACTOR} is good.",
     )
     for one in every:

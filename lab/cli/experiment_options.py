@@ -118,7 +118,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--duration-s",
         type=float,
-        help="The time during which sessions arrive, in paper seconds; it replaces --sessions.",
+        help="The time during which sessions arrive, in paper seconds. Give it or --sessions.",
     ),
     click.option(
         "--at-once/--in-turn",

@@ -1,5 +1,5 @@
-"""The base classes of the lab's commands, which report a failure in one line without a traceback,
-and the output of commands for programs.
+"""The base classes of the lab's commands, which report a failure in one line, and the output of
+JSON.
 
 Exit statuses: 0: done; 1: a run failed; 2: the command or its input is invalid; 130: interrupted.
 """
@@ -27,7 +27,7 @@ class LabCommand(OneLineCommand):
     """A command of the lab, which reports an error in one line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments. The error for a text instead of a number names the allowed range."""
+        """Parse the arguments. If text is given for a number, the error names the range."""
         try:
             return super().parse_args(ctx, args)
         except click.BadParameter as fault:

@@ -74,8 +74,8 @@ def leaderboard(
       fairness    the board at one load: which sessions complete, and how soon
                   the others are turned away
       bound       whether any policy exceeds the bound, in runs of three lengths
-      tuning      try the same number of settings for every policy, HAProxy and
-                  nginx, with seeds that no board uses; the best becomes the tuned row
+      tuning      find good settings: try the same number of settings for every policy,
+                  HAProxy and nginx, with seeds that no board uses
       all         board, robustness, hysteresis and bound
     """
     if engine == "live" and part in ("robustness", "bound", TUNING_PART, "all"):

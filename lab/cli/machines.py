@@ -51,7 +51,7 @@ def capacity(**given: Any) -> None:
     help="The maximum number of tasks at a time; by default, the number of CPUs.",
 )
 def worker(broker: str | None, processes: int | None) -> None:
-    """Run simulations on this machine for commands with `--celery`, here or on other machines."""
+    """Run simulations on this machine, for commands with `--celery` on this or other machines."""
     from lab.executors.celery import serve
 
     serve(checked(broker or settings.load().simulations_broker, "--broker"), processes)

@@ -67,7 +67,7 @@ class Figures:
 def platform(every_s: float, **given: Any) -> None:
     """Run several complete shops on this machine's processors until Ctrl-C.
 
-    The CPU manager assigns processors to the shops, and each shop's HTTPS front refuses new
+    The CPU manager assigns processors to the shops, and each shop's gateway refuses new
     connections if the processors cannot serve them (eDragon). The shops use the PostgreSQL and
     Redis of the running appliance (`make up`).
     """

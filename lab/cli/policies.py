@@ -114,7 +114,7 @@ def check(path: Path, as_json: bool) -> None:
 @click.option(
     "--with-known",
     is_flag=True,
-    help="Run the known policies, too, so that you can race your policy against them.",
+    help="Run SQ, 8Q-LIFO-Pri and DOOR-LIFO again, so that you can race your policy against them.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the board as JSON for a program.")
 def score(

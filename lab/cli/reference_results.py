@@ -133,8 +133,7 @@ def carry_out(names: Iterable[str], *, quick: bool, fresh: bool, say: Say) -> No
     part.
 
     Without `fresh`, parts that are up to date do not run again. The same call resumes after an
-    interruption. Raises ExperimentError after the last part if a
-    part failed.
+    interruption. If a part failed, the function raises ExperimentError after the last part.
     """
     wanted = set(names)
     todo = [part for part in PARTS if not wanted or part.name in wanted]
@@ -270,7 +269,7 @@ def _keep_comparison(part: Part, made: Path, draft: Path) -> None:
     for name in ("plan", "machine", "versions", "capacity"):
         _write(draft / f"{name}.json", read_json(made / f"{name}.json"))
     is_board = (made / BOARD_FILE).is_file()
-    # Tables 4 and 5 of a board's twenty policies would take most of its bytes.
+    # Tables 4 and 5 would take most of a board's bytes, because a board has many policies.
     tables = [
         one
         for one in read_json(made / "tables.json")
@@ -308,8 +307,8 @@ def _keep_figures(made: Path, draft: Path) -> None:
 
 
 def _shortened(curves: dict[str, Any], part: Part) -> dict[str, Any]:
-    """Return the curves with numbers rounded to three digits. If the part does not keep curves by
-    page type, the curves `above` lose their intervals.
+    """Return the curves with numbers rounded to three decimals. If the part does not keep curves by
+    page type, these curves and the intervals of the other curves `above` are removed.
     """
 
     def of_band(band: dict[str, Any]) -> dict[str, Any]:

@@ -21,14 +21,14 @@ from runtime.settings import Settings
 from simulator.scenario import server_capacity_rps
 
 CHAIN = "chain"
-"""The value of `lengths` for LIFO-Pri's customers, whose Markov chain determines the lengths."""
+"""The value of `lengths` if the Markov chain of the LIFO-Pri paper determines the lengths."""
 KEPT_FOR = timedelta(hours=24)
 """The time for which a stored capacity is valid. The time is limited, because a machine can become
 slower without any visible change.
 """
 FEW_CUSTOMERS = 8
-"""The number of customers in the last measurement: as many requests as DOOR serves at a time by
-default. The shop can then serve more pages per second than with all workers busy.
+"""The number of customers in the last measurement. This is also DOOR's default concurrency limit,
+with which the shop can serve more pages per second than with all workers busy.
 """
 
 
@@ -44,7 +44,7 @@ class Capacity:
     machine: str
     measured_at: str
     lengths: str = CHAIN
-    """The session lengths of the customers, which determine the mix of pages."""
+    """The customers' session lengths, which determine the mix of pages."""
     origin: Literal["measured", "computed"] = "measured"
     catalogue_books: int | None = None
     """The number of books in the catalogue; None means the number in the shop's settings."""
@@ -56,8 +56,8 @@ class Capacity:
 
     @property
     def best_rps(self) -> float:
-        """The larger of the two capacities, with all workers busy or with `FEW_CUSTOMERS`; the
-        bound uses it.
+        """The capacity for the bound: with all workers busy or with `FEW_CUSTOMERS`, whichever is
+        larger.
         """
         return max((self.median_rps, *map(statistics.median, filter(None, [self.few_rps]))))
 

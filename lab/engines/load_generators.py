@@ -35,7 +35,7 @@ def run_load(
     log_file: Path,
     on_progress: Progress,
 ) -> None:
-    """Run one load generator against `url` on the CPUs `on` until its end, as in `run_loads`."""
+    """Run one load generator for `url` on the CPUs `on`; see `run_loads`."""
     run_loads([LoadGenerator(url, plan, log_file, on_progress)], on)
 
 

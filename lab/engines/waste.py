@@ -1,4 +1,4 @@
-"""The wasted work of a run, live or simulated, in the form of the block `waste` of run.json.
+"""The wasted work of a live or simulated run, as the block `waste` in run.json.
 
 All seconds are paper seconds.
 

@@ -39,7 +39,7 @@ CALLABLE = [
     "lab.runner.simulated:make_packed_run",
     "lab.studies.measures:simulate_case",
 ]
-"""The functions that a task may call, by the beginning of their names."""
+"""A task may call only functions whose names begin with one of these texts."""
 
 POLL_EVERY_S = 0.1
 ASK_EVERY_S = 2.0

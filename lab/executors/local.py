@@ -32,9 +32,9 @@ class _Core:
         self.process: SpawnProcess = context.Process(
             target=_work, args=(theirs, worker, temporary), daemon=True, name="doorbuster tasks"
         )
-        # Only the parent handles Ctrl-C, and then ends this process. Therefore, this process
-        # starts with the signal blocked. The tracker must start before, because it unblocks
-        # signals.
+        # Only the parent handles Ctrl-C, and then ends its children. Therefore, a child starts
+        # with the signal blocked. The resource tracker must start first, because its start
+        # unblocks signals.
         resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:

@@ -100,7 +100,7 @@ class RunFolder:
         return self.path / "proxy.json"
 
     def clear(self) -> None:
-        """Empty the folder, because it can have files of the same run before an interruption."""
+        """Empty the folder, which can have files from an interrupted attempt at this run."""
         shutil.rmtree(self.path, ignore_errors=True)
         self.path.mkdir(parents=True)
 

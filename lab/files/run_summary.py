@@ -59,7 +59,7 @@ class Fates(_Part):
 
 
 class Schedule(_Part):
-    """Delays of the load generator behind its schedule, in real seconds."""
+    """The delays of the load generator behind its schedule; times are in real seconds."""
 
     late_share: Number = 0.0
     late_tolerance_s: Number = 0.05
@@ -150,7 +150,7 @@ class RunSummary(_Part):
     faults: list[Mapping[str, Any]] = []
     """The faults that a user caused during the run."""
     traced_ratio: Number = 0.0
-    """The largest share of requests whose traces were exported; it should be 0 in a measurement."""
+    """The share of requests whose traces were exported; it should be 0 in a measurement."""
     shadows: list[Mapping[str, Any]] = []
     peer: BaselineProxy | None = None
     at_once: AtOnce | None = None

@@ -8,7 +8,7 @@ PARTS = ("board", *SIMULATED_PARTS, TUNING_PART, "fairness", "all")
 """The parts of `doorbuster leaderboard`."""
 
 BOARD_FILE = "leaderboard.json"
-"""The name of the file with a board's content, which marks the result folder as a board."""
+"""The file with a board's content. A result folder with this file is a board."""
 ROBUSTNESS = "leaderboard-robustness"
 HYSTERESIS = "leaderboard-hysteresis"
 TUNING = "leaderboard-tuning"

@@ -48,7 +48,7 @@ class Step:
 
 
 def efficiency(run: Outcomes) -> float | None:
-    """Return the metric that board and ablation use; None if no customer plans to buy."""
+    """Return a run's estimated efficiency; None if no customer plans to buy."""
     return run.estimated_efficiency_ratio
 
 
@@ -88,9 +88,9 @@ def table(steps: Sequence[Step]) -> Table:
         ("Step", *(f"ρ = {rho:g}" for rho in loads), "All loads", "Verdict"),
         note="The gain of a rule is the estimated efficiency with the rule minus the efficiency "
         "without it. It is calculated for pairs of runs with the same seed. The table shows its "
-        "mean ± half-width of the 95 % interval. A step has a gain if its interval over all loads "
-        "is above 0. It has a loss if this interval, or its interval at any load, is below 0. By "
-        "chance alone, one interval in forty is below 0, so a single loss among two dozen "
+        "mean ± half-width of the 95 % interval. A step “carries” if its interval over all loads "
+        "is above 0. It “falls” if this interval, or its interval at any load, is below 0. By "
+        "chance alone, one interval in forty is below 0, so a single fall among two dozen "
         "intervals can be chance.",
     )
     for step in steps:

@@ -83,8 +83,8 @@ def loads_of(rows: Sequence[Row]) -> list[float]:
 def leaders(rows: Sequence[Row], rho: float) -> list[Row]:
     """Return the row with the highest mean at `rho`, followed by the rows that are level with it.
 
-    The interval of the paired difference of such a row contains 0. Without repetitions, the result
-    is only the row with the highest mean.
+    A row is level if the interval of its paired difference contains 0. Without repetitions, the
+    result is only the row with the highest mean.
     """
     there = [row for row in rows if row.rank is not None and rho in row.estimated]
     if not there:
@@ -142,7 +142,7 @@ def efficiency_table(
             "is the capacity bound, which no policy can exceed on average without knowing which "
             "customers will buy. “Estimated” is the expected "
             "efficiency if the shop serves the same share of the requests for each page as in "
-            "these runs. “step” marks a part of DOOR that exists only for the ablation. "
+            "these runs. “step” marks a policy that has only some of DOOR's rules. "
         )
         + BEHIND
         + " "
@@ -321,8 +321,8 @@ def fallback_mark(runs: Iterable[Metrics]) -> str:
 
 
 def fallback_words(places: Iterable[tuple[str, str, Sequence[Metrics]]]) -> str:
-    """Return the text below a table about each cell with a simulation in which FIFO replaced the
-    policy; empty if there is no such cell.
+    """Return the text below a table that names each cell in which FIFO replaced the policy; empty
+    if there is no such cell.
 
     A cell is given as (policy, scenario, simulations).
     """

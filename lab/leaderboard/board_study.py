@@ -128,7 +128,7 @@ def study(found: Board) -> Study:
         ),
         Figure(
             "curves",
-            "The same over the offered load",
+            "Efficiency over the offered load",
             "A falling curve means that the policy loses a larger share of its sessions at higher "
             "loads.",
             (),

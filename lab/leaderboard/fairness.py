@@ -1,5 +1,4 @@
-"""Calculate fairness: which sessions complete, and how long the customers of the others wait in
-vain.
+"""Calculate fairness: which sessions complete, and how long the customers of failed sessions wait.
 
 The class of a session depends on its number of planned requests. Times are paper seconds.
 """
@@ -54,7 +53,7 @@ class Fairness:
     """
     wait_p95_s: Mapping[str, float | None]
     told_ratio: float | None
-    """The share of all failed sessions that were dropped, rejected or refused."""
+    """The share of all failed sessions whose missing page was dropped, rejected or refused."""
     wait_all_median_s: float | None
     wait_all_p95_s: float | None
 

@@ -77,7 +77,7 @@ def study(base: Spec, *, quick: bool) -> Study:
             *((conduct.title, conduct.what) for conduct in CONDUCTS),
         ],
         folder=HYSTERESIS,
-        readings_heading="What is meant",
+        readings_heading="Terms",
     )
 
 
@@ -242,7 +242,7 @@ def _claims(cases: Mapping[str, Cases]) -> list[Claim]:
         case = stubborn[COLLAPSES]
         claims.append(
             Claim(
-                f"Stubborn customers: behind {title_of(COLLAPSES)} the collapse stays",
+                f"Stubborn customers: with {title_of(COLLAPSES)}, the collapse stays",
                 "no repetition recovers",
                 [case],
                 lambda results: _stays(results.of(case)),

@@ -21,7 +21,7 @@ COURSE = "leaderboard:course"
 
 
 def case_of(spec: Spec, policy: str, measure: str) -> Case[ShopRun]:
-    """Return the case of one of the policies of `spec` at the spec's first load."""
+    """Return the case of a policy of `spec` at the spec's first load."""
     run = ShopRun.of_spec(spec, policy, spec.load.rhos[0])
     own = [file.text for file in own_policies.of_choices([run.policy])]
     return Case(run, measure, tuple(own))

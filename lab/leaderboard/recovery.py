@@ -50,7 +50,7 @@ class Recovery:
 
     @classmethod
     def of(cls, engine: str, runs: Sequence[Metrics]) -> "Recovery":
-        """Return the recovery of the repetitions of one policy (`hysteresis.course_of`)."""
+        """Return the recovery of one policy from its repetitions (`hysteresis.course_of`)."""
         return cls(engine, tuple(recoveries(runs)), was_normal(runs))
 
     @classmethod
@@ -168,7 +168,8 @@ def gather(folder: ComparisonResult) -> dict[str, Recovery]:
 def find(results_dir: Path, board: Spec, versions: Any) -> dict[str, Recovery]:
     """Return the recoveries that this version measured on this machine with the board's engine.
 
-    They come from the newest result with all policies, or from the result with the most policies.
+    They come from the newest complete result or, if there is none, from the result with the most
+    policies.
     """
     if board.engine == "live":
         return _found_live(results_dir, rush_of(board), versions)

@@ -102,8 +102,8 @@ def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
 
 
 def _disturbance(cells: Sequence[Cell]) -> str:
-    """Return a text about a user's action during a run that excludes the run from boards; empty if
-    there was none."""
+    """Return the user's action that excludes these runs from boards, as text; empty if there was
+    no such action."""
     summaries = [summary for cell in cells for summary in cell.summaries]
     if any(summary.faults for summary in summaries):
         return "a user caused a fault"

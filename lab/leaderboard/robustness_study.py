@@ -321,8 +321,8 @@ def _near(grid: _Grid, policy: str, steady: Sequence[Scenario], results: Results
 
 
 def _leads(grid: _Grid, each: Scenario, there: Sequence[str], results: Results) -> Verdict:
-    """Return whether DOOR leads, which is decided by paired differences, or by the values of single
-    runs if there are no repetitions.
+    """Return whether no policy is ahead of DOOR. The intervals of the paired differences decide; if
+    there are no repetitions, the differences themselves decide.
     """
     found = {
         policy: known

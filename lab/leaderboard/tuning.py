@@ -4,7 +4,7 @@ customers.
 The first setting of a row is its default. The other settings are a Latin hypercube. Each number is
 its default times 2 to the power of u, where u is spread evenly from −3 to 3. The number is then
 limited to the allowed range. Whole numbers are rounded, and a switch is either on or off. The
-search does not change parameters with the default 0 (which means off, or measured), tables of page
+search does not change numbers with the default 0 (which means off, or measured), tables of page
 types, or parameters that cannot change sales.
 """
 
@@ -59,7 +59,7 @@ class Setting:
 
     @property
     def words(self) -> str:
-        """Return the setting as text for tables; a spec lists the parameters in the same order."""
+        """The setting as text for tables."""
         both = {**self.parameters, **self.admission_parameters}
         return ", ".join(f"{name} {value:g}" for name, value in both.items()) or "the defaults"
 
@@ -266,7 +266,7 @@ def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
                 "The first setting of a row is its default. The other settings are a Latin "
                 "hypercube over the row's parameters. Each number is its default times 2 to the "
                 "power of u, with u spread evenly from −3 to 3, within the allowed range. Switches "
-                "are on or off. The search does not change parameters with the default 0, tables "
+                "are on or off. The search does not change numbers with the default 0, tables "
                 "of page types, seeds, retry_after_s, or nginx's nodelay.",
             ),
             (
@@ -277,12 +277,11 @@ def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
             (
                 "Chance",
                 "The best of several settings looks better than it is, because chance helped to "
-                "choose it. This is true of every row, and a leaderboard runs the tuned rows with "
-                "other seeds.",
+                "choose it. A leaderboard therefore runs the tuned rows with other seeds.",
             ),
         ],
         folder=TUNING,
-        readings_heading="How it was searched",
+        readings_heading="The search",
     )
 
 

@@ -1,5 +1,5 @@
-"""Estimate the duration of an experiment, including the drawing of its figures, on this machine
-without other work.
+"""Estimate the duration of an experiment, including the drawing of its figures, if this machine
+does no other work.
 
 The console and the command line use the same estimates.
 """

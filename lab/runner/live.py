@@ -172,7 +172,7 @@ def running_appliance(lab: settings.Settings) -> Appliance:
         appliance.check_may_be_loaded()
         appliance.check()
     finally:
-        appliance.close()  # some callers need no load
+        appliance.close()  # the next call opens the connections again
     return appliance
 
 

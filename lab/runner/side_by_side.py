@@ -48,8 +48,8 @@ def shops(lab: Settings, spec: Spec, cpus: ShopCpus) -> Iterator[list[Appliance]
             stack.enter_context(started)
         except HostingError as fault:
             raise ExperimentError(str(fault)) from None
-        # The load generators run on this machine, because a remote one can take part in only one
-        # run.
+        # The load generators run on this machine, because a remote load generator can serve only
+        # one run at a time.
         found = [Appliance(each.changed(loadgen_workers=0)) for each in started.settings]
         for appliance in found:
             stack.callback(appliance.close)

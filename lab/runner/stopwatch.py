@@ -3,9 +3,9 @@
     time.json  {"what": "4f0c…", "predicted_s": 21.3, "at": "2026-…", "took_s": 24.0,
                 "idle_s": 20.1}
 
-`took_s` is in real seconds. `idle_s` estimates the real seconds on a machine without other work:
-the time with customers, plus the CPU time of this process, plus the CPU time of its children
-divided by their number.
+`took_s` is in real seconds. `idle_s` estimates the real seconds on a machine without other work. It
+is the sum of the time of live runs and the CPU time of this process. Without live runs, the CPU
+time of the child processes, divided by their number, is added.
 """
 
 import contextlib

@@ -128,7 +128,7 @@ class Options:
 
     @property
     def suffix(self) -> str:
-        """A part of the folder's name."""
+        """The suffix of the folder's name."""
         return "-quick" if self.quick else ""
 
     @property

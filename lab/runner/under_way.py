@@ -88,8 +88,8 @@ def change(
     done: str = "Applied",
     without_run: str = CHANGE_WITHOUT_RUN,
 ) -> str:
-    """Change the appliance, and return the time of the change, or `without_run` if no run is in
-    progress.
+    """Change the appliance, and return a text with the time of the change. If no run is in
+    progress, the text ends with `without_run`.
 
     Raises ExperimentError with the reason if the change is not possible.
     """

@@ -325,7 +325,7 @@ class Spec(Section):
                 )
         if self.load.duration_s is None:
             raise ValueError(
-                "load.duration_s: is missing; give the paper seconds with clients' requests"
+                "load.duration_s: is missing; give the paper seconds in which clients send requests"
             )
         if self.has_fifo_server:
             raise ValueError(
@@ -494,8 +494,8 @@ def changed(spec: Spec, **changes: object) -> Spec:
     """Return `spec` with some fields replaced, after checking it again; None keeps the value of a
     field.
 
-    The name `load__sessions` means the key `sessions` of the section `load`. Only one of the keys
-    EXTENTS is kept, because each of them limits the arrivals.
+    The name `load__sessions` means the key `sessions` of the section `load`. A new value of one of
+    the keys EXTENTS removes the other EXTENTS, because only one of them can limit the arrivals.
     """
     plain = spec.plain()
     for field, value in changes.items():
@@ -545,7 +545,7 @@ def explain(faults: ValidationError, origin: str) -> str:
             break
         place = [f"{part:.60}" for part in map(str, fault["loc"])]
         if place[:1] == ["server"] and place[1:2] in (["shared-cpus"], ["fifo"]):
-            del place[1]  # the file does not state the kind
+            del place[1]  # Pydantic added the kind, which is not a key
         message = fault["msg"].removeprefix("Value error, ")
         given = fault["input"]
         shown = (
@@ -556,7 +556,7 @@ def explain(faults: ValidationError, origin: str) -> str:
             for part in fault["loc"][:-1]:
                 section = _SECTIONS.get(str(part), section)
             message, shown = f"unknown key; allowed: {', '.join(section.model_fields)}", ""
-        elif named := _FIELD.match(message):  # its section is invalid, too
+        elif named := _FIELD.match(message):  # the check of a section names the field
             message = message[named.end() :]
             place += [named[1]] if place[-1:] != [named[1]] else []
         lines.append(f"{origin}: {'.'.join(place)}: {message}{shown}")

@@ -1,5 +1,5 @@
-"""Keep the texts of students' policies for an experiment: in copies in its result, in the tasks of
-its runs, and in this process.
+"""Keep the texts of an experiment's student policies in its result, in the tasks of its runs, and
+in this process.
 """
 
 from collections.abc import Iterable, Mapping
@@ -57,8 +57,8 @@ def named_by(plain: Mapping[str, Any]) -> list[tuple[str, object]]:
 
 
 def named_copies(own: Iterable[PolicyFile]) -> Mapping[str, str]:
-    """Return the texts of policies by file name; two policies with the same name get different file
-    names.
+    """Return the texts of policies by file name. If two policies differ but have the same name,
+    they get different file names.
     """
     found: dict[str, str] = {}
     for file in own:

@@ -206,7 +206,8 @@ class PolicyChoice(Section):
 
     @property
     def key(self) -> str:
-        """The name of the choice in runs, cells and folders: the label, or the names of the parts.
+        """The name of the choice in runs, cells and folders: its label or, without a label, the
+        names of its policies and its abandonment.
 
         Examples are `sq`, `sq+sbac-stable` and `sq+cancel`; the abandonment is included only if it
         differs from the spec's.
@@ -438,7 +439,7 @@ class Load(Section):
         return Schedule(tuple(Segment(each.duration_s, each.rho) for each in self.schedule))
 
     def schedule_at(self, rho: float | None) -> "Schedule | None":
-        """Return the schedule of the run at `rho`, with its loads; None if they do not change."""
+        """Return the schedule of the run at `rho`, or None if the load does not change."""
         schedule = self.as_schedule()
         if schedule is None or self.arrivals is None or rho is None:
             return schedule
@@ -477,7 +478,7 @@ class Load(Section):
 class Class(Section):
     """A class of sessions in a mixture of lengths."""
 
-    name: str = Field(max_length=40, pattern=r"^[\w.+-]+( [\w.+-]+)*$")  # part of an option, live
+    name: str = Field(max_length=40, pattern=r"^[\w.+-]+( [\w.+-]+)*$")
     share: float
     mean: float
 

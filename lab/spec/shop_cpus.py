@@ -38,7 +38,8 @@ def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> ShopCpus:
     """Return the assignment of CPUs to this number of shops.
 
     The first shop gets the CPUs of the appliance's shop, and the other shops get the CPUs with the
-    highest numbers. Raises SpecError if the machine has too few CPUs.
+    highest numbers. If the machine has too few CPUs, all shops share the appliance's CPUs with
+    `crowded`; otherwise, the function raises SpecError.
     """
     own = lab.shop_cpus
     left = sorted(set(lab.other_cpus) - set(own))
@@ -64,8 +65,8 @@ def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> ShopCpus:
 
 
 def most_shops(lab: Settings) -> int:
-    """Return the largest number of shops for which this machine has enough CPUs, at most
-    MOST_AT_ONCE, or 0.
+    """Return the number of simultaneous shops for which this machine has enough CPUs, up to
+    MOST_AT_ONCE; 0 if it has too few for FEWEST_AT_ONCE.
     """
     left = set(lab.other_cpus) - set(lab.shop_cpus)
     fitting = min(MOST_AT_ONCE, 1 + (len(left) - 1) // len(lab.shop_cpus)) if left else 0

@@ -1,4 +1,4 @@
-"""Read traces of arrivals, which are included in Doorbuster or in other files.
+"""Read traces of arrivals, from Doorbuster or from your files.
 
 `python -m lab.spec.traces` generates the included traces, which are not recordings.
 """

@@ -131,8 +131,8 @@ class Drive:
             )
 
     def finish(self) -> None:
-        """Complete the requests in service, and let timers become due while requests wait, until
-        neither is left or MOST_TIMERS timers have been due.
+        """Complete all requests in service. While requests wait, also let up to MOST_TIMERS timers
+        become due.
         """
         timers = 0
         while self.in_service or (self.waiting and timers < MOST_TIMERS):

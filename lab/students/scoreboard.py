@@ -1,5 +1,5 @@
-"""The class's scoreboard, which compares students' policies and three known policies with the same
-customers.
+"""The class's scoreboard, which compares students' policies with the known policies: SQ,
+8Q-LIFO-Pri and DOOR-LIFO. All policies have the same customers.
 
     results/scoreboard/scores.json   the newest row for each policy and author
     results/scoreboard/scores.md     the table
@@ -45,7 +45,7 @@ _OF_BOARD: Final = (
     "expected",
     "repetitions",
 )
-"""The fields that the rows of this board and of the leaderboard have."""
+"""The fields that the board copies from rows of the leaderboard."""
 _FAR: Final = 4.0
 """The largest shortfall of confirms that chance can explain, in standard deviations. The standard
 deviation is the square root of the expected number of confirms.

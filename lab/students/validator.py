@@ -66,7 +66,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place in which a policy is read and runs during its check."""
+    """The program that runs a policy during its check: a confined process or a browser."""
 
     impurities: Callable[[PolicyFile], Sequence[str]]
     """A function that returns the forbidden imports and names in a file; it can raise

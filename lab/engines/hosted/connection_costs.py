@@ -17,8 +17,8 @@ COMMAND = "doorbuster profile-connections"
 
 @dataclass(frozen=True, slots=True)
 class ConnectionCosts:
-    """The CPU time of an application's processes (gateway front, shops), in paper seconds: real CPU
-    seconds × time scale. PostgreSQL, Redis and the customers are not included.
+    """The CPU time of an application's gateway and shops, in paper seconds: real CPU seconds × time
+    scale. PostgreSQL, Redis and the customers are not included.
     """
 
     cto_s: float
@@ -38,7 +38,7 @@ class ConnectionCosts:
     replies_per_resumed: float
     resumed_per_session: float
     sessions: int
-    """The number of measured sessions, all of which completed."""
+    """The number of measured sessions."""
     key: str
     profile: str
     time_scale: float

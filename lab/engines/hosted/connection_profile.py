@@ -51,7 +51,7 @@ _PATIENCE_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class SessionCounts:
-    """The customers' counts in the measured sessions."""
+    """The sessions, connections and replies that the customers counted."""
 
     sessions: int
     new: int
@@ -66,7 +66,7 @@ class SessionCounts:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The CPU time of a session's parts, in the unit of the arguments of `split`."""
+    """The costs that `split` calculates, in the unit of its arguments."""
 
     reply_s: float
     cto_s: float
@@ -75,7 +75,7 @@ class Split:
 
 
 def split(cpu_s: float, full_s: float, resumed_s: float, counts: SessionCounts) -> Split:
-    """Divide `cpu_s` into the costs of new and resumed connections and replies.
+    """Divide `cpu_s` into the costs of replies, resumed connections and new connections.
 
     The cost of a reply is the CPU time without the handshakes, divided by the number of replies.
     CTN is the cost of a full handshake and of the mean number of replies over a new connection. CTO
@@ -164,9 +164,10 @@ def _handshakes(application: RunningApplication, idle_ratio: float, *, resume: b
     ):
         with _connected(application, context, session) as connection:
             if bool(connection.session_reused) is not resume:
+                other = "new" if resume else "resumed"
                 raise ExperimentError(
-                    f"{application.name} should have made a {kind} connection, but the connection "
-                    "was of the other kind; see the log of the application's gateway."
+                    f"{application.name} made a {other} connection instead of a {kind} connection; "
+                    "see the log of the application's gateway."
                 )
         made += 1
     _wait_for(application, kind, before + made)
@@ -228,7 +229,7 @@ def _sessions(
     session_s = interactions_mean * interaction_s + full_s * options.time_scale
     rate_ps = LOAD_RATIO / session_s
     until_s = sessions / rate_ps
-    say(f"About {sessions} sessions follow; they take over {until_s / options.time_scale:.0f} s")
+    say(f"Running about {sessions} sessions, at least {until_s / options.time_scale:.0f} s")
     with tempfile.TemporaryDirectory(prefix="doorbuster-connections-") as name:
         attempts_file = Path(name) / "attempts.parquet"
         began_s, before_s = time.monotonic(), application.cpu_s()
@@ -254,8 +255,8 @@ def _sessions(
 
 
 def counted(attempts_file: Path) -> SessionCounts:
-    """Return the counts of a partly-open run; each reply counts for its connection's kind, new or
-    resumed.
+    """Return the counts of a partly-open run, with the replies over new and over resumed
+    connections.
 
     Raises ExperimentError if more than one in a hundred requests was not served.
     """

@@ -67,7 +67,7 @@ def sizes(
 
 
 def recommended(found: Iterable[KeySize], ratio: float = PUBLISHED_RATIO) -> KeySize:
-    """Return the key size with the smallest factor between its share and `ratio`."""
+    """Return the key size whose `session_ratio` differs from `ratio` by the smallest factor."""
     return min(found, key=lambda size: abs(log(size.session_ratio / ratio)))
 
 

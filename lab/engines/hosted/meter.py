@@ -12,10 +12,9 @@ from runtime.state import State
 
 
 class HostingMeter:
-    """A meter of the CPU time that applications, load generators and database use from the meter's
-    creation on.
+    """A meter of the CPU time since the meter was created.
 
-    The CPU time of a load generator, a child process, counts only after its end.
+    The CPU time of a load generator counts only after the load generator has ended.
     """
 
     def __init__(self, lab: Settings, platform: Platform) -> None:

@@ -27,8 +27,8 @@ Series = npt.NDArray[np.float64]
 class HostedApplication:
     """The results of one application's customers.
 
-    `per_second` has a value for each second of the run: `sessions` and `replies` (counts) and
-    `processors` (assigned).
+    `per_second` has the numbers of new `sessions`, `replies` and assigned `processors` in each
+    second of the run.
     """
 
     sessions: Mapping[str, int]
@@ -82,7 +82,7 @@ def hosted_application(
 
 
 def by_second(times_s: npt.NDArray[np.float64], seconds: int) -> Series:
-    """Count how many of `times_s` are in each second of the run, without those after its end."""
+    """Return the number of `times_s` in each of the run's first `seconds` seconds."""
     return np.histogram(times_s, np.arange(seconds + 1))[0].astype(float)
 
 

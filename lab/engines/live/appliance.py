@@ -120,8 +120,8 @@ class Appliance:
         return f"http://{hosts.authority(self.lab.gateway_pages_host, self.lab.gateway_port)}"
 
     def check_may_be_loaded(self) -> None:
-        """Raise ExperimentError if the appliance is not on this machine's loopback addresses and
-        the settings do not name its gateway.
+        """Raise ExperimentError unless the appliance is on a loopback address of this machine or
+        the settings name its gateway.
         """
         if not (self.lab.gateway_host or hosts.is_loopback(self.lab.gateway_pages_host)):
             raise ExperimentError(
@@ -238,7 +238,7 @@ class Appliance:
         self.gateway.call("DELETE", f"/shadows/{quote(name, safe='')}")
 
     def shadows(self) -> list[Json]:
-        """Return the counts of each shadow's decisions so far, without the single requests.
+        """Return the counts of each shadow's decisions so far.
 
         Raises ExperimentError.
         """

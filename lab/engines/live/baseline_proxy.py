@@ -186,10 +186,10 @@ def proxy_in_front(
 
 
 STATUS_EVERY_S: Final = 0.4
-"""The interval between two writes of the file, in real seconds; the console reads it twice a
-second."""
+"""The interval between two writes of `proxy.json`, in real seconds. The console reads the file
+twice a second."""
 STATUS_KEYS: Final = ("policy", "abandonment", "waiting", "in_service", "waiting_by_page", "counts")
-"""The parts of a snapshot (docs/admin-api.md) that the file has for a baseline proxy."""
+"""The keys of a snapshot (docs/admin-api.md) that `proxy.json` contains."""
 
 
 class ProxyStatusFile:
@@ -206,7 +206,7 @@ class ProxyStatusFile:
         now_s = time.monotonic()
         if now_s >= self._due_s:
             self._due_s = now_s + STATUS_EVERY_S
-            with suppress(OSError):  # other files of the run report a full disk
+            with suppress(OSError):  # if the disk is full, writing other files of the run fails
                 write_json(self._file, {key: snapshot[key] for key in STATUS_KEYS})
 
     def close(self) -> None:

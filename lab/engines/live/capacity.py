@@ -1,8 +1,8 @@
 """The measurement of the shop's capacity in requests per paper second.
 
 Each measurement is a closed loop that requests the customers' mix of pages through a single queue.
-The capacity is the median of three measurements with all workers busy. A fourth measurement has few
-customers in service.
+The capacity is the median of three measurements with all workers busy. A fourth measurement has
+only FEW_CUSTOMERS customers.
 """
 
 import statistics

@@ -54,7 +54,7 @@ class LiveRun:
         """The counts of gateway and shop at the beginning of the run."""
         self._on_event = on_event
         self._logged: Counter[str] = Counter()
-        """The number of changes of each event that are in the log."""
+        """For each event's name, the number of its entries in the log."""
         self._after: Mapping[str, Any] = {}
         self._shadows: Sequence[Mapping[str, Any]] = ()
         self._announcement: live_runs.RunAnnouncement | None = None
@@ -65,7 +65,7 @@ class LiveRun:
 
     @property
     def server(self) -> runs.Appliance:
-        """The machine's settings with the appliance's addresses for this run."""
+        """The settings of the shop during this run."""
         return _server(self.run)
 
     def __enter__(self) -> Self:
@@ -257,10 +257,11 @@ def record_runs(
     *,
     on_begin: Callable[[], None] = lambda: None,
 ) -> list[RunRecord]:
-    """Carry out live runs, several of them at the same time, and return their records.
+    """Carry out live runs at the same time, and return their records.
 
-    `on_progress` has one function for each run. The load generators use `on_cpus`; `on_begin` is
-    called when the customers of several runs start. Raises ExperimentError if a run fails.
+    `on_progress` has one function for each run. The load generators use `on_cpus`. If there are
+    several runs, `on_begin` is called when their customers start. Raises ExperimentError if a run
+    fails.
     """
     with ExitStack() as stack:
         for run in live:

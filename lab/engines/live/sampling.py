@@ -51,8 +51,7 @@ class Sampler:
         and the reason; None if FIFO did not replace it.
         """
         self.traced_ratio = 0.0
-        """The largest share of requests whose traces the gateway exported at any time of the run.
-        """
+        """The share of requests whose traces the gateway exports; the largest value in the run."""
         self.outages = Outages()
         self.faults = Faults()
         self.began_at = 0.0
@@ -113,8 +112,8 @@ class Age:
 
     def __init__(self) -> None:
         self._gateway_s = 0.0  # paper seconds since the start of the process
-        # The start of a shop takes CPU seconds. A shop that used even less CPU before its restart
-        # has a smaller value after the restart only in `requests`.
+        # A shop's start itself takes CPU time. If the shop used less than that before a restart,
+        # `cpu_s` does not fall at the restart, but `requests` falls.
         self._shop: dict[str, float] = {"cpu_s": 0.0, "requests": 0}
 
     def younger(self, snapshot: Json) -> str:
