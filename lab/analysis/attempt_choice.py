@@ -23,7 +23,10 @@ KINDS = {
 
 
 def chosen(table: pa.Table, kind: str, page: str, session: str) -> pa.Table:
-    """Return the attempts of this kind, page and session, in the order that the kind defines.
+    """Return the attempts of this kind, page and session.
+
+    `slow` begins with the slowest attempt, `all` has the order of the log, and the other kinds have
+    the order of time.
 
     Raises ExperimentError if a field has an invalid value.
     """

@@ -4,7 +4,8 @@ customers will buy. docs/bound.md has the proof.
 The bound is the solution of a linear program. The variable x_p is the number of sessions that are
 served at page p, divided by the number of sessions that arrive. The constant w_p is the server time
 for page p, and the constant r is the available server time. The unit of both constants is the
-server time for all planned requests of all sessions:
+server time for all planned requests of all sessions. P(p → q) is the probability that page q
+follows page p:
 
     maximise    x_confirm
     subject to  x_first ≤ 1,  x_q ≤ Σ_p x_p P(p → q),  Σ_p x_p w_p ≤ r,  x ≥ 0
@@ -16,8 +17,8 @@ the server time, the optimum is therefore the upper concave hull of the points (
 all sets of pages. A shop has 2⁷ such sets. `Chain.visits` solves the linear system of each set
 exactly, with fractions.
 
-The r of a run is a quotient. It divides the work that the server can do from the first arrival to
-the last answer by the work of all planned requests.
+The r of a run is the work that the server can do from the first arrival to the last answer, divided
+by the work of all planned requests.
 
 Floats are added with `math.fsum`, because the rounding of `sum` depends on the version of Python. A
 browser can have a newer version.
@@ -64,7 +65,6 @@ class _Corner(NamedTuple):
     """
 
     time: float
-    """The server time, as a multiple of the server time for the whole chain."""
     confirms: float
     flow: tuple[float, ...]
     arriving: tuple[float, ...]

@@ -84,7 +84,7 @@ class Cell:
         return estimate([figure(run) for run in self.runs])
 
     def over_waste(self, figure: Callable[[Mapping[str, Any]], float | None]) -> Estimate | None:
-        """Return the mean and the interval of a number of wasted work, or None if no run has it."""
+        """Return the mean and the interval of a wasted-work metric, or None if no run has it."""
         metered = [summary.waste for summary in self.summaries if summary.waste is not None]
         known = [value for waste in metered if (value := figure(waste)) is not None]
         return estimate(known) if known else None

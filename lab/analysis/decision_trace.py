@@ -27,16 +27,15 @@ from loadgen.records.attempt_log import AttemptLog
 from simulator.simulation import simulate
 
 PREFERRED_KEPT = 12
-"""The number of the last decisions in favour of other requests that are kept in detail. Earlier
+"""The maximum number of decisions in favour of other requests that are kept in detail. Earlier
 decisions are only counted.
 """
 
 Knew = Mapping[str, Any]
 """A policy's snapshot.
 
-When the request is dispatched, the snapshot also has these values: `place` in the queue (`oldest`,
-`newest`, `only` or `between`), `of`, the length of the queue, and `before_it`, the number of older
-requests.
+At dispatch, the snapshot also has the values `place` (`oldest`, `newest`, `only` or `between`),
+`of` (the length of the queue) and `before_it` (the number of older requests).
 """
 
 

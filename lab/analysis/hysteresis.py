@@ -6,8 +6,8 @@ turned away do not count.
 
 The percentile is *normal* while it is at most twice the percentile of the calm before the rush. The
 percentile of the calm must be known and finite. The shop has recovered at the first time after the
-rush from which the percentile stays normal for ten seconds. At least half of these ten values must
-be known.
+rush from which the percentile stays normal for ten seconds. At least five of the ten percentiles,
+one per second, must be known.
 """
 
 import math

@@ -4,7 +4,7 @@
 def ideal_gain(threads: int, concepts: int, cpus: int) -> float:
     """Return the share (0 to 1) of a search's duration that several threads save at most.
 
-    No other program runs on the machine. A thread searches one whole concept at a time, so a search
+    The machine is otherwise idle. A thread searches one whole concept at a time, so a search
     consists of rounds. If there are more threads than CPUs, the threads share the CPUs equally.
     """
     at_a_time = min(threads, concepts)

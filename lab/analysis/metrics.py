@@ -61,8 +61,8 @@ class Metric:
         return self.unit in ("requests", "attempts", "sessions", "confirms") and not self.digits
 
     def text(self, cell: Cell) -> str:
-        """Return the text for a table: the mean and the interval over the repetitions, or their
-        sum."""
+        """Return the text for a table: the mean and the interval over the repetitions, or the sum
+        if `is_pooled`."""
         if self.is_pooled:
             return f"{sum(self.of(run) or 0.0 for run in cell.runs):.0f}"
         found = cell.over_known(self.of)
@@ -222,8 +222,8 @@ METRICS: tuple[Metric, ...] = (
         "useful_rps",
         "Useful requests/s",
         "requests/s",
-        "The number of requests of completed sessions per paper second, answered while sessions "
-        "arrived (SBAC's useful work).",
+        "Requests of completed sessions that were answered while sessions arrived, divided by the "
+        "time of arrivals (SBAC's useful work).",
         lambda run: run.useful_rps,
         2,
         curve=Curve("useful", "requests of completed sessions per paper second", 5),

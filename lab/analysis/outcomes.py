@@ -216,7 +216,7 @@ class Outcomes:
         percentage is 100.
 
         `not_generated` is the remainder to 100, as in the paper. Retries are not planned, so
-        `not_generated` is smaller than `never_asked_for` and can be negative. `never_asked_for` is
+        `not_generated` can be smaller than `never_asked_for`, and negative. `never_asked_for` is
         the share of the planned requests that customers never sent. `dropped` includes all
         rejected, refused and failed attempts.
         """
@@ -318,9 +318,9 @@ def _expected_confirm_ratio(attempts: pa.Table) -> float | None:
     confirms.
 
     The shop served the share s_p of the sessions that came to page p. P(p → q) is the share of the
-    planned requests for page p that a request for page q follows. The number of sessions that come
-    to page q, per arriving session, is a_q = start_q + Σ_p a_p s_p P(p → q). The only assumption is
-    that a policy does not know which customers will continue.
+    planned requests for page p after which the session requests page q. The number of sessions that
+    come to page q, per arriving session, is a_q = start_q + Σ_p a_p s_p P(p → q). The only
+    assumption is that a policy does not know which customers will continue.
     """
     of_session, _, completed = _lengths(attempts)
     is_planned = attempts.column("attempt").to_numpy() <= 1
@@ -394,7 +394,7 @@ def session_fates(attempts: pa.Table) -> SessionFates:
 
 
 def completed_by(attempts: pa.Table, time_s: float) -> int:
-    """Return the number of sessions that had completed by the time `time_s`, paper seconds."""
+    """Return the number of sessions that had completed after `time_s` paper seconds."""
     sessions, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
     is_planned = attempts.column("attempt").to_numpy() <= 1
     is_over = attempts.column("finished_s").to_numpy() <= time_s  # nan without an answer: not over

@@ -77,10 +77,10 @@ def reconcile(
     """Return all checks of a run. `before` and `after` are the results of `Appliance.counts()`
     before and after the run.
 
-    If a customer leaves while an answer is sent, the client counts a timeout and the gateway an
-    answer, a drop or a rejection. Checks of these counts therefore allow a difference of the number
-    of timed-out attempts. `hasty` has the number of attempts by page that ended so early that they
-    may not have reached the gateway.
+    If a customer leaves while an answer is sent, the client counts a timeout, and the gateway
+    counts an answer, a drop or a rejection. These counts may therefore differ by the number of
+    timed-out attempts. `hasty` has the number of attempts by page that ended so early that they may
+    not have reached the gateway.
 
     The shop does not count a request as served if the gateway stopped the request. The shop also
     does not count an answer with an error, for example because the database was unavailable

@@ -21,7 +21,7 @@ much”.
 
 
 _NEARLY_ALL_RATIO: Final = 0.95
-"""The verdict contains “nearly all” if the sold share of the bound is at least this."""
+"""The verdict contains “nearly all” if at least this share of the bound was sold."""
 _REASON_FROM_PERCENT: Final = 10
 """The smallest difference in wasted CPU time, in percent of all CPU time, that a verdict gives as a
 reason."""
@@ -36,7 +36,7 @@ class _Aim:
     """The function for the number that orders the policies: a sum or a mean over the
     repetitions."""
     of_run: Callable[[Outcomes], float | None]
-    """The function for the number that is compared seed by seed; it can vary less than `of`."""
+    """The function for the number that is compared seed by seed; chance can affect it less."""
     best: str
     """The sentence if one policy was best: `{policy} sold the most: {number}{limit}`."""
     alike: str

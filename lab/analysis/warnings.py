@@ -14,11 +14,11 @@ from lab.wording import factor_words, title_in_force, title_of
 from loadgen.workload.sessions import CONFIRM_PAGE
 
 WHY_IT_DIFFERS = (
-    "These runs show the published order and shape, but not the published percentages, because "
-    "nothing was tuned to reach the percentages. The paper's footnote 2 explains its low numbers "
-    "in overload by a load generator that could not produce the workload. Under 8Q-LIFO-Pri, the "
-    "paper's server used about 60 % of its capacity for useful work; this project's server uses "
-    "nearly all of its capacity."
+    "These runs show the published order of the policies, but not the published percentages, "
+    "because nothing was tuned to reach the percentages. The paper's footnote 2 explains its low "
+    "numbers in overload by a load generator that could not produce the workload. Under "
+    "8Q-LIFO-Pri, the paper's server used about 60 % of its capacity for useful work; this "
+    "project's server uses nearly all of its capacity."
 )
 LATE_SHARE_LIMIT = 0.01
 """A run gets a warning if its share of late attempts, 0 to 1, is larger than this."""

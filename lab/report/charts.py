@@ -20,9 +20,7 @@ from lab.results.metrics import Results
 _PANEL_INCHES = (6.2, 4.2)
 _STACKED_PANEL_INCHES = (9.5, 2.7)
 _ROOM_FOR_NAMES_RATIO = 0.18
-"""The space above the curves for the names of stretches of the x axis, as a share of the curves'
-height.
-"""
+"""The space above the curves for the names of `stretches`, as a share of the curves' height."""
 _LETTERS_PER_INCH = 8.5
 """A label next to a panel is wrapped if it has more than this number of letters per inch of the
 panel's height."""

@@ -32,7 +32,7 @@ class Claim:
 def held_words(verdicts: Sequence[str]) -> str:
     """Return the counts as text: `7 of 10 claims hold, 2 do not, 1 could not be decided`.
 
-    Each verdict is `yes`, `no` or another word.
+    Verdicts other than `yes` and `no` are undecided.
     """
     held, failed = verdicts.count("yes"), verdicts.count("no")
     text = f"{held} of {len(verdicts)} claims hold"
@@ -76,9 +76,7 @@ def short_conclusion(claims: Sequence[Mapping[str, str]]) -> str:
 def in_range(
     results: Results, case: AnyCase, value: Value, low: float, high: float, digits: int
 ) -> Verdict:
-    """Return the verdict, by the rule of `is_between`, on the claim that a metric is between `low`
-    and `high`. Either limit can be infinite.
-    """
+    """Return a metric as text, and the decision of `is_between`. Either limit can be infinite."""
     found = results.estimate(case, value)
     if found is None:
         return "nothing to measure", None

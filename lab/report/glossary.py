@@ -40,8 +40,8 @@ IN_TEXT = {
     "LIFO": r"LIFO",
     "DOOR": r"DOOR",
 }
-"""The terms that pages explain even within sentences, each with its pattern. Pages explain policies
-and page types within sentences, too. All other terms are ordinary words within sentences.
+"""The patterns of the terms that pages explain within sentences, in addition to policies and page
+types. Within sentences, the other terms are ordinary words.
 """
 _PAGE_TYPE = re.compile(r"(?:Br|Tr)-\d")
 
@@ -86,7 +86,7 @@ def of_policies() -> Iterator[Entry]:
 
 
 def of_parameters() -> Iterator[Entry]:
-    """Yield an entry for each parameter name. Policies can share a name."""
+    """Yield an entry for each parameter name. Parameters with the same name share an entry."""
     found: dict[str, dict[str, list[str]]] = {}
     for sheet in _sheets():
         for parameter in sheet.parameters:

@@ -30,7 +30,7 @@ _SESSIONS: Final[_Metrics] = (
     ("Mean length of completed", 1, lambda run: run.fates.mean_completed_length),
     ("Useful requests/s", 2, lambda run: run.useful_rps),
 )
-"""The columns for a session model that has only lengths, in which no customer buys."""
+"""The columns if the session model has only lengths, so that no customer buys."""
 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
@@ -54,7 +54,7 @@ def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
 
 
 def _pairs(cells: Sequence[Cell]) -> Iterator[tuple[Cell, Cell]]:
-    """Yield each pair of policies at one load. The policy that is later in the spec comes first."""
+    """Yield the pairs to compare at each load. The policy that is later in the spec comes first."""
     for rho in dict.fromkeys(cell.rho for cell in cells):
         there = [cell for cell in cells if cell.rho == rho]
         if len(there) <= ALL_PAIRS_UP_TO:

@@ -1,6 +1,6 @@
 """The classes that describe a reproduction's figures and tables, and the study that contains them.
 
-Each figure and table names the cases that it needs, and the plan is the union of these cases.
+Each figure and table names the cases that it needs. The study runs each of these cases.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -268,7 +268,7 @@ class Study:
     explanation."""
     readings_heading: str = "How the paper was read"
     folder: str = ""
-    """A part of the result folder's name. An empty text means `reproduce-` and the paper."""
+    """The result folder's name without the date; if empty, `reproduce-` and the paper."""
 
     @property
     def name(self) -> str:

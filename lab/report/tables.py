@@ -71,8 +71,8 @@ def sessions(cells: Sequence[Cell]) -> Table:
         "Admission policies and DOOR-FIFO send rejection pages. The sessions that were let in are "
         "the completed and the lost sessions. Overload favours short sessions, so a large number "
         "of completed sessions can mean little work. Useful requests are the requests of "
-        "completed sessions: their number per paper second while sessions arrived, and their "
-        "percentage of all requests that were answered in time.",
+        "completed sessions. Useful requests/s is their number per paper second while sessions "
+        "arrived; Useful % is their percentage of all requests that were answered in time.",
     )  # fmt: skip
     for cell in cells:
         table.rows.append(
@@ -128,7 +128,7 @@ def table4(cells: Sequence[Cell]) -> Table:
 
 
 def requests(cells: Sequence[Cell]) -> Table:
-    """Return the table of the fates of requests, in percent of all planned requests."""
+    """Return the table of the outcomes of requests, in percent of all planned requests."""
     table = Table(
         "Requests, in % of all planned requests",
         ("", *(cell.heading for cell in cells)),
@@ -150,8 +150,8 @@ def table5(cells: Sequence[Cell]) -> Table:
         "ρ > 1, and of all planned requests otherwise. Dropped includes all attempts that were "
         "turned away or failed. Not generated is the paper's row: 100 minus the three rows above. "
         "These rows "
-        "count retries and purchases, which the browsing requests do not include. The value of "
-        "this row is therefore too small, and below 0 if there are many retries. Never sent is the "
+        "count retries and purchases, which the browsing requests do not include. Not generated is "
+        "therefore too small, and below 0 if there are many retries. Never sent is the "
         "percentage of planned requests that customers never sent."
         + (" “–” means not published." if beside else ""),
     )
@@ -281,7 +281,7 @@ _SHADOW_VERDICTS = (
     ("would have served later, %", "later"),
     ("customer would have left, %", "would_lose"),
 )
-"""The title of each row of a shadow, with the key of the gateway's count."""
+"""The titles of a shadow's rows, with the keys of its `verdicts`."""
 
 
 def shadows(cells: Sequence[Cell]) -> Table | None:

@@ -32,8 +32,7 @@ def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
 
 @contextmanager
 def essential() -> Iterator[None]:
-    """Print the lines of this block even with `quiet`, unless the output is JSON, which contains
-    the same facts."""
+    """Print the lines of this block even with `quiet`. Only `quiet` with JSON output omits them."""
     was_quiet = console.quiet
     console.quiet = was_quiet and console.stderr
     try:

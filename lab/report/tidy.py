@@ -1,6 +1,8 @@
-"""Tables and metrics as tidy CSV: each row has a number, its interval and its unit. The columns
-have the names of `lab.analysis.metrics`. A ratio of 1 is 100 %. `of_table` returns
-only the digits that are printed. `summary` and `by_run` return all digits.
+"""Tables and metrics as CSV. `of_table` and `summary` have a row for each number, with its interval
+and unit; `by_run` has a row for each run.
+
+`of_table` has only the printed digits. `summary` and `by_run` have all digits and the names of
+`lab.analysis.metrics`, and print 100 % as 1.
 """
 
 import csv
@@ -16,7 +18,7 @@ from lab.report.drawing.table import Table
 from lab.wording import title_of
 
 BYTE_ORDER_MARK: Final = "\ufeff"
-"""The first character of every file, from which Excel recognises UTF-8. Pandas skips it."""
+"""The first character of every file. Excel needs it to recognise UTF-8, and pandas skips it."""
 _N: Final = r"[+-]?(?:\d[\d,]*)?\.?\d+"
 _NUMBER: Final = re.compile(rf"({_N})(?: ± ({_N}))?( %)?(?: \*)?", re.ASCII)
 _PLACE: Final = re.compile(r"ρ = (\S+(?: \(schedule\))?) (.+)")
@@ -50,7 +52,7 @@ def file_name(title: str) -> str:
 
 
 def of_table(table: Table) -> str:
-    """Return a table as tidy CSV, with published numbers in a separate column."""
+    """Return a table as CSV, with a row for each number and a column for the published number."""
     ids = _identifiers(table)
     split = [_PLACE.fullmatch(str(head)) for head in table.header[ids:]]
     is_turned = ids == 1 and bool(split) and all(split)

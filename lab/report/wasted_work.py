@@ -17,8 +17,8 @@ _WHY_CONFIRMS_FALL = {
     "withdrawn, fewer requests wait. N × U of the later pages is then lower, so a buyer waits "
     "longer"
 }
-"""Explanations by policy of how cancelling affects its rule. A report shows one if confirms fell by
-more than chance explains.
+"""The reason why cancelling can lower a policy's confirms, by policy. A report shows the reason if
+confirms fell by more than chance explains.
 """
 
 _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] = (
@@ -85,7 +85,7 @@ def _anybody(waste: Mapping[str, Any]) -> float:
 
 
 def _remarks(spec: Spec, cells: Sequence[Cell]) -> list[str]:
-    """Return sentences about the effects, good or bad, of cancelling compared with ignoring."""
+    """Return sentences that compare cancelling with ignoring."""
     found = []
     for cell in cells:
         other = _ignoring(spec, cell, cells)

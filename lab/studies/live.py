@@ -89,7 +89,7 @@ class LiveStudy(StudyRun, Generic[C]):
         return self._estimate
 
     def ended(self) -> None:
-        """Keep the duration for later estimates if the command had the usual options and carried
+        """Keep the duration for later estimates if the command had the default options and carried
         out all runs."""
         chosen = ("repetitions", *self.paper.options)
         if stopwatch.is_new and all(self.given[option] is None for option in chosen):
@@ -186,7 +186,7 @@ class ApplianceStudy(LiveStudy[C]):
 def simulations_of(
     study: Study, parts: Sequence[LivePart], *, seed: int, repetitions: int
 ) -> list[Simulation]:
-    """Return simulations for the cases of the study's figures that have no live runs."""
+    """Return the simulations of the study's cases without live runs."""
     live = {part.case_of(run).id for part in parts for run in plan(part.spec)}
     cases = [case for case in study.cases() if case.id not in live]
     return plan_simulations(cases, seed=seed, repetitions=repetitions)

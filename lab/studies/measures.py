@@ -103,8 +103,7 @@ def session_metrics(simulated: Simulated, run: ShopRun) -> dict[str, Any]:
 
 
 def page_metrics(attempts: pa.Table, run: ShopRun) -> dict[str, Any]:
-    """Return the number of attempts by page and outcome, and the response times, as LIFO-Pri's
-    sections 3.1.2 and 3.2.2 use them."""
+    """Return the counts of attempts and the response times that LIFO-Pri's figures need."""
     attempts = after_warm_up(attempts, run.warm_up_s)
     outcomes = outcomes_of(attempts, run.rho)
     first = response_times_s(attempts, FIRST_PAGE)

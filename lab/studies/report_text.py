@@ -25,8 +25,8 @@
     One paragraph: a note that the code of the figure uses.
 
 The file is a Jinja template: `{{ value }}` prints a number of the study, and `{% if quick %}`
-chooses between sentences. A line that has only a tag leaves no empty line. Markup within a
-paragraph is printed unchanged.
+chooses between sentences. A line with only a tag leaves no empty line in the output. Markup within
+a paragraph is printed unchanged.
 """
 
 import re

@@ -43,9 +43,7 @@ _NOTE_SIZE = 7.5
 _LETTER_INCHES = 0.075
 """The approximate width of a letter in a legend, in inches."""
 _ONLY_IN_SOME = 3
-"""The maximum number of lines in the common legend that not all panels show, for example a
-published value.
-"""
+"""A common legend has at most this number of lines that are not in all panels."""
 _LABEL_LETTERS = 28
 """The number of letters per line in a legend next to the axes."""
 
@@ -91,7 +89,7 @@ def note(experiment: str, number: str, when: datetime) -> str:
 
 
 def from_zero(axes: Axes) -> None:
-    """Let the y axis begin at 0, unless a drawn value or interval is negative."""
+    """Let the y axis begin at 0 if no drawn value or interval is negative."""
     if axes.dataLim.y0 >= 0:
         axes.set_ylim(bottom=0)
 
@@ -103,7 +101,7 @@ def finish(axes: Axes) -> None:
 
 
 def place_legends(figure: Figure) -> None:
-    """Put the legends next to the axes. Panels with the same lines share a legend."""
+    """Draw one legend above all panels if they share their lines, otherwise one next to each."""
     drawn = {
         axes: dict(zip(labels, handles, strict=True))
         for axes in figure.axes

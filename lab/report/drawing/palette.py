@@ -17,9 +17,7 @@ DASHES = ("-", "--", "-.", ":")
 
 _VERMILION, _BLUE, _GREEN, _PINK, _AMBER, _VIOLET, _BROWN, _TEAL, _RED, _OLIVE = range(len(COLOURS))
 _OF_OTHERS = _VIOLET
-"""The index of the first colour for other policies. The papers' policies and DOOR use the colours
-before it.
-"""
+"""The index of the first colour for policies that are not in `_PLACES`."""
 _PLACES = {
     "sq": _VERMILION,
     "8q-af": _BLUE,
@@ -66,12 +64,12 @@ class Style(NamedTuple):
 
 
 def colour_of(policy: str) -> str:
-    """Return the colour for a policy's key or title, a combination, or a label."""
+    """Return the colour for a key, a title, a combination or a label."""
     return COLOURS[_place(policy)]
 
 
 def is_policy(name: str) -> bool:
-    """Return whether a name is the key or title of a policy or combination of this project."""
+    """Return whether a policy or a combination of this project has this key or title."""
     parts = _parts(name)
     return all(part in TITLES for part in parts) and not _ABANDONMENTS.issuperset(parts)
 

@@ -68,8 +68,10 @@ class Heat:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """One policy's response times and queue lengths before, during and after the rush. Times are
-    paper seconds since the end of the rush."""
+    """One policy's response times and queue lengths before, during and after the rush.
+
+    `time_s` and `recovered_s` are paper seconds since the end of the rush.
+    """
 
     title: str
     time_s: Sequence[float]

@@ -148,7 +148,7 @@ def named_bars(
 def paired_bars(
     axes: Axes, names: Sequence[str], pairs: Mapping[str, tuple[Sequence[float], str]]
 ) -> None:
-    """Draw two bars side by side for each name. `pairs` has heights and colour by label."""
+    """Draw two bars side by side for each name. `pairs` has the heights and the colour by label."""
     for offset, (label, (heights, colour)) in enumerate(pairs.items()):
         places = [place + 0.4 * offset for place in range(len(names))]
         axes.bar(places, heights, 0.38, color=colour, label=label)
@@ -167,9 +167,7 @@ def stacked_bars(
 
 
 def lying_bars(axes: Axes, names: Sequence[str], drawn: Sequence[Series]) -> None:
-    """Draw a group of horizontal bars with intervals for each name, at the name's number on the
-    axis.
-    """
+    """Draw a group of horizontal bars with intervals for each name."""
     height = _GROUP / len(drawn)
     for number, (series, colour) in enumerate(zip(drawn, cycle(COLOURS), strict=False)):
         places = [x + (number + 0.5) * height - _GROUP / 2 for x in series.x]

@@ -1,4 +1,4 @@
-"""The reduction of SVG figures to small files, without details that are too small to see."""
+"""Make SVG files smaller, without details that are too small to see."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _GLYPH = re.compile(
 _LETTERS = re.compile(r"\bDejaVuSans(-Bold|-Oblique)?-(?=[0-9a-f]+\")")
 _BETWEEN = re.compile(r">\s+<")
 _POINTS = {"M": 1, "L": 1, "Q": 2, "C": 3, "z": 0, "Z": 0}
-"""For each path command that matplotlib writes, the number of points that follow it."""
+"""The number of points that follow each path command of matplotlib."""
 _SHORT = 40
 """A path with fewer characters than this number stays unchanged."""
 
@@ -31,7 +31,7 @@ def compact_svg(text: str) -> str:
 
 
 def _placed(found: re.Match[str]) -> str:
-    """Return a letter with its position in attributes, which need fewer characters."""
+    """Return a letter with its position as `x` and `y`, which is shorter than `transform`."""
     y = f' y="{found[3]}"' if found[3] and float(found[3]) else ""
     return f'<use xlink:href="{found[1]}" x="{found[2]}"{y}/>'
 
@@ -50,8 +50,8 @@ def _compact_path(path: str) -> str:
 
 
 def _pieces(tokens: list[str]) -> Iterator[str]:
-    """Yield the path in tenths of a point. Each piece is relative to the end of the previous
-    piece."""
+    """Yield the pieces of a path, rounded to a tenth of a point. Each piece is relative to the end
+    of the previous piece."""
     at = start = (0, 0)
     place, command = 0, ""
     while place < len(tokens):

@@ -54,7 +54,7 @@ class Table:
         return text.getvalue()
 
     def html(self, *, of_words: bool = False) -> Markup:
-        """Return an HTML table with its note. A table that is `of_words` never scrolls sideways.
+        """Return an HTML table with its note. With `of_words`, long cells wrap.
 
         A cell of `published | measured` has a name for each number, for screen readers. The style
         sheet of the page must define the classes `unseen`, `theirs`, `ours`, `yes`, `no` and

@@ -169,7 +169,7 @@ def _less(
 
 def _assignments(cases: Cases) -> list[Claim]:
     """Return a claim for each number of processors that the paper prints: the reproduced number
-    differs by at most half a processor."""
+    differs from it by at most half a processor."""
     return [
         _assignment(cases, arrangement, zone.name, i, theirs)
         for arrangement in MANAGED
@@ -226,8 +226,8 @@ def _more(
 
 
 def _zone_e(cases: Cases) -> list[Claim]:
-    """Return the claims that two overloaded applications have less throughput with blind admission
-    than with other arrangements."""
+    """Return the claims that two overloaded applications have less throughput with LINUX than with
+    other arrangements."""
     zone = cases.scale.course.zone("E")
     others: Sequence[Arrangement] = (STATIC, EQUAL) if cases.engine == "simulated" else (EQUAL,)
     return [

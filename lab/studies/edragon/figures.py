@@ -78,7 +78,7 @@ class LargestShare:
 
 @dataclass(frozen=True, slots=True)
 class LargestShareEntry:
-    """A table cell with the published and the reproduced share."""
+    """A table cell with the published and the reproduced `LargestShare`."""
 
     share: LargestShare
     published: float | None

@@ -164,8 +164,7 @@ class PlatformStudy(LiveStudy[Cases]):
 
 
 def check_costs(costs: ConnectionCosts) -> None:
-    """Raise ExperimentError unless the costs were measured with sessions as long as the sessions of
-    these runs."""
+    """Raise ExperimentError if the costs were measured with sessions of another length."""
     if costs.interactions_mean != LIVE.interactions_mean:
         raise ExperimentError(
             f"The costs of connections were measured with sessions of {costs.interactions_mean:g} "

@@ -24,8 +24,7 @@ PAGE_CPU_S = 0.30
 """The CPU seconds of the CPU-intensive page, calculated from Table 1 at a timeout of 20 s (see
 `page_readings`)."""
 PAGE_READINGS = ((0.25, 0.0), (0.27, 0.25), (0.30, 0.0), (0.30, 0.5))
-"""The settings of the CPU-intensive page that a table compares: its CPU seconds and their relative
-spread."""
+"""The compared settings of the CPU-intensive page: CPU seconds and relative spread."""
 NOMINAL_RHO = 1.47
 """The load that Table 1 prints."""
 EFFECTIVE_RHO = 1.15

@@ -11,7 +11,7 @@ from loadgen.records.attempts import AttemptOutcome
 
 
 def outcomes(metrics: Metrics) -> Outcomes:
-    """Return the number of attempts by page and outcome."""
+    """Return the outcomes of the run with these metrics."""
     plain = metrics["outcomes"]
     # Earlier versions counted sessions that were never let in as lost.
     fates = SessionFates(**{"never_let_in": 0, **plain["fates"]})

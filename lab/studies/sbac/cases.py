@@ -170,8 +170,7 @@ class Cases(PaperCases[Scale]):
     ) -> Case[ShopRun]:
         """Return a case with an admission policy (sections 9 to 13).
 
-        Unless `planned_utilisation` is given, the predictive strategy plans with
-        PLANNED_UTILISATION of the measured capacity.
+        By default, the predictive strategy plans with PLANNED_UTILISATION of the measured capacity.
         """
         if admission == "sbac-predictive":
             parameters = {"planned_utilisation": PLANNED_UTILISATION, **parameters}
@@ -226,8 +225,7 @@ SHIPPED_SPEC = "sbac-live"
 
 @dataclass(frozen=True, slots=True)
 class LiveCases(PaperCases[LiveScale]):
-    """The live runs, in which the gateway in front of the shop uses each strategy and no admission
-    control."""
+    """The live runs, with each strategy and without admission control."""
 
     def keys(self) -> list[str]:
         """Return the keys of the compared policies; the first key is `none`."""

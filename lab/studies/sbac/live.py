@@ -1,5 +1,4 @@
-"""SBAC's live runs on the appliance, in which the gateway uses each strategy and no admission
-control."""
+"""SBAC's live runs on the appliance, with each strategy and without admission control."""
 
 from collections.abc import Mapping
 from functools import partial
