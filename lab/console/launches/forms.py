@@ -269,7 +269,6 @@ def name_labels_in_errors(form: forms.Form) -> None:
 
 
 def _name_range(field: forms.IntegerField, label: str) -> None:
-    """Put the label and the allowed range of a number field into its error messages."""
     words = f"{label} must be between {field.min_value:,} and {field.max_value:,}."
     kind = "a number" if isinstance(field, forms.FloatField) else "a whole number"
     field.error_messages["invalid"] = f"{label} must be {kind}."

@@ -61,7 +61,7 @@ def warm(name: str) -> None:
     """Compute the curves of a result in advance, in idle CPU time, and wait until they are
     complete.
 
-    A result without curves is skipped. The page of such a result shows the reason.
+    A failure is ignored, because the result's page shows the reason.
     """
     result = entry_of(name)
     if result is None or result.is_reproduction:

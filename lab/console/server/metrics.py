@@ -1,5 +1,4 @@
-"""The lab's metrics for Prometheus: launches, live runs in progress, and whether counts reconcile.
-"""
+"""The lab's metrics for Prometheus: launches, live runs, and whether counts reconcile."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice

@@ -1,7 +1,7 @@
 """TLS on a port that also answers plain HTTP.
 
-A TLS connection goes to the server. A plain HTTP request gets one short answer, which redirects to
-https.
+A TLS connection goes to the server. A plain HTTP request gets one short answer: a redirect to
+https, or status 400.
 """
 
 import asyncio
@@ -116,8 +116,7 @@ async def _answer_plainly(connection: socket.socket) -> None:
 
 
 def plain_answer(head: bytes) -> bytes:
-    """Return the HTTP answer to a plain request with this head: a redirect to the same page over
-    https."""
+    """Return the HTTP answer to a plain request with this head: a redirect to https, or status 400."""
     request, host = _REQUEST.match(head), _HOST.search(head)
     if request and host:
         to = b"https://" + host[1] + request[1]

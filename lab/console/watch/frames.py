@@ -143,7 +143,7 @@ def connections(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def changes(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> list[Mark]:
-    """Return the changes that users made between two frames, each with `kind` and `text`."""
+    """Return the changes of settings and faults between two frames, each with `kind` and `text`."""
     if before is None:
         return []
     found: list[Mark] = []

@@ -16,7 +16,7 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 
 
 def sentence(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> str:
-    """Return one to four short sentences about `frame`.
+    """Return a few short sentences about `frame`.
 
     `earlier` is a sample of the same gateway from about `OVER_S` before. Without this sample, the
     text does not state the share of wasted pages.
