@@ -116,7 +116,7 @@ async def _answer_plainly(connection: socket.socket) -> None:
 
 
 def plain_answer(head: bytes) -> bytes:
-    """Return the HTTP answer to a plain request with this head: a redirect to https, or status 400."""
+    """Return the HTTP answer to a plain request with this head."""
     request, host = _REQUEST.match(head), _HOST.search(head)
     if request and host:
         to = b"https://" + host[1] + request[1]
