@@ -1,4 +1,4 @@
-"""Each page belongs to exactly one of the site's four parts."""
+"""Check that each page, except the index and the parts, is in exactly one of the four parts."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -32,6 +32,6 @@ def _check(app: Sphinx, env: BuildEnvironment) -> None:
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Check the parts when all pages are read."""
+    """Check the pages when all are read."""
     app.connect("env-check-consistency", _check)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

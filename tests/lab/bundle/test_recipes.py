@@ -78,7 +78,7 @@ def test_queues_pairs_and_the_file_for_other_programs(ask, race):
     assert all(row["from_s"] % 10 == 0 and row["waiting"] >= 0 for row in queues)
     confirms = {cell.policy: cell.confirms for cell in read_cells(RESULT)}
     more = confirms["8q-lifo-pri"] - confirms["sq"]
-    assert ask("The difference between") == [{"rho": 1.4, "seed": 1, "more_confirms": more}]
+    assert ask("The difference in confirms") == [{"rho": 1.4, "seed": 1, "more_confirms": more}]
     ask("A CSV file")
     with (race / "attempts.csv").open(newline="") as file:
         written = list(csv.DictReader(file))
