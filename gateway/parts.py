@@ -1,4 +1,4 @@
-"""The parts of the gateway through which requests pass, created from its settings."""
+"""The parts of the gateway through which requests pass, created from the settings."""
 
 import asyncio
 import os
@@ -37,7 +37,7 @@ from gateway.tracing.tracer import Tracer
 
 _K_APL_S: Final = 2.0
 """The longest interval, in paper seconds, between two requests to the CPU manager (Guitart et al.,
-2008, section 3.2). The admission policy can cause an earlier request.
+2008, section 3.2). A timer or a switch of the admission policy leads to an earlier request.
 """
 
 

@@ -23,7 +23,7 @@ from gateway.turns import ChangeOrder, OvertakenError
 
 LARGEST_CALL_BYTES: Final = ALL_SHADOWS.size_bytes
 OPEN: Final = tuple(call.path.encode() for call in calls.CALLS if call.is_open)
-"""The paths of the calls that need no token, because health checks and Prometheus use them."""
+"""The paths of the calls for health checks and Prometheus, which need no token."""
 
 _Handler = Callable[[bytes], "Answer | Awaitable[Answer]"]
 

@@ -11,7 +11,7 @@ from gateway.queues.policy_choice import PolicyInForce
 
 
 class GatewayFigures:
-    """A reader of the present counts and states of one gateway."""
+    """The present state of one gateway, read from its parts."""
 
     def __init__(self, parts: Parts, in_force: PolicyInForce) -> None:
         self._parts, self._in_force = parts, in_force
@@ -129,8 +129,8 @@ class GatewayFigures:
         return policy.name, policy.snapshot()
 
     def gauges(self) -> dict[str, tuple[str, float | None]]:
-        """Return (meaning, value) for each metric without labels; the keys are names, which end in
-        _total if the value only grows. An unknown value is None.
+        """Return {name: (meaning, value)} for the metrics without labels. A name ends in _total if
+        the value only grows. An unknown value is None.
         """
         load = self._parts.probe.newest
         manager = self._parts.cpu_manager

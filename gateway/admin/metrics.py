@@ -52,8 +52,8 @@ class Figures(Protocol):
         """
 
     def gauges(self) -> Mapping[str, tuple[str, float | None]]:
-        """Return (meaning, value) for each metric without labels; the keys are names without the
-        prefix, and an unknown value is None.
+        """Return {name without the prefix: (meaning, value)} for the metrics without labels. An
+        unknown value is None.
         """
 
     def refusals(self) -> Mapping[int, int]:
@@ -180,8 +180,8 @@ class ResponseTimes:
     def text(self) -> str:
         """Return `family` in the exposition format.
 
-        This function needs a twentieth of the time that the library needs. Requests must wait while
-        the event loop writes these thousands of lines.
+        This function is twenty times as fast as the library. The speed matters because requests
+        wait while the event loop writes thousands of lines.
         """
         lines = [f"# HELP {_TIMES} {_TIMES_MEANING}\n# TYPE {_TIMES} histogram\n"]
         for total_s, buckets, beginnings in self._cells.values():

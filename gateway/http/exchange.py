@@ -154,14 +154,11 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
         Event.FAILED: State.OVER,
     },
 }
-"""For each state of an exchange, the events that may happen in it and the state after each event.
-"""
+"""The events that may happen in each state of an exchange, and the state after each event."""
 
 
 class IllegalMoveError(RuntimeError):
-    """The error for an event that the present state does not allow, because of a fault in the
-    gateway.
-    """
+    """The error for an event that the present state does not allow; the gateway is at fault."""
 
 
 class Exchange:
@@ -242,9 +239,7 @@ class Exchange:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the shop should stop its work on the request, even if the shop does not know it
-        yet.
-        """
+        """Whether the shop should stop its work on the request."""
         return self._state is State.STOPPING
 
     @property
@@ -304,7 +299,7 @@ class Exchange:
             self.connection.resume_response()
 
     def refused(self) -> None:
-        """End the request after the gateway has refused it without reading the rest of its body."""
+        """End a request that the gateway has refused; the rest of its body is not read."""
         self.customer = None
         self.give_up()
 

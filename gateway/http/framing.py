@@ -84,7 +84,7 @@ class LengthBody:
 
 
 class EndlessBody:
-    """A reader of a response's body without a stated length, which ends with the connection."""
+    """A reader of a response's body that has no stated length and ends with the connection."""
 
     __slots__ = ()
 
@@ -103,7 +103,7 @@ class ChunkedBody:
     _SIZE, _DATA, _DATA_END, _TRAILER, _DONE = range(5)
 
     def __init__(self, limits: BodyLimits, *, bounded: bool) -> None:
-        """Create the decoder; `limits.body_bytes` applies only if `bounded`, as for requests."""
+        """Create the decoder. `limits.body_bytes` applies if `bounded` is true, as for requests."""
         self._limits = limits
         self._state = self._SIZE
         self._left = 0

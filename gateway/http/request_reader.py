@@ -277,7 +277,7 @@ def _refuse_hopeless(buffer: bytes, scanned: int, limits: HeadLimits) -> None:
 
 
 class _HeadReader:
-    """A reader of complete heads, with its limits. A head ends with the first empty line."""
+    """A reader of complete heads within limits. A head ends with the first empty line."""
 
     __slots__ = ("_body_limits", "_head_limits")
 

@@ -47,8 +47,8 @@ class Line:
 
 
 class IgnoringPolicy:
-    """A base class whose methods ignore the events that a simple queue does not need. Abandonments
-    are among them: in LIFO-Pri, an orphan request keeps its place and is executed in full.
+    """A base class whose methods ignore the events that a simple queue does not need. One of them
+    is an abandonment: in LIFO-Pri, an orphan request keeps its place and is served in full.
     """
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:

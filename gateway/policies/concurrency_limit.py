@@ -25,7 +25,7 @@ class Limit(Protocol):
         ...
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
-        """Handle the end of a request. `response_s` is the time since its arrival, and `in_flight`
+        """Handle the end of a request. `response_s` is the time since its arrival. `in_flight` is
         the number of requests in the system at its arrival, including this request. A request is
         lost if its customer got no valid answer.
         """

@@ -59,7 +59,7 @@ NONE = Sheet(
 
 
 class AcceptAll:
-    """The original server, which accepts all connections and requests no processors."""
+    """A policy that accepts all connections and requests no processors."""
 
     name = NONE.name
     asks_for_processors = False

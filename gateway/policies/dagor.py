@@ -16,7 +16,7 @@ USERS = 128
 REHASH_S = 3_600.0
 """The time, in paper seconds, after which users get new priorities."""
 _RANK = {page: rank for rank, page in enumerate(reversed(PAGES))}
-"""The business priority of each page; 0 is the highest priority, which the last page has."""
+"""The business priority of each page; the last page has the highest priority, 0."""
 _LEVELS = len(PAGES) * USERS
 
 

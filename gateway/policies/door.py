@@ -150,8 +150,8 @@ class InTurn:
 
 
 class Door(IgnoringPolicy):
-    """A policy that serves sessions in progress before new sessions, and among sessions in progress
-    the latest page first.
+    """A policy that serves sessions in progress before new sessions. Among sessions in progress,
+    the latest page comes first.
 
     A session is in progress once one of its requests has been served (`session_is_new` is false).
     With `removes_gone`, a new session's request leaves the queue when its customer leaves.

@@ -73,8 +73,8 @@ class Host(Protocol[T_contra]):
 
 
 class Ledger(Generic[T]):
-    """The record of waiting requests and requests in service, which checks whether verdicts are
-    allowed.
+    """The record of waiting requests and requests in service. The ledger checks whether verdicts
+    are allowed.
     """
 
     def __init__(self, *, remembered: int = 0) -> None:

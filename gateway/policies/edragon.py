@@ -39,7 +39,7 @@ class LoadMonitor:
 
     def interval_over(self, took_s: float) -> None:
         """At the end of an interval that took `took_s` paper seconds (> 0), predict the connections
-        of the next one.
+        of the next interval.
 
         The counts of an interval that ended late are scaled to the length `k_apl_s`.
         """

@@ -32,9 +32,8 @@ def sessions_rps(
 
 class QuotaAccount:
     """The account of the new sessions that may still be admitted in the present ac-interval.
-    Fractions of a session, and the debt after a quota that was too large, are kept without a time
-    limit. Unused whole sessions of the last few intervals may be used once the present quota is
-    used up, the oldest first.
+    Fractions of a session and debts are kept without a time limit. Once the present quota is used
+    up, unused whole sessions of the last few intervals may be used, the oldest first.
     """
 
     def __init__(self) -> None:

@@ -23,10 +23,9 @@ class AcInterval:
 
 
 class AcIntervals:
-    """An object that divides the load samples into ac-intervals of about `ac_interval_s`. An
-    interval ends with the sample after which its length is closest to `ac_interval_s`, because the
-    lengths of live samples vary. U_measured is the mean of the samples, weighted by the time that
-    each covers.
+    """An object that divides the load samples into ac-intervals. The lengths of live samples vary,
+    so an interval ends with the sample after which its length is closest to `ac_interval_s`.
+    U_measured is the mean of the samples, weighted by the time that each covers.
     """
 
     def __init__(self, ac_interval_s: float) -> None:

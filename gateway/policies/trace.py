@@ -19,8 +19,8 @@ class Event(NamedTuple):
 
 
 def said(verdicts: Verdicts) -> tuple[Said, ...]:
-    """Return verdicts as plain values with their kinds, because verdicts of two kinds can be equal
-    tuples.
+    """Return verdicts as plain values. A value begins with the verdict's kind, because verdicts of
+    two kinds can be equal tuples.
     """
     return tuple((_kind(verdict), *verdict) for verdict in verdicts)
 

@@ -14,8 +14,8 @@ _UNBOUNDED = 1 << 62
 
 
 class WaitingRoom(IgnoringPolicy):
-    """A policy that serves only the sessions inside the shop, and their requests in order of
-    arrival; other sessions wait.
+    """A policy that serves only requests of sessions inside the shop, in order of arrival; other
+    sessions wait.
 
     A session counts as gone once it has sent no request for `idle_s` after its last answer. A
     request without a session counts as a separate session, which ends with its answer.

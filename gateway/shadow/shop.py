@@ -16,7 +16,7 @@ from common.page_types import BUSY_RATIO
 from gateway.policies.interface import Outcome, Page, Request
 
 FILL: Final = 1.0 / BUSY_RATIO
-"""The number of requests in service that keep a CPU fully busy, because one computes while another
+"""The number of requests in service that keep a CPU fully busy: one request computes while another
 waits for the back end.
 """
 FIRST_GUESS_S: Final = 0.2501 * BUSY_RATIO

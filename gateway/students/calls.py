@@ -66,8 +66,8 @@ class Calls(ABC):
     def tell(
         self, event: str, time_s: float, told: tuple[Any, ...], about: int = MOST_WAITING
     ) -> Verdicts:
-        """Return the policy's verdicts on an event, and update `timer_s`. `about` is the number of
-        requests that can get a verdict, which limits the size of the answer.
+        """Return the policy's verdicts on an event, and update `timer_s`. `about`, the number of
+        requests that can get a verdict, limits the size of the answer.
         """
         if event in self.ignores:
             return NOTHING

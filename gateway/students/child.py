@@ -16,7 +16,7 @@ from gateway.students import confinement, loaded, purity, wire
 
 
 class _Line:
-    """The connection to the gateway, over which messages are exchanged."""
+    """The connection to the gateway."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor

@@ -95,8 +95,8 @@ class Confined:
         since_s: float | None = None,
         most: Most = wire.ABOUT_NONE,
     ) -> Any:
-        """Return the child's answer, which must come within `limit_s`, measured from `since_s` or
-        from now. Raises MisbehavedError for a `fault`, and for an answer larger than `most`.
+        """Return the child's answer, which must come within `limit_s` from `since_s` (by default,
+        now). Raises MisbehavedError for a `fault`, and for an answer larger than `most`.
         """
         line = self.line
         deadline_s = (time.monotonic() if since_s is None else since_s) + limit_s

@@ -1,5 +1,5 @@
-"""The protocol between the gateway and the child process. A message consists of a length in 4 bytes
-and JSON; events and verdicts are plain values. The gateway does not trust the child. Before
+"""The protocol between the gateway and the child process. A message is its length in 4 bytes,
+followed by JSON; events and verdicts are plain values. The gateway does not trust the child. Before
 decoding, it checks an answer's size and number of values, because decoding blocks the event loop.
 Then it checks the type and size of every value.
 """
