@@ -285,7 +285,7 @@ def verdicts(rounds: list[Score]) -> list[tuple[str, bool]]:
             completed >= AIM_SHARE,
         ),
         (
-            f"memory at the end ÷ after a third of the flood: {growth:.2f}, aim at most "
+            f"memory at the end ÷ memory after a third of the flood: {growth:.2f}, aim at most "
             f"{FLAT_RATIO:g}",
             growth <= FLAT_RATIO,
         ),

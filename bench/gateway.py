@@ -35,8 +35,8 @@ PATIENCE_S = 20
 
 @dataclass(frozen=True)
 class Subject:
-    """A server to measure, and the function that returns its command line for its port and the
-    backend's port.
+    """A server to measure, and the function that returns its command line for a backend and a
+    port.
     """
 
     name: str

@@ -35,7 +35,7 @@ BUSY_LOAD = 0.5
 
 
 def need(*programs: str) -> None:
-    """Raise a ClickException that names the programs that are not installed, if there are any."""
+    """Raise a ClickException if programs are not installed; the message names them."""
     missing = [name for name in programs if shutil.which(name, path=PATH) is None]
     if missing:
         packages = " ".join(PACKAGES[name] for name in missing)

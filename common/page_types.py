@@ -50,7 +50,7 @@ CAPACITY_RPS: Final = 5.6
 3.2.2).
 """
 BUSY_RATIO: Final = 0.714
-"""The share of a page's execution time in which it needs the CPU instead of waiting. With this
+"""The share of a page's execution time in which the page uses the CPU instead of waiting. With this
 value, the capacity of one CPU is CAPACITY_RPS.
 """
 SPREAD_RATIO: Final = 0.5

@@ -75,7 +75,7 @@ _EXPERIMENTS = Section(
         Entry(
             "run",
             "lab.cli.experiments:run",
-            "Run the experiment of a spec on the engine that it names",
+            "Run a spec's experiment on the engine that the spec names",
             goes_inside=True,
         ),
         Entry(

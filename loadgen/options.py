@@ -139,7 +139,7 @@ class Option:
     field: str = ""
     """The plan's field that the option sets; if empty, the option's name with underscores."""
     model: str = ""
-    """The option's model: `sessions`, `clients` or `partly-open`; empty if it belongs to all
+    """The option's model: `sessions`, `clients` or `partly-open`; empty for an option of all
     models.
     """
 

@@ -1,7 +1,7 @@
 """The plan of a load generator as plain values: the kind, number and times of its customers.
 
-The lab sends a plan as JSON, a Locust master sends it to its workers, and the options of the
-command line and the web UI are converted to it. Durations are paper seconds.
+The lab sends a plan as JSON, and a Locust master sends the plan to its workers. The options of the
+command line and the web UI are converted to a plan. Durations are paper seconds.
 """
 
 import math

@@ -28,7 +28,7 @@ VARIABLES = tuple(f"DOORBUSTER_{field.name.upper()}" for field in fields(Credent
 
 
 def read(state_dir: Path) -> Credentials:
-    """Return the secrets of this state folder. They are empty if the folder has none, or if it
+    """Return the secrets of this state folder. They are empty if the folder has no secrets or
     belongs to another user.
 
     Raises `ValueError` with the fix if the file is damaged.

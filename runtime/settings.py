@@ -280,7 +280,7 @@ class Settings(SettingsModel):
         "CELERY_BROKER",
         "",
         "address of the Redis with the queue of tasks between the console and its workers",
-        shown="database 1 of the Redis of the queues",
+        shown="database 1 of the Redis for queues",
         example="redis://:password@head:6379/1",
     )
     grid_broker: Broker | None = setting(

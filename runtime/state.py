@@ -40,8 +40,8 @@ NO_LOCKS = (
 
 
 def said(error: OSError) -> str:
-    """Return the system's message in one line, with the file, if it names one. For a folder that
-    could not be copied, this is the message of the first file.
+    """Return the system's message in one line, with the file if the error names a file. If a folder
+    cannot be copied, this is the message of the first file.
     """
     if isinstance(error, shutil.Error):
         (_, _, first), *_ = error.args[0]

@@ -308,8 +308,8 @@ class Waits:
     """The number of the class's launches by state, and how long each student waited."""
 
     longest_s: dict[str, float]
-    """The longest wait of a launch of each student, in real seconds. Launches that still wait
-    count, too.
+    """The longest wait of each student's launches, in real seconds. Launches that still wait count,
+    too.
     """
     ended: dict[str, int]
     """The number of launches in each state."""

@@ -156,7 +156,7 @@ _LOOK_UP_EVERY_S = 0.2
 
 @contextmanager
 def watching(host: str, port: int, viewers: int) -> Iterator[None]:
-    """Let `viewers` viewers read the watch page. The block begins once each has received its first
+    """Let `viewers` viewers read the watch page. The block begins once each viewer has received a
     byte.
 
     Raises RuntimeError if a stream ended before the end of the block, because the run then had

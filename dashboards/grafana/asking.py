@@ -98,7 +98,7 @@ def _known(context: click.Context, option: click.Parameter, names: tuple[str, ..
     "--application",
     default="shop",
     show_default=True,
-    help="The application whose data is requested: shop, or one of a hosting platform.",
+    help="The application whose data is requested: shop, or an application of a hosting platform.",
 )
 @click.option(
     "--since-s", default=900.0, help="The time range of the queries up to now, in seconds."

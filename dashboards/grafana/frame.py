@@ -59,7 +59,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """A dashboard; `name` is its file's name and, after `doorbuster-`, its uid."""
+    """A dashboard; `name` is the name of its file, and the uid is `doorbuster-` with this name."""
 
     name: str
     title: str

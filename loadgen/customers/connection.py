@@ -31,7 +31,7 @@ _OUR_OWN = (
     errno.ENOBUFS,
     errno.ENOMEM,
 )
-"""Errors of this machine, such as too many open files, which do not count as refusals."""
+"""Errors of this machine, such as too many open files. They do not count as refusals."""
 
 
 class HostError(ValueError):

@@ -16,7 +16,9 @@ class Segment(NamedTuple):
 
 
 class RateStep(NamedTuple):
-    """A step to `sessions_ps` new sessions per paper second at `from_s` paper seconds."""
+    """A step: from `from_s` paper seconds on, `sessions_ps` new sessions arrive per paper
+    second.
+    """
 
     from_s: float
     sessions_ps: float
@@ -44,7 +46,7 @@ class Schedule:
 
     @classmethod
     def of_rates(cls, steps: Sequence[RateStep], until_s: float) -> "Schedule":
-        """Return a schedule of rates, where ρ = 1 is one session per second.
+        """Return a schedule of rates, where ρ = 1 means one session per paper second.
 
         Each rate holds until the next step, and the last rate until `until_s`.
 
@@ -72,13 +74,14 @@ class Schedule:
         return math.fsum(segment.duration_s for segment in self.segments)
 
     def expected_sessions(self, session_rate: float) -> float:
-        """Return the mean number of arrivals if ρ = 1 is `session_rate` sessions per
-        paper second.
+        """Return the mean number of arrivals if ρ = 1 means `session_rate` sessions per paper
+        second.
         """
         return session_rate * math.fsum(s.duration_s * s.rho for s in self.segments)
 
     def arrivals(self, unit_gaps: Iterable[float], session_rate: float) -> Iterator[float]:
-        """Yield arrival times in paper seconds if ρ = 1 is `session_rate` sessions per second.
+        """Yield arrival times in paper seconds if ρ = 1 means `session_rate` sessions per paper
+        second.
 
         `unit_gaps` are exponential with mean 1; a session arrives when session_rate × ∫ρ reaches
         the sum of the gaps up to this session. Under every load, the same customers arrive, only

@@ -31,7 +31,7 @@ from loadgen.workload.load_schedule import Schedule
 from loadgen.workload.refusals import SessionModelError, require_positive
 
 IMAGE = "image"
-"""The `page` in the rows of images, which is not one of the eight page types."""
+"""The value of `page` in the rows of images."""
 
 MOST_IMAGES = 100
 """The upper limit of the mean number of images per interaction."""

@@ -243,8 +243,8 @@ class Customers:
     def arrivals(self, until_s: float = math.inf, drawn: DrawingAll = stream) -> Iterator[float]:
         """Return the times of Poisson arrivals in paper seconds since the start, session 0 first.
 
-        The arrivals end with the schedule or at `until_s`, otherwise never. `drawn` may be a faster
-        function than `stream`, but must return the same numbers.
+        The arrivals end with the schedule or at `until_s`; without both, they never end. `drawn`
+        may be a faster function than `stream`, but must return the same numbers.
         """
         places = drawn(self._arrival_key)
         if self.schedule is None:

@@ -37,8 +37,8 @@ def read(path: Path) -> Trace:
     """Return the sessions in a file with the column `time_s`. Raises TraceError.
 
     If the file has a column `session`, the earliest row of each session is an arrival. With only a
-    column `page`, every row with the first page is an arrival; without both columns, every row.
-    Times are seconds since any fixed moment, and the rows may be in any order.
+    column `page`, every row with the first page is an arrival. Without both columns, every row is
+    an arrival. Times are seconds since any fixed moment, and the rows may be in any order.
     """
     if path.suffix not in SUFFIXES:
         raise TraceError(f"{path}: is not a trace; allowed: a file that ends with .csv or .parquet")
@@ -54,7 +54,9 @@ def read(path: Path) -> Trace:
         reason = getattr(fault, "strerror", None) or "it is not UTF-8"
         raise TraceError(f"{path}: cannot be read ({reason}); allowed: a readable file") from None
     if len(times_s) < 2 or times_s[0] == times_s[-1]:
-        raise TraceError(f"{path}: column time_s: must have at least two sessions at two times")
+        raise TraceError(
+            f"{path}: column time_s: must have sessions that begin at two or more different times"
+        )
     return counted(times_s)
 
 

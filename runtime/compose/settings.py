@@ -135,8 +135,8 @@ class Project:
     def user(self) -> tuple[int, int]:
         """The ids of the user and the group of the containers' processes, which are never root's.
 
-        They are this user's. For root, they are those of the results, or UNPRIVILEGED if there are
-        no results or root owns them.
+        They are this user's ids. For root, they are the ids of the results' owner, or UNPRIVILEGED
+        if there are no results or root owns them.
         """
         if os.geteuid():
             return os.getuid(), os.getgid()
@@ -314,7 +314,7 @@ def postgres_options() -> str:
 
 
 def redis_options(configuration: Mapping[str, str]) -> str:
-    """Return the lab's settings of a Redis, as the server's options."""
+    """Return the lab's settings of Redis, as the server's options."""
     return " ".join(f"--{name} {text or chr(34) * 2}" for name, text in configuration.items())
 
 

@@ -100,8 +100,8 @@ def find(
     """Return the server program: `chosen` (DOORBUSTER_REDIS_BIN), the system's program, or the
     embedded one.
 
-    If `run_as` cannot reach the embedded program (an environment under /root), it is copied into
-    `folder`. Raises `RedisError`, which names the tried programs and the fix.
+    If `run_as` cannot reach the embedded program (an environment under /root), the function copies
+    the program into `folder`. Raises `RedisError`, which names the tried programs and the fix.
     """
     if chosen is not None:
         for program in [chosen / name for name in PROGRAMS] if chosen.is_dir() else [chosen]:

@@ -64,7 +64,7 @@ def test_a_long_trace_has_a_thousand_steps(written):
         ("time_s,page\n0,Br-1\n1,Br-9\n", r"line 3: column page: is unknown; allowed: Br-1, Br-2"),
         ("time_s,session\n0,a\n1,\n", r"line 3: column session: is empty; allowed: any name"),
         ("time_s\n0\n1,2\n", r"line 3: has 2 columns; allowed: 1"),
-        ("time_s\n5\n5\n", r"must have at least two sessions at two times"),
+        ("time_s\n5\n5\n", r"must have sessions that begin at two or more different times"),
         ("time_s\n" + "1\n" * 200_001, r"more than 200,000 rows; allowed: at most 200,000"),
         ("time_s\n" + "1" * 9_000_000, r"bytes; allowed: at most 8,388,608"),
         ("time_s\n" + '"' + "1" * 200_000, r"is not CSV"),
