@@ -45,7 +45,7 @@ class _Proxy(IgnoringPolicy):
             self.send(request)
 
     def lines(self) -> list[Line]:
-        """Return the queues in which requests wait, as lists of requests."""
+        """Return the queues in which requests wait."""
         return [self._shop]
 
     def waiting(self) -> Sequence[Request]:

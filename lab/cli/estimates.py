@@ -32,7 +32,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 )
 """The included commands that have no spec."""
 QUICK_S = 120.0
-"""`--run quick` runs simulated experiments whose predicted duration is at most this, in real
+"""`--run quick` runs simulated experiments with a predicted duration of at most this many real
 seconds."""
 ALLOWED_FACTOR = 1.5
 """A prediction is good if it differs from the actual duration by at most this factor."""

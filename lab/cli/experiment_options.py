@@ -89,7 +89,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--policies",
         callback=_names,
         shell_complete=complete_policies,
-        help="Names of policies or labels of the spec, e.g. sq,8q-lifo-pri.",
+        help="The policies to run, by name or by label in the spec, e.g. sq,8q-lifo-pri.",
     ),
     click.option(
         "--gateway",
@@ -118,7 +118,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--duration-s",
         type=float,
-        help="The time during which sessions arrive, in paper seconds. Give it or --sessions.",
+        help="The time during which sessions arrive, in paper seconds (instead of --sessions).",
     ),
     click.option(
         "--at-once/--in-turn",

@@ -1,4 +1,4 @@
-"""The options of commands that start a hosting platform, and the platform that they describe."""
+"""The options of commands that start a hosting platform."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -102,9 +102,9 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--sharing",
         "sharing",
         Sharing,
-        "Which applications may share a processor in halves. both: any two applications. to-high: "
+        "The applications that may share a processor in halves. both: any two. to-high: "
         "an application gives half a processor only to an application of higher priority. none: "
-        "no two applications.",
+        "no applications.",
     ),
     _choice(
         "--admission",
@@ -142,8 +142,7 @@ def of_platform(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
-    """Return the platform that the options describe. Costs that are not given are the measured
-    costs.
+    """Return the platform's options. Costs that are not given are read from the last measurement.
 
     Raises SpecError if an option is invalid, and ExperimentError if a necessary cost was not
     measured.

@@ -1,8 +1,8 @@
 """The commands that make the reference results, one for each part.
 
 Each part runs in a separate folder below the state folder, so that an interrupted part can be
-resumed. Only the small race keeps its raw logs. For the other parts, curves and tables are computed
-before the logs are deleted.
+resumed. Only the part `race` keeps its raw logs. For the other parts, curves and tables are
+computed before the logs are deleted.
 """
 
 import json
@@ -60,8 +60,8 @@ class Part:
     together.
     """
     is_live: bool = False
-    """Whether the part is measured live, so that it depends on the code of the shop and of the
-    gateway's connections.
+    """Whether the part is measured live and therefore also depends on the code of the gateway, the
+    shop and the hosting platform.
     """
 
     @property

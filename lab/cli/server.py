@@ -227,7 +227,6 @@ def _result_page(server: str, name: str) -> str:
 
 
 def _require_done(server: str, made: Mapping[str, Any]) -> None:
-    """Raise ExperimentError if the launch failed, was interrupted or was cancelled."""
     if made["state"] != _DONE:
         why = made["reason"] or _launch_page(server, made)
         raise ExperimentError(f"The launch ended without a result ({made['state']}): {why}")
@@ -309,7 +308,7 @@ def imported(file: Path, server: str, token_file: Path | None, authority: Path |
 
 
 def rows_of(client: JsonClient) -> Iterator[Mapping[str, Any]]:
-    """Yield all results of a console. The console sends them in pages."""
+    """Yield all results of a console."""
     page = pages = 1
     while page <= pages:
         answer = client.call("GET", f"/api/results?{urlencode({'page': page})}")

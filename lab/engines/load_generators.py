@@ -41,7 +41,7 @@ def run_load(
 
 @dataclass(frozen=True, slots=True)
 class LoadGenerator:
-    """The description of a load generator that can be started."""
+    """The settings with which `run_loads` starts a load generator."""
 
     url: str
     plan: LoadPlan

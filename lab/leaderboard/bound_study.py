@@ -33,7 +33,6 @@ class _Grid:
     """The cases by policy and ρ."""
 
     def all_cases(self) -> list[Case[ShopRun]]:
-        """Return the cases, row by row."""
         return [case for row in self.cases.values() for case in row.values()]
 
 

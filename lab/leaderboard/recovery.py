@@ -33,7 +33,7 @@ FILE: Final = "recovery.json"
 NOT_NORMAL: Final = "not normal before"
 """The text for a policy whose customers left even before the rush."""
 PUBLISHED: Final = CONDUCTS[0]
-"""The behaviour of a board's customers, which is that of LIFO-Pri's customers."""
+"""The behaviour of the LIFO-Pri paper's customers, which boards use."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,8 +116,8 @@ DOOR = ("door-lifo", "door-fifo")
 REQUIRED_OF_DOOR = 0.9
 """The share of the bound that DOOR must reach in every scenario with a steady load."""
 FOLLOWING = "DOOR-FIFO wait automatic"
-"""The row of DOOR-FIFO with a limit that follows the observed patience. Claims do not include this
-row, because they are about DOOR's default settings.
+"""The row of DOOR-FIFO with a wait limit that follows the observed patience. Claims do not include
+this row, because they are about DOOR's default settings.
 """
 
 
@@ -146,7 +146,6 @@ class _Grid:
         )
 
     def all_cases(self) -> list[Case[ShopRun]]:
-        """Return the cases, row by row."""
         return [case for row in self.cases.values() for case in row.values()]
 
     def overall(self, results: Results, policy: str) -> float | None:

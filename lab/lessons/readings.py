@@ -56,7 +56,7 @@ def place_of(where: str) -> Place:
 
 
 def read(place: Place, folder: Path | None, printed: str) -> float | str:
-    """Return the value at a place, where `folder` is the result folder of the step.
+    """Return the value at a place; `folder` is the result folder of the step.
 
     Raises UnreadableError if the place has no such value.
     """

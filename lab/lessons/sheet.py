@@ -128,7 +128,7 @@ class Question:
 
 
 class Outcome(Enum):
-    """The result of checking a value against a band."""
+    """The range that contains a measured value."""
 
     QUIET = "in the range"
     BUSY = "in the range of a busy machine"

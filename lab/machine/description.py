@@ -95,8 +95,8 @@ def _digest(*folders: str, without: str = "-") -> str:
 
 
 def fingerprint(lab: settings.Settings) -> str:
-    """Return a text that changes when measured speeds become invalid, because the machine, the
-    libraries, or the code of shop, gateway or customers changes.
+    """Return a text that identifies the machine, the libraries, and the code of shop, gateway and
+    customers. Measured speeds are valid only while this text stays the same.
     """
     facts = {**describe_machine(lab), **_measured_software()}
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]

@@ -130,7 +130,7 @@ def _parsed(text: str, lab: Settings) -> Speeds:
 
 def _machine(lab: Settings) -> str:
     """Return a text that changes when the machine or Python changes, because costs are then
-    invalid. Costs stay valid when the code changes, because they then change only slightly.
+    invalid. A change of the code hardly changes the costs, so they stay valid.
     """
     facts = {**describe_machine(lab), "python": platform.python_version()}
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]

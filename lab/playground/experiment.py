@@ -92,7 +92,7 @@ def run(choice: Mapping[str, Any], own: Policy | None = None) -> dict[str, Any]:
     """Simulate the policy that a visitor chose, or the `own` policy that the visitor wrote.
 
     Returns JSON-ready values: `metrics`, `samples` (columns with one value per second) and
-    `unanswered` (the shares of attempts not answered within 0 to 40 s). Raises ChoiceError.
+    `unanswered` (the shares of attempts not answered within 0, 1, … 40 s). Raises ChoiceError.
     """
     scenario = scenario_of(choice, own)
     attempts: list[Attempt] = []

@@ -32,7 +32,7 @@ class Reference:
     """The time at which the result was made: ISO 8601, UTC."""
     took_real_s: float
     is_quick: bool
-    """Whether the result was made with the option --quick, which runs fewer cases."""
+    """Whether the result was made with the option --quick, which makes it smaller."""
     text: str
     """A remark for readers of this reference."""
 

@@ -28,8 +28,7 @@ class Expectation:
         return self._sessions[run.rho]
 
     def real_s(self, runs: Iterable[PlannedRun]) -> float:
-        """Return the approximate real seconds that these runs take live, from the first arrival to
-        the last orphan request.
+        """Return the approximate real seconds of these live runs, including orphan requests.
 
         Simultaneous runs take as long as one run.
         """

@@ -21,7 +21,7 @@ class Case(Generic[Run]):
 
     run: Run
     measure: str
-    """The entry of a package's dictionary `MEASURES` that returns the metrics: `package:name`."""
+    """`package:name`, which is an entry of the dictionary `MEASURES` of the package."""
     own: tuple[str, ...] = ()
     """The texts of students' policies, because the machine that simulates may not have their
     files."""

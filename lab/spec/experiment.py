@@ -410,7 +410,7 @@ def _goes_by_sessions(policy: PolicyChoice) -> bool:
 def read_spec(text: str, origin: str) -> Spec:
     """Return the spec in `text` after checking its form.
 
-    Raises SpecError with a line for each fault, which names the field.
+    Raises SpecError with a line for each fault; the line names the field.
     """
     return spec_of(spec_text.parse(text, origin), origin)
 

@@ -97,7 +97,7 @@ class ShopRun(_Run):
     """A shop behind a policy.
 
     Sessions arrive at the load `rho`, or at the loads of `schedule`. Arrivals end after `sessions`
-    sessions, after `duration_s`, or at the end of the schedule; then the sessions in progress
+    sessions, after `duration_s`, or at the end of the schedule. The sessions in progress then
     finish, unless `stop_s` ends the run. If `customers` is a `ClientModel`, the run is a closed
     loop without ρ, in which the clients send requests for `duration_s`.
     """
@@ -173,7 +173,7 @@ class ShopRun(_Run):
 
     @property
     def offered_rho(self) -> float | None:
-        """The mean offered load of the run, also over a schedule."""
+        """The mean offered load of the run."""
         if self.schedule is None or self.rho is None:
             return self.rho
         return self.schedule.expected_sessions(self.rho) / self.schedule.duration_s

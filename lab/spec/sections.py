@@ -92,7 +92,7 @@ would take far too long.
 """
 
 EXTENTS = ("sessions", "duration_s", "schedule")
-"""The keys that limit the arrivals of sessions; a spec has one of them."""
+"""The keys that limit the arrivals of sessions; a spec has at most one of them."""
 
 
 class Section(BaseModel):
@@ -448,7 +448,7 @@ class Load(Section):
         return Schedule(tuple(Segment(s, rho * load) for s, load in schedule.segments))
 
     def offered(self, rho: float | None) -> float | None:
-        """Return the mean offered load of the run at `rho`, also over a schedule."""
+        """Return the mean offered load of the run at `rho`."""
         schedule = None if self.arrivals else self.as_schedule()
         if schedule is None or rho is None:
             return rho
@@ -463,8 +463,8 @@ class Load(Section):
         return self.sessions or session_rate * (self.duration_s or 0.0)
 
     def words(self) -> str:
-        """Return the extent of the load as text for headings: `1,000 sessions`, `500 s of
-        arrivals`."""
+        """Return the number of sessions or the duration as text for headings: `1000 sessions`,
+        `500 s of arrivals`."""
         if self.rho is None:
             return f"{self.arrivals_s:g} s of clients in a closed loop"
         if self.sessions is not None:

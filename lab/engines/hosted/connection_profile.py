@@ -40,11 +40,11 @@ LOAD_RATIO = 0.25
 customer leaves.
 """
 GUESSED_WORK_S = {"paper": 0.18, "cpu": 0.30, "real": 0.0}
-"""The estimated page work of an interaction for each page profile, in paper seconds of CPU time.
-The estimate determines only the rate of the measured sessions.
+"""The estimated work of a page for each page profile, in paper seconds of CPU time. The estimate
+determines only the rate of the measured sessions.
 """
 GUESSED_OWN_REAL_S = 0.015
-"""The estimated CPU time, in real seconds, of all other work for an interaction and its images."""
+"""The estimated CPU time, in real seconds, of all other work for a page and its images."""
 TIMEOUT_S = 100.0
 _PATIENCE_S = 120.0
 
@@ -203,9 +203,6 @@ def _ticket(application: RunningApplication, context: ssl.SSLContext) -> ssl.SSL
 
 
 def _wait_for(application: RunningApplication, kind: str, count: int) -> None:
-    """Wait until the gateway has counted `count` connections of a kind and no connection is
-    open."""
-
     def is_done() -> bool:
         seen = application.snapshot()["connections"]
         return seen[kind] >= count and not seen["under_way"] and not seen["customers"]

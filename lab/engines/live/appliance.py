@@ -301,9 +301,6 @@ class Appliance:
 
 
 def _sentry_mode(abandonment: Abandonment) -> str:
-    """Return the sentry's mode for an abandonment mode: with `cancel`, the sentry stops work;
-    otherwise, it only counts wasted work.
-    """
     return "cancel" if abandonment == "cancel" else "watch"
 
 

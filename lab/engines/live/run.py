@@ -209,7 +209,6 @@ class LiveRun:
             self._shadows = patiently(self.appliance.shadows)
 
     def _check_lived(self) -> None:
-        """Raise ExperimentError if a part was restarted, because the run is then invalid."""
         self.appliance.check_lives()
         part = self.sampler.started_anew
         if part:
