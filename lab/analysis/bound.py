@@ -17,8 +17,8 @@ the server time, the optimum is therefore the upper concave hull of the points (
 all sets of pages. A shop has 2⁷ such sets. `Chain.visits` solves the linear system of each set
 exactly, with fractions.
 
-The r of a run is the work that the server can do from the first arrival to the last answer, divided
-by the work of all planned requests.
+The r of a run is the server's possible work from the first arrival to the last answer, divided by
+the work of all planned requests.
 
 Floats are added with `math.fsum`, because the rounding of `sum` depends on the version of Python. A
 browser can have a newer version.

@@ -43,7 +43,7 @@ def headline(cells: Sequence[Cell]) -> Table:
         "bound includes the server's time from the first arrival to the last answer. Efficiency = "
         "confirms / bound. Confirms vary by chance, because few sessions buy. Estimated is the "
         "expected efficiency if the shop serves the same share of the requests for each page as in "
-        "these runs; this value varies less by chance. Requests/s are completed requests per paper "
+        "these runs. This value varies less by chance. Requests/s are completed requests per paper "
         "second, from the first arrival to the end of the last session. Br-1 < 5 s is the share of "
         "Br-1 attempts that were answered within 5 paper seconds.",
     )

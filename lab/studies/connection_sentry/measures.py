@@ -109,13 +109,13 @@ def _column(samples: Mapping[str, Sequence[Any]], name: str) -> Floats:
 def shop_tasks(
     before: Mapping[str, Any], after: Mapping[str, Any], run: ShopRun
 ) -> dict[str, dict[str, float | None]]:
-    """Return the mean times that the shop took for a page, by class of request, between two answers
-    to `GET /status`.
+    """Return the shop's mean times for a page by class of request, from two answers to
+    `GET /status`.
 
-    `build_s` is the time to build a page: the sum of `cpu_s` (on the CPU), `database_s` (waiting
-    for PostgreSQL and Redis) and `other_s` (waiting for a CPU or the interpreter). The means are
-    over completed pages; a class without completed pages is omitted. Only profile `real` separates
-    the two waiting times; for other profiles they are None.
+    `build_s` is the time to build a page. It is the sum of `cpu_s` (on the CPU), `database_s`
+    (waiting for PostgreSQL and Redis) and `other_s` (waiting for a CPU or the interpreter). The
+    means are over completed pages; a class without completed pages is omitted. Only profile `real`
+    separates the two waiting times; for other profiles they are None.
     """
     server = run.server
     assert isinstance(server, Appliance)

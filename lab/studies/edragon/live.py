@@ -181,8 +181,8 @@ def expected_real_s(runs: Sequence[PlatformRun]) -> float:
 def saturation_ps(costs: ConnectionCosts, beside_ratio: float, processors: int) -> float:
     """Return the number of new sessions per paper second that the platform can serve.
 
-    `beside_ratio` is the CPU time of the load generator and the database, which run on the same
-    processors, divided by the CPU time of the applications.
+    `beside_ratio` is the CPU time of the load generator and the database, divided by the CPU time
+    of the applications.
     """
     return processors / (costs.session_s * (1 + beside_ratio))
 
