@@ -332,8 +332,8 @@ class Settings(SettingsModel):
     )
     cpu_manager_process: Annotated[int, Field(ge=2)] | None = Field(
         None,
-        description="id of the process that the CPU manager binds to processors, with all "
-        "processes below it; the default is the gateway's parent",
+        description="id of the process that the CPU manager binds to processors, with all its "
+        "descendants; the default is the gateway's parent",
     )
     application: Annotated[str, Field(pattern=f"^{APPLICATION_NAME}$")] = Field(
         "shop-1", description="name under which the gateway registers with the CPU manager"

@@ -1,5 +1,6 @@
 """The HTTP server of the admin API, which uses the gateway's request reader. The server handles the
-calls of a connection one after another, and limits a call's size and the time until it is complete.
+calls of a connection one after another. It limits the size of a call, and the time until a call is
+complete.
 """
 
 import asyncio

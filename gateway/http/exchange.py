@@ -1,7 +1,7 @@
 """An exchange: a request on its way to a worker of the shop, and its response on the way back.
 
-`TRANSITIONS` lists the states of a request and their events. If the customer leaves, a complete
-request in service still holds its worker until the shop or a time limit ends it.
+`TRANSITIONS` lists the states of a request and their events. A request in service holds its worker
+until the exchange has ended, even if the customer has left.
 
 Three objects call an exchange: the customer's connection, the queue in which the request waits, and
 the connection to the shop.

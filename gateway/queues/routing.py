@@ -25,8 +25,8 @@ POLICY: Final = "policy"
 
 @dataclass(frozen=True, slots=True)
 class Bypass:
-    """A bypass: a separate short queue for requests whose path begins with `prefix`, with a pool of
-    connections for each process that serves these requests.
+    """A bypass: a separate short queue for requests whose path begins with `prefix`. Each process
+    that serves these requests has a pool of connections.
     """
 
     name: str

@@ -53,7 +53,7 @@ def forbid_all() -> str:
 
 
 def forbid_but(readable: Iterable[str], writable: Iterable[str]) -> str:
-    """Remove every right from this process, except to read the `readable` paths, and to read and
+    """Remove every right from this process. It may still read the `readable` paths, and read and
     write the `writable` paths, with everything below them. Paths that do not exist are ignored.
     Return the name of the layer; raise OSError if the kernel refuses. The process must have
     `no_new_privs`.

@@ -164,9 +164,7 @@ class Child(Confined, Calls):
         """The seconds that the policy took beyond its share, up to `limits.burst_s`."""
         self._paid_s = self.begun_s
         self._looked = (self._paid_s, 0.0)
-        """The time of the latest check of the child's CPU time, and the child's CPU seconds at that
-        time.
-        """
+        """The time of the latest CPU check, and the child's CPU seconds at that time."""
         self._own_cpu_s = 0.0
         """The CPU seconds that the gateway has spent on the child's answers since the last
         check.

@@ -44,8 +44,8 @@ class ProtocolError(ValueError):
 class Register:
     """An application's registration, the first message of each connection.
 
-    `priority` is the application's weight (P_i). The manager binds the process tree below the
-    process with the id `process`. `processors` are the numbers of the processors that an earlier
+    `priority` is the application's weight (P_i). `process` is the id of the root of the process
+    tree that the manager binds. `processors` are the numbers of the processors that an earlier
     manager assigned, or None.
     """
 
@@ -80,8 +80,8 @@ FromApplication = Register | CpusRequest | CpusAssigned | StatusWanted
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """The assignment to an application: the number of processors (A_i), in which a shared processor
-    counts as a half, and the CPU numbers.
+    """The assignment to an application. `assigned` is the number of processors (A_i); a shared
+    processor counts as a half. `processors` are the CPU numbers.
     """
 
     assigned: float

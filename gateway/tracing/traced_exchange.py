@@ -17,9 +17,8 @@ _VERDICTS: Final = (Event.STARTED, Event.REFUSED, Event.WITHDRAWN)
 
 
 class TracedExchange(Exchange):
-    """An exchange that sends its spans when it ends: one for the request, one for the wait in the
-    queue and, if the request was served, one for the service in the shop. A request that never
-    reached its queue has no spans.
+    """An exchange that sends its spans when it ends: for the request, for the wait in the queue,
+    and for the service in the shop, if any. A request that never reached its queue has no spans.
     """
 
     __slots__ = (
