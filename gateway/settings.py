@@ -195,7 +195,7 @@ class Settings(SettingsModel):
         SIGNED_COOKIE.decode(),
         description="name of the gateway's signed cookie, which identifies a session while a "
         "policy uses sessions or a shadow runs. Gateways with the same host name need different "
-        "names",
+        "cookie names",
     )
     session_timeout_s: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
         1800.0,

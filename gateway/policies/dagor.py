@@ -128,8 +128,8 @@ DAGOR = Sheet(
     title="DAGOR",
     idea="The most important requests are admitted; the measured queueing time decides how many.",
     rule="admit a request whose priority (page, then a hash of session and hour) is at least "
-    "the level; serve the oldest request. The level changes after window_s, or after "
-    "window_requests arrivals if they come first. If requests queued longer than "
+    "the level; serve the oldest request. The level changes after window_s or window_requests "
+    "arrivals, whichever comes first. If requests queued longer than "
     "queueing_threshold_s on average, the level becomes stricter until it would have turned away "
     "the share decrease_ratio (α) of the window's admitted requests. Otherwise, the level becomes "
     "less strict until it would have admitted increase_ratio (β) × all arrivals more requests",

@@ -17,7 +17,7 @@ STEP_S = 0.25
 LONGEST_S = 120.0
 """The highest age that is counted, in paper seconds; a higher age counts as this age."""
 ENOUGH_LEFT = 20
-"""The number of departures that an estimate needs; older observations count less."""
+"""The number of departures that an estimate needs; an older departure counts less than 1."""
 REMEMBERED_FOR_S = 600.0
 """The time, in paper seconds, in which the weight of an observation falls to 1/e."""
 

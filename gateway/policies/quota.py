@@ -32,7 +32,7 @@ def sessions_rps(
 
 class QuotaAccount:
     """The account of the new sessions that may still be admitted in the present ac-interval.
-    Fractions of a session and debts are kept without a time limit. Once the present quota is used
+    Fractions of a session, and debts, are kept without a time limit. Once the present quota is used
     up, unused whole sessions of the last few intervals may be used, the oldest first.
     """
 

@@ -1,7 +1,7 @@
 """The protocol between the gateway and the child process. A message is its length in 4 bytes,
 followed by JSON; events and verdicts are plain values. The gateway does not trust the child. Before
-decoding, it checks an answer's size and number of values, because decoding blocks the event loop.
-Then it checks the type and size of every value.
+decoding, the gateway checks an answer's size and number of values, because decoding blocks the
+event loop. Then the gateway checks the type and size of every value.
 """
 
 import json
