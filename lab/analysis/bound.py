@@ -1,4 +1,4 @@
-"""The capacity bound: the maximum number of confirms that a policy can reach without knowing which
+"""The capacity bound: the most confirms that a policy can reach on average without knowing which
 customers will buy. docs/bound.md has the proof.
 
 The bound is the solution of a linear program. The variable x_p is the number of sessions that are

@@ -263,7 +263,7 @@ METRICS: tuple[Metric, ...] = (
         "confirm_bound",
         "Bound",
         "confirms",
-        "The maximum number of confirms that a policy can reach with this run's customers and "
+        "The most confirms that a policy can reach on average with this run's customers and "
         "server without knowing which customers will buy (docs/bound.md).",
         lambda run: run.confirm_bound,
         1,

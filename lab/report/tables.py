@@ -38,8 +38,8 @@ def headline(cells: Sequence[Cell]) -> Table:
         "Who sells",
         ("ρ", "Policy", *(metric.title for metric in metrics), "Br-1 < 5 s"),
         note="Values are means of the repetitions ± half-width of the 95 % interval; confirms and "
-        "bound are sums over all repetitions. The bound is the maximum number of confirms that a "
-        "policy can reach with these customers and this server without knowing who will buy. The "
+        "bound are sums over all repetitions. The bound is the most confirms that a policy can "
+        "reach on average with these customers and this server without knowing who will buy. The "
         "bound includes the server's time from the first arrival to the last answer. Efficiency = "
         "confirms / bound. Confirms vary by chance, because few sessions buy. Estimated is the "
         "expected efficiency if the shop serves the same share of the requests for each page as in "

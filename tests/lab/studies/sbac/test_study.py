@@ -67,3 +67,9 @@ def test_predictive_must_abort_less_than_responsive(responsive, predictive, hold
 def test_responsive_may_abort_5_percent_of_medium_sessions(aborted, holds):
     claim = claim_named(claims(SBAC), "300 %, mean length 15: aborted sessions, % of admitted")
     assert claim.decide(Results({claim.needs[0].id: metrics_with(aborted)}))[1] is holds
+
+
+@pytest.mark.parametrize(("quick", "largest"), [(True, "200 %"), (False, "300 %")])
+def test_a_live_report_prints_the_largest_load_of_its_runs(quick, largest):
+    text = STUDY.text(STUDY.cases_of("live", quick=quick), quick=quick)
+    assert f"loads are up to {largest}." in text.summary[0]
