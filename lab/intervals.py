@@ -54,7 +54,7 @@ def half_width(deviation: float, repetitions: int) -> float:
 def simultaneous(values: Sequence[float], looks: int) -> Estimate:
     """Return the mean and interval of one of `looks` estimates, with Bonferroni's correction.
 
-    With 95 % probability, all `looks` intervals contain their true values at the same time.
+    With at least 95 % probability, all `looks` intervals contain their true values.
     """
     found = estimate(values)
     if found.half_width is None:

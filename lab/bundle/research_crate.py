@@ -36,8 +36,8 @@ _DESCRIPTIONS = {
     "analysis.ipynb": "A notebook that reads this result with pandas and draws it.",
     "attempts.parquet": "The customers' attempts to get pages: the time, the duration and the "
     "outcome of each. Times are paper seconds.",
-    "bound.json": "The capacity bound as a curve: the most sales any policy could make without "
-    "knowing who will buy.",
+    "bound.json": "The capacity bound as a curve: the most sales that any policy could make on "
+    "average without knowing who will buy.",
     "capacity.json": "The capacity of the shop, to which the offered loads refer.",
     "claims.json": "The claims of the paper, and whether they hold here.",
     "curves.json": "The curves of the result: response times and metrics with 95 % intervals.",

@@ -277,8 +277,8 @@ def _when_left(
 ) -> Iterator[PolicyChoice]:
     """Return each choice combined with each abandonment. Equal combinations are returned once.
 
-    Labels are removed. Choices that would then have the same key get the label and the abandonment
-    as their new label: `mine+cancel`.
+    Labels are removed. If choices would then have the same key, the new label of each is its old
+    label and its abandonment: `mine+cancel`.
     """
     known = get_args(Abandonment)
     if unknown := [name for name in abandonments if name not in known]:

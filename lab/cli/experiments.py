@@ -95,7 +95,7 @@ def simulate(spec_name: str, **given: Any) -> None:
     """Run an experiment in the simulator, even if its spec names the live engine.
 
     Policies and customers are the same as in a live run. The server is a model and time is virtual,
-    so an experiment takes seconds instead of hours. The default SPEC is lifo-pri-simulated (Tables
+    so an experiment takes minutes instead of hours. The default SPEC is lifo-pri-simulated (Tables
     4 and 5 of the paper). With --server, a console runs the simulation and keeps the result.
     """
     _carry_out_as_told(with_options(load_checked(spec_name), given | SIMULATED), **given)

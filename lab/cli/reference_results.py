@@ -308,7 +308,7 @@ def _keep_figures(made: Path, draft: Path) -> None:
 
 def _shortened(curves: dict[str, Any], part: Part) -> dict[str, Any]:
     """Return the curves with numbers rounded to three decimals. If the part does not keep curves by
-    page type, these curves and the intervals of the other curves `above` are removed.
+    page type, only the curves for all pages remain, without the intervals of `above`.
     """
 
     def of_band(band: dict[str, Any]) -> dict[str, Any]:

@@ -97,10 +97,11 @@ def show(name: str, as_json: bool) -> None:
     facts = _described(path)
     is_comparison = facts["kind"] == "comparison"
     content = path / ("tables.json" if is_comparison else "claims.json")
+    if facts["kind"] == "damaged":
+        raise ExperimentError(f"{path} is damaged: {facts['title']}")
     if not content.is_file():
-        raise ExperimentError(
-            f"{path} has no {content.name} yet; create it with `doorbuster results draw`."
-        )
+        command = "`doorbuster results draw`" if is_comparison else "`doorbuster reproduce`"
+        raise ExperimentError(f"{path} has no {content.name} yet; create it with {command}.")
     if as_json:
         facts[content.stem] = read_json(content)
         if is_comparison:
@@ -116,8 +117,7 @@ def show(name: str, as_json: bool) -> None:
 @click.command(cls=LabCommand)
 @click.argument("folder", type=click.Path(path_type=Path), required=False, shell_complete=_complete)
 def draw(folder: Path | None) -> None:
-    """Draw the tables and figures of a result folder again; by default, those of the newest
-    result."""
+    """Draw the tables and figures of a comparison again; by default, of the newest comparison."""
     lab = settings.load()
     if folder and is_reference(folder):
         raise SpecError(

@@ -100,7 +100,7 @@ def _is_level(row: Row, best: Row, rho: float) -> bool:
 
 
 def behind_at(row: Row, best: Row, rho: float) -> Estimate | None:
-    """Return the paired difference of `best` and `row` at `rho`; None if they share no seed."""
+    """Return the paired difference `best` minus `row` at `rho`; None if they share no seed."""
     return paired([best.repetitions.get(rho, {})], [row.repetitions.get(rho, {})])
 
 
@@ -251,7 +251,7 @@ def confirms_table(rows: Sequence[Row]) -> Table:
             *(f"Confirms, ρ = {rho:g}" for rho in loads),
         ),
         note="Ratios are means of the repetitions ± half-width of the 95 % interval; confirms are "
-        "sums over all repetitions. Only 27 of 1,000 sessions buy, so chance changes these values "
+        "sums over all repetitions. About 27 of 1,000 sessions buy, so chance changes these values "
         "by ten per cent and more. The board therefore ranks policies by the estimate.",
     )
     for row in rows:

@@ -112,8 +112,8 @@ def study(found: Board) -> Study:
         Figure(
             "board",
             "The board: how close each policy comes to the bound",
-            "At every load, 1 is the maximum that a policy can reach without knowing which "
-            "customers will buy. " + _leaders_words(found.rows),
+            "At every load, 1 is the maximum that a policy can reach on average without knowing "
+            "which customers will buy. " + _leaders_words(found.rows),
             (),
             drawing=Drawing(
                 lambda results: _efficiency_heat(ranked),

@@ -49,8 +49,8 @@ def study(base: Spec, *, quick: bool) -> Study:
         BOUND,
         "The bound: how close each policy comes to it, in short and in long runs",
         (
-            "1 is the maximum that a policy can reach with a run's customers and server without "
-            "knowing which customers will buy. docs/bound.md has the proof. This report tests "
+            "1 is the maximum that a policy can reach on average without knowing which customers "
+            "will buy. docs/bound.md has the proof. This report tests "
             "whether any policy exceeds this bound.",
         ),
         [
@@ -78,7 +78,7 @@ def study(base: Spec, *, quick: bool) -> Study:
             Claim(
                 f"No policy exceeds the bound in runs of {grid.sessions:,} sessions",
                 "no share is above 1 by more than its interval. The intervals are so wide that all "
-                "of them hold together with a probability of 95 %",
+                "of them hold together with a probability of at least 95 %",
                 grid.all_cases(),
                 partial(_holds, grid),
             )

@@ -129,8 +129,8 @@ def waiting_table(rows: Sequence[FairnessRow], rho: float) -> Table:
         note="The wait of a failed session begins with its first request for the page that it did "
         "not get. It includes retries, and ends when the session is turned away or its customer "
         "gives up. Values are medians in paper seconds, by planned length. “Turned away” is the "
-        "share of failed sessions that got an answer instead of a timeout. “–” means that no "
-        "session failed.",
+        "share of failed sessions whose missing page was dropped, rejected or refused. “–” means "
+        "that no session failed.",
     )
     for row in rows:
         table.rows.append(

@@ -1,7 +1,7 @@
 """Describe the machine and the software versions for results, measure the load of other programs,
 and lock the machine for live runs.
 
-Every live run takes the machine's lock, so only one live run is in progress at a time.
+Every live experiment takes the machine's lock, so only one is in progress at a time.
 """
 
 import contextlib

@@ -1,8 +1,8 @@
 """Store the cost of each kind of work on this machine in CPU seconds, to predict durations.
 
-Examples of kinds are `run shared-cpus sq` and `draw comparison`. Every command adds its
-measurements to `speeds.json` in the state folder. If a kind was never measured on this machine, its
-cost is the reference machine's cost times a factor. A calibration of less than a second
+Examples of kinds are `run shared-cpus sq` and `draw comparison`. Experiments add their measurements
+to `speeds.json` in the state folder. If a kind was never measured on this machine, its cost is the
+reference machine's cost times a factor. A calibration of less than a second
 (`estimates.calibrated`) measures this factor.
 """
 

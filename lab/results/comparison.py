@@ -63,7 +63,7 @@ class ComparisonResult(Result):
         """
         if not (path / _PLAN).is_file():
             raise SpecError(
-                f"FOLDER: {path} is not a result folder (plan.json is missing); allowed: a folder "
+                f"FOLDER: {path} is not a comparison (plan.json is missing); allowed: a folder "
                 "that `doorbuster run`, `compare` or `simulate` created"
             )
         return cls(path)

@@ -55,8 +55,8 @@ class Stopwatch:
     def expect(self, what: str, estimate: Estimate | None, start: str | None = None) -> None:
         """Record the prediction for a command before the command begins its work.
 
-        `what` identifies the experiment. The cost of the command's start so far is recorded as the
-        kind of work `start`.
+        `what` identifies the experiment. The CPU time of this process so far is recorded as the
+        cost of the work `start`.
         """
         if self._what:
             return

@@ -22,8 +22,8 @@ from runtime.settings import Settings
 FAULT_WITHOUT_RUN = "No run is in progress. The next run ends this fault when it begins."
 CHANGE_WITHOUT_RUN = "No run is in progress. The next run replaces this setting when it begins."
 _TAKEN_OVER_WITHIN_S = 5.0
-"""The real seconds to wait until the load generator has adopted a change of the load. It reports
-its load once a second.
+"""The real seconds to wait until the load generator has adopted a change of the load. The load
+generator reports its load once a second.
 """
 
 
@@ -163,8 +163,8 @@ def change_load(lab: Settings, factor: float) -> str:
 
 
 def restore(lab: Settings) -> str:
-    """Restore the policy, abandonment and load that the run had at its start, and end faults;
-    return the time.
+    """Restore the policy, abandonment and load that the run had at its start, and end faults.
+    Return a text with the time.
 
     For simultaneous runs, only the load is restored, because their shops keep their policies.
     Raises ExperimentError with the reason if nothing can be restored.

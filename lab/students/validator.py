@@ -76,11 +76,11 @@ class Place:
     start: Callable[[PolicyFile], Calls]
     """A function that loads a file and returns an object for calls of its policy."""
     layers: Callable[[Calls], Mapping[str, str]] | None
-    """A function that returns the layers of confinement of a loaded policy; None if the place has
-    no such layers.
+    """A function that returns the layers of confinement of a loaded policy; None if there are no
+    such layers.
     """
     slower: float = 1.0
-    """The factor by which Python is slower in this place than in a separate process."""
+    """The factor by which Python is slower here than in a separate process."""
 
 
 def _holding(calls: Calls) -> Mapping[str, str]:
@@ -107,7 +107,7 @@ def check(path: Path, on_finding: Callable[[Finding], None] = lambda _: None) ->
 
 
 def check_file(file: PolicyFile, on_finding: Callable[[Finding], None], place: Place) -> Checked:
-    """Check a file in this place, as `check` does."""
+    """Check a file in `place`, as `check` does."""
     findings: list[Finding] = []
 
     def tell(finding: Finding) -> None:

@@ -1,7 +1,7 @@
 """The costs of a connection on this machine, as eDragon's static profiling defines them.
 
-The stored costs become invalid if the machine changes. Source: eDragon, sections 3.2.1 (CTO, CTN)
-and 3.2 (handshakes of 175 and 2 ms).
+The stored costs become invalid if the machine or the code changes. Source: eDragon, sections 3.2.1
+(CTO, CTN) and 3.2 (handshakes of 175 and 2 ms).
 """
 
 from dataclasses import asdict, dataclass
@@ -77,8 +77,9 @@ def kept(lab: Settings, *, key: str, profile: str, time_scale: float) -> Connect
         raise ExperimentError(f"{path}: {fault}; measure again with {again}.") from None
     if costs.machine != fingerprint(lab):
         raise ExperimentError(
-            f"The costs of connections were measured at {costs.measured_at}, before this machine "
-            f"changed (CPUs, kernel, memory, Python or workers); measure again with {again}."
+            f"The costs of connections were measured at {costs.measured_at}. This machine (CPUs, "
+            "kernel, memory, Python or workers) or the code of the shop, the gateway or the "
+            f"customers has changed since then; measure again with {again}."
         )
     return costs
 

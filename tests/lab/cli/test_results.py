@@ -59,6 +59,19 @@ def test_an_unknown_and_a_damaged_result_are_named(results):
     (results / "20260101T000000Z-odd" / "plan.json").write_text("[]")
     (first, *_) = json.loads(printed("results", "list", "--json"))
     assert first["kind"] == "damaged"
+    done = CliRunner().invoke(main, ["results", "show", first["name"]])
+    assert done.exit_code == 1
+    assert "is damaged: " in done.stderr
+
+
+def test_a_reproduction_without_claims_names_its_command(results):
+    """An interrupted reproduction has no claims, and `results draw` cannot create them."""
+    folder = results / "20260101T000000Z-reproduce-sbac"
+    folder.mkdir()
+    (folder / "reproduction.json").write_text('{"engine": "simulated", "title": "SBAC"}')
+    done = CliRunner().invoke(main, ["results", "show", folder.name])
+    assert done.exit_code == 1
+    assert "create it with `doorbuster reproduce`" in done.stderr
 
 
 def test_the_schema_accepts_every_included_spec():
