@@ -23,7 +23,7 @@ TEMPLATE = Path(__file__).with_name("analysis.ipynb")
 cell without tags is in every notebook.
 """
 TITLE = "RESULT_TITLE"
-"""The text in the first cell that the result's title replaces."""
+"""The placeholder for the result's title in the first cell."""
 
 Kind = Literal["comparison", "reproduction"]
 

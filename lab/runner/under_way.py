@@ -114,7 +114,7 @@ def change(
 
 
 def cause_fault(lab: Settings, name: str, for_s: float) -> str:
-    """Cause the fault with this name for these paper seconds; return the time when it begins.
+    """Cause the fault with this name for `for_s` paper seconds. Return a text with the time.
 
     Raises ExperimentError with the reason if the fault cannot begin.
     """
@@ -134,7 +134,7 @@ def cause_fault(lab: Settings, name: str, for_s: float) -> str:
 
 
 def change_load(lab: Settings, factor: float) -> str:
-    """Change the rate of arriving customers, from now on, in all simultaneous runs.
+    """Change the rate of arriving customers, from now on, in each run in progress.
 
     Returns the time of the change, after the customers have adopted it. Raises ExperimentError with
     the reason if the change is not possible.

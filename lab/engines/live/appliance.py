@@ -252,7 +252,7 @@ class Appliance:
         self.gateway.call("PUT", "/settings", {"abandonment": abandonment})
 
     def slow_database(self, for_s: float) -> None:
-        """Delay every query of the shop's pages for these paper seconds. Raises ExperimentError.
+        """Delay every query of the shop's pages for `for_s` paper seconds. Raises ExperimentError.
 
         The shop ends the delay by itself.
         """
