@@ -29,7 +29,6 @@ class _Proxy(IgnoringPolicy):
         self._at_shop: dict[int, Request] = {}
 
     def send(self, request: Request) -> None:
-        """Record that the proxy sends a request to the shop."""
         self._shop.append(request)
         self._at_shop[request.id] = request
 
@@ -45,7 +44,6 @@ class _Proxy(IgnoringPolicy):
             self.send(request)
 
     def lines(self) -> list[Line]:
-        """Return the queues in which requests wait."""
         return [self._shop]
 
     def waiting(self) -> Sequence[Request]:

@@ -127,9 +127,6 @@ def _carry_out_as_told(
     celery: str | None = None,
     **_: Any,
 ) -> None:
-    """Run an experiment on this machine or on a console, and print its result in the form that the
-    options choose.
-    """
     from lab.report.terminal import output
 
     with output(as_json=as_json, quiet=quiet):

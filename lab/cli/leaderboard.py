@@ -112,8 +112,7 @@ def leaderboard(
 
 
 def _make(part: str, spec: Spec, *, recovery: bool, quick: bool, **options: Any) -> Path:
-    """Make one part or all parts. Return the folder of the board, or the results folder if the part
-    has no board."""
+    """Return the folder of the board, or the results folder if the part has no board."""
     wants_recovery = recovery and part in ("board", "all")
     if spec.engine == "live" and (part == "hysteresis" or wants_recovery):
         _measure_recovery(spec, **options)

@@ -94,7 +94,6 @@ def _say(words: str) -> None:
 
 
 def _watch(hosted: "Platform", every_s: float) -> None:
-    """Draw the table repeatedly, until an exception ends the loop."""
     before = [Figures.of(one) for one in hosted.applications]
     with Live(console=console, auto_refresh=False) as live:
         while True:

@@ -241,7 +241,6 @@ class _Distribution:
         return self._failures
 
     def revoke(self) -> None:
-        """Cancel the tasks in progress."""
         if self._under_way:
             self._app.control.revoke(list(self._under_way), terminate=True)
             for id in self._under_way:

@@ -132,8 +132,7 @@ class _Grid:
         return results.estimate(self.cases[policy][scenario], value)
 
     def ahead(self, results: Results, policy: str, other: str, scenario: str) -> dict[int, float]:
-        """Return for each seed by how much one policy's estimated efficiency exceeds another
-        policy's."""
+        """Return the estimated efficiency of `policy` minus that of `other`, by seed."""
         return differences(
             *(
                 {

@@ -173,7 +173,6 @@ class _UnderTest:
         yield "time", self._time
 
     def end(self) -> None:
-        """Stop all processes of the previous check."""
         for child in self._children:
             child.end()
         self._children.clear()

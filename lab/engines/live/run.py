@@ -190,7 +190,6 @@ class LiveRun:
             self._on_event()
 
     def _new(self, event: str, changes: Sequence[T]) -> Sequence[T]:
-        """Return the changes that are not in the log yet; the caller logs them."""
         new = changes[self._logged[event] :]
         self._logged[event] += len(new)
         return new
