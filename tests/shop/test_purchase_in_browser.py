@@ -33,6 +33,7 @@ def test_buy_a_book(running_shop, chromium, width):
     page.goto(running_shop.url)
 
     def fits():
+        page.wait_for_load_state()
         assert page.evaluate("document.body.parentElement.scrollWidth") <= width, page.url
 
     fits()

@@ -169,7 +169,7 @@ def test_a_fault_is_caused_by_keyboard_and_put_back(chromium, rushing, run):
         page = visit("/watch/", **SCREEN)
         when(page, f"{TEXT.format('policy')} === 'SQ'")
         press(page, "#fault-control summary")
-        assert "ends by itself" in page.inner_text("#fault-control .help")
+        assert "ends after the time that you give" in page.inner_text("#fault-control .help")
         page.fill("#id_for_s", "5")
         page.click("#cause-fault")
         page.wait_for_selector("#fault-control .fault")
