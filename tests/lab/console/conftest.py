@@ -256,7 +256,7 @@ def queue(appliance: dict[str, str]) -> Iterator[list[socket.socket]]:
 
     Afterwards the shop is idle again, so that orphan requests are not the next test's load.
     """
-    call(appliance, "shop", "PUT", "/settings", {"time_scale": 0.2, "profile": "paper"})
+    call(appliance, "shop", "PUT", "/settings", {"time_scale": 0.1, "profile": "paper"})
     address = ("127.0.0.1", int(appliance["DOORBUSTER_GATEWAY_PORT"]))
     customers = []
     with ExitStack() as open_sockets:
