@@ -154,7 +154,8 @@ class State:
             raise self._unwritable(error) from error
 
     def open_to_others(self, results: Path) -> list[Path]:
-        """Return the paths that other users can reach, but should not: the folder, or its entries.
+        """Return the paths in the folder, and the folder itself, that are open to other users, but
+        should not be.
 
         The folder of results and other users' paths are left out. Raises OSError.
         """

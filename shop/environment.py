@@ -56,8 +56,8 @@ class Environment(SettingsModel):
 
     shop_schema: Annotated[str, AfterValidator(_schema), Form(_SCHEMA)] = Field(
         "public",
-        description="schema of the shop's tables, and prefix of its Redis keys and cookies; shops "
-        "with different values can share a database and a Redis",
+        description="schema of the shop's tables; shops with different schemas can share a "
+        "database and a Redis server",
     )
     state_dir: StateDir
     inner_host: InnerHost

@@ -1,4 +1,4 @@
-"""The text of a student's policy, with its path and its digest."""
+"""The text of a student's policy, with its name and its digest."""
 
 import hashlib
 from dataclasses import dataclass

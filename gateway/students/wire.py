@@ -346,7 +346,7 @@ def impurities_of(answer: object) -> list[str]:
 
 
 def sheet_said(sheet: Sheet) -> dict[str, Any]:
-    """Return a data sheet as the child sends it; raises WireError."""
+    """Return the message with this data sheet for the parent; raise WireError if it is invalid."""
     if not isinstance(sheet, Sheet):
         raise WireError("SHEET must be a Sheet: SHEET = Sheet(name=…, idea=…, rule=…, …)")
     rows = []

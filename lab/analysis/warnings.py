@@ -106,7 +106,7 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
             "runs, and the server is a model."
         )
     elif not late:
-        lines.append(f"The load generator kept its schedule in all {len(runs)} runs.")
+        lines.append(f"The load generator kept its schedule in {_all(len(runs))}.")
     beside_published = {
         cell.published
         for cell in cells

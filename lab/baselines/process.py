@@ -281,5 +281,5 @@ def _ask(path: Path, question: bytes) -> str:
 
 @cache
 def page_rules() -> tuple[pages.Rule, ...]:
-    """Return the gateway's standard rules, in the order in which the gateway applies them."""
+    """Return the gateway's default rules for page types, in the order in which it applies them."""
     return pages.load().rules

@@ -1,4 +1,4 @@
-"""The session model's error for invalid values, and a shared check."""
+"""The session model's error for invalid values, and the check that a value is above 0."""
 
 import math
 

@@ -46,7 +46,8 @@ def submit(request: HttpRequest, name: str, text: str) -> Launch:
     """Put a policy into the queue and return its launch.
 
     If the person's earlier submission with this name has not ended, it is cancelled. Raises
-    CallError if the file is not a valid policy, and the errors of `enqueued`.
+    CallError if the file is not a valid policy or the console is reading other files,
+    TooOftenError if the person has sent too many files, and each error that `enqueued` raises.
     """
     allowance = permissions.allowance_of(request)
     key = permissions.key_of(request)

@@ -115,7 +115,7 @@ TEACHER = Allowance(
 )
 """The limits of teachers, and of all people if there are no accounts.
 
-The command line has no such limits.
+The command line has these limits only with `--server`.
 """
 
 _STUDENT = Allowance(

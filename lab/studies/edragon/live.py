@@ -277,7 +277,7 @@ def run_words(run: PlatformRun) -> str:
     """Return a description of a run."""
     how = run.provisioning if run.admission == "eac" else "original"
     if len(run.loads) == 1:
-        return f"one application, {how}, {run.loads[0][0][1]:g} new sessions/s"
+        return f"one application, {how}, {run.loads[0][0][1]:g} new sessions/s on the paper's scale"
     priorities = ":".join(f"{priority:g}" for priority in run.priorities)
     return f"two applications, {how}, priorities {priorities}, sharing {run.sharing}"
 
