@@ -105,10 +105,15 @@ def _sentence(aim: _Aim, cells: Sequence[Cell]) -> str:
     limit = _limit(first) if aim is _SALES else ""
     signs = [_sign(aim, first, other) for other in others]
     if None in signs:
+        number = aim.text(aim.of(first))
+        tied = [cell for cell in [first, *others] if aim.text(aim.of(cell)) == number]
+        words = (aim.best if len(tied) == 1 else aim.equal).format(
+            policy=first.title, policies=_and(tied), number=number, limit=limit
+        )
+        lead = f", {_lead(aim, first, cell)}" if (cell := _next(others, tied)) else ""
         return (
-            aim.best.format(policy=first.title, number=aim.text(aim.of(first)), limit=limit)
-            + f", {_lead(aim, first, second)}. The runs {_UNSURE} to tell this from chance: "
-            + f"give at least two repetitions.{_reason(first, last)}"
+            f"{words}{lead}. The runs {_UNSURE} to tell this from chance: "
+            f"give at least two repetitions.{_reason(first, last)}"
         )
     alike = [first, *(other for other, sign in zip(others, signs, strict=True) if sign != 1)]
     if len(alike) == 1:
@@ -125,13 +130,18 @@ def _sentence(aim: _Aim, cells: Sequence[Cell]) -> str:
     words = (_SOLD_OUT if nearly_all else words_alike).format(
         policies=_and(alike), number=number, limit=limit
     )
-    if last in alike:
+    next_one = _next(others, alike)
+    if next_one is None:
         return f"{words}."
-    next_one = next(cell for cell in others if cell not in alike)
     return (
         f"{words}. {first.title} did better than {next_one.title} "
         f"({aim.text(aim.of(next_one))}), by more than chance."
     )
+
+
+def _next(others: Sequence[Cell], alike: Sequence[Cell]) -> Cell | None:
+    """Return the best policy that is not among `alike`; None if all are."""
+    return next((cell for cell in others if cell not in alike), None)
 
 
 def _reason(first: Cell, last: Cell) -> str:
@@ -174,7 +184,7 @@ def _lead(aim: _Aim, first: Cell, second: Cell) -> str:
 
 def _and(cells: Sequence[Cell]) -> str:
     *most, last = (cell.title for cell in cells)
-    return f"{', '.join(most)} and {last}"
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 _LOAD: Final = re.compile(r"At ρ = (?P<load>[^,]+), (?P<rest>.+)", re.DOTALL)

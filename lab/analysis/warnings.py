@@ -14,8 +14,8 @@ from lab.wording import factor_words, title_in_force, title_of
 from loadgen.workload.sessions import CONFIRM_PAGE
 
 WHY_IT_DIFFERS = (
-    "These runs show the published order of the policies, but not the published percentages, "
-    "because nothing was tuned to reach the percentages. The paper's footnote 2 explains its low "
+    "Compare the order of the policies with the published order, not the percentages, because "
+    "nothing was tuned to reach the published percentages. The paper's footnote 2 explains its low "
     "numbers in overload by a load generator that could not produce the workload. Under "
     "8Q-LIFO-Pri, the paper's server used about 60 % of its capacity for useful work; this "
     "project's server uses nearly all of its capacity."

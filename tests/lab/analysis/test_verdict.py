@@ -75,6 +75,21 @@ def sold(policy, rho, *confirms, planned=100):
                 "two repetitions."
             ],
         ),
+        (
+            [sold("sq", 2.0, 4), sold("8q-af", 2.0, 4), sold("door-lifo", 2.0, 3)],
+            [
+                "At ρ = 2, SQ and 8Q-AF sold the same: 4 confirms of at most 50, ahead of "
+                "DOOR-LIFO with 3. The runs share too few seeds to tell this from chance: give at "
+                "least two repetitions."
+            ],
+        ),
+        (
+            [sold("sq", 2.0, 4), sold("8q-af", 2.0, 4)],
+            [
+                "At ρ = 2, SQ and 8Q-AF sold the same: 4 confirms of at most 50. The runs share "
+                "too few seeds to tell this from chance: give at least two repetitions."
+            ],
+        ),
         ([sold("sq", 2.0, 0, 0), sold("8q-af", 2.0, 0, 0)], ["At ρ = 2, no policy sold anything."]),
         ([sold("sq", 2.0, 4, 5)], []),
     ],
@@ -86,6 +101,8 @@ def sold(policy, rho, *confirms, planned=100):
         "two-alike",
         "sold-out",
         "one-seed",
+        "one-seed-two-best",
+        "one-seed-all-equal",
         "no-sales",
         "one-policy",
     ],
