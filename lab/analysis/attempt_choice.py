@@ -23,12 +23,12 @@ KINDS = {
 
 
 def chosen(table: pa.Table, kind: str, page: str, session: str) -> pa.Table:
-    """Return the attempts of this kind, page and session.
+    """Return the attempts of this kind, page and session; an empty `page` or `session` means any.
 
     `slow` begins with the slowest attempt, `all` has the order of the log, and the other kinds have
     the order of time.
 
-    Raises ExperimentError if a field has an invalid value.
+    Raises ExperimentError if an argument is invalid.
     """
     if kind not in KINDS:
         raise ExperimentError(f"kind: {kind!r}; allowed: {', '.join(KINDS)}")

@@ -14,14 +14,14 @@ Without the constraint on r, the program is a Markov decision problem. Each corn
 is a set of pages. The pages in the set serve all sessions that come to them, and the other pages
 serve none. With the constraint, the optimum is a mixture of at most two corners. As a function of
 the server time, the optimum is therefore the upper concave hull of the points (time, confirms) of
-all sets of pages. A shop has 2⁷ such sets. `Chain.visits` solves the linear system of each set
-exactly, with fractions.
+all sets of pages. Without the first page, a set serves no session; 2⁷ sets contain the first page.
+`Chain.visits` solves the linear system of each set exactly, with fractions.
 
 The r of a run is the server's possible work from the first arrival to the last answer, divided by
 the work of all planned requests.
 
-Floats are added with `math.fsum`, because the rounding of `sum` depends on the version of Python. A
-browser can have a newer version.
+Floats are added with `math.fsum`, because the rounding of `sum` depends on the version of Python,
+and browsers can run another version.
 """
 
 import math
@@ -61,7 +61,8 @@ class Optimum:
 
 class _Corner(NamedTuple):
     """The use of the server if the pages in a set serve all sessions that come to them, and other
-    pages serve none. All numbers are per arriving session.
+    pages serve none. All numbers are per arriving session; in a hull, `time` and `confirms` are
+    divided by those of the whole chain.
     """
 
     time: float
@@ -73,15 +74,14 @@ class _Corner(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True)
 class CapacityBound:
-    """The capacity bound of a run, from its customers' chain and its server's capacity."""
+    """The capacity bound of a run, from its session model and its server's capacity."""
 
     model: SessionModel
     capacity_rps: float
     """The maximum number of requests of the customers' mix that the server can serve per paper
     second."""
     cost_s: Mapping[str, float]
-    """The expected server time of each page, in any unit, from which `capacity_rps` is
-    calculated."""
+    """The expected server time of each page, in any unit; `capacity_rps` assumes these times."""
     slower_ratio: float = 1.0
     """The actual server time of the pages, divided by the expected server time."""
 
@@ -106,7 +106,7 @@ class CapacityBound:
         """Return the bound as numbers, for programs that do not have this module.
 
         Each pair of a `room` and a `confirm_ratio` is a corner of the curve of `reachable_ratio`.
-        Straight lines connect the corners, and for a room above 1, the ratio is 1. The room is
+        Straight lines connect the corners; beyond the last corner, the ratio is 1. The room is
         `work_per_s` times the working time, divided by `slower_ratio` times the sum of `cost_s` of
         all planned requests.
         """
@@ -173,8 +173,7 @@ def _hull(
     rows: tuple[tuple[str, tuple[tuple[str, float], ...]], ...], costs: tuple[float, ...]
 ) -> tuple[_Corner, ...]:
     """Return the corners on the upper concave hull, in increasing order of server time. The first
-    corner serves no session; the last has the most confirms with the least server time. Times and
-    confirms are multiples of those of the whole chain.
+    corner serves no session; the last has the most confirms with the least server time.
     """
     transitions = {page: dict(row) for page, row in rows}
     whole = _corner(transitions, frozenset(PAGES), costs)

@@ -38,7 +38,7 @@ class Cell:
     policy: str
     """The key of the policy in the spec."""
     rho: float | None
-    """The offered load; None in a closed loop."""
+    """The offered load; 1 for a schedule, and None in a closed loop."""
     runs: tuple[Outcomes, ...]
     summaries: tuple[RunSummary, ...]
     quick_share: tuple[float, ...]
@@ -47,9 +47,7 @@ class Cell:
     """The results of each client set by class, for each repetition of a closed loop; empty mappings
     for any other load."""
     published: str | None
-    """The policy whose published numbers are comparable with the cell's metrics; None if the papers
-    have no such numbers.
-    """
+    """The policy's name if `is_as_published`, otherwise None."""
     load: str
     """The offered load as text (for a schedule, the mean load); empty for a closed loop."""
 
@@ -60,12 +58,12 @@ class Cell:
 
     @property
     def heading(self) -> str:
-        """The policy's name for the head of a column."""
+        """The load and the policy for the head of a column."""
         return f"ρ = {self.load} {self.title}" if self.load else self.title
 
     @property
     def place(self) -> str:
-        """The policy and the load as pages and tables print them."""
+        """The policy and the load for sentences and rows."""
         return f"{self.title} at ρ = {self.load}" if self.load else self.title
 
     @property
@@ -112,8 +110,8 @@ class Cell:
 
 
 def wasted_percent(waste: Mapping[str, Any]) -> float | None:
-    """Return the percentage of the server's CPU time that was spent after the customer had left;
-    None if the server used no CPU time.
+    """Return the percentage of the server's CPU time that was wasted; None if the server used no
+    CPU time.
     """
     whole = waste["server_cpu_s"]
     return 100 * waste["wasted_cpu_s"] / whole if whole else None
@@ -130,7 +128,7 @@ def read_cells(folder: ComparisonResult) -> list[Cell]:
     """Return the complete runs of an experiment as cells, ordered by ρ and then by policy as in the
     spec.
 
-    Raises ExperimentError if all sessions of a run began in the warm-up.
+    Raises ExperimentError if a file is damaged, or if a run has no attempts after its warm-up.
     """
     spec = folder.spec()
     bound = bound_of(folder, spec)
@@ -206,8 +204,8 @@ def load_words(load: Load, rho: float | None) -> str:
 
 
 def is_as_published(spec: Spec, policy: PolicyChoice) -> bool:
-    """Return whether LIFO-Pri's Tables 4 and 5 have numbers for this policy, customers and
-    server."""
+    """Return whether the customers, the server and the policy's parameters are those of LIFO-Pri's
+    Tables 4 and 5. The tables can lack the policy or ρ."""
     return (
         policy.is_pure_queueing
         and policy.gateway is None

@@ -29,16 +29,17 @@ None.
 
 
 def curves_of(folder: ComparisonResult) -> dict[str, Any]:
-    """Return `times_s`, `lines` (one per policy and ρ) and `against_rho` as JSON-ready values.
+    """Return the curves, with `times_s`, `lines` (one per policy and ρ) and `against_rho`, as
+    JSON-ready values.
 
     A line has `key`, `policy`, `title`, `rho`, `load`, `repetitions` and these mappings:
 
     - `attempts`: the number of attempts by page,
     - `above`: a Band by page, the share of attempts not answered within each of `times_s`,
-    - `histogram`: by page, the share of attempts answered within each second,
+    - `histogram`: by page, the share of attempts with a response time in each bin of BIN_S,
     - `fates`: by fate, mean, low and high of the share of all arrived sessions with this fate.
 
-    Raises ExperimentError if a log is damaged.
+    Raises ExperimentError if a file is damaged, or if a run has no attempts after its warm-up.
     """
     cells = read_cells(folder)
     capacity = folder.capacity()

@@ -1,7 +1,8 @@
 """Queries on the raw logs of a result, with JSON-ready answers.
 
 Every query has one dictionary as its argument, so that `common.bounded` can answer the query in a
-process with limits. A damaged file can cause any exception.
+process with limits. A query of a damaged file can raise any exception. `size` and `check` are not
+queries; they only read and check the files.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ from loadgen.records.attempt_log import require_attempts
 from loadgen.records.rows import RowsFileError, Size, check_rows, pieces, size_of
 
 MOST_FRAMES = 1200
-"""The approximate number of samples of each run that a race shows."""
+"""The approximate maximum number of samples of each run that a race shows."""
 _COLUMNS = ("policy", "discipline", "cpu_utilisation_ratio", "in_service", "waiting")
 _TOTALS = ("arrived_total", "answered_total", "dropped_total", "rejected_total", "orphaned_total",
            "confirms_total")  # fmt: skip
@@ -109,7 +110,8 @@ def curves(asked: Asked) -> dict[str, Any]:
 
 
 def attempts(asked: Asked) -> dict[str, Any]:
-    """Return the attempts of a `run` with this `kind`, `page` type and `session`.
+    """Return the attempts of a `run`, chosen by `kind`, `page` type and `session`
+    (`attempt_choice.chosen`).
 
     `number` is the number of attempts, and `rows` has at most `most` of them, beginning with the
     attempt `first` (from 0).
@@ -123,7 +125,7 @@ def attempts(asked: Asked) -> dict[str, Any]:
 def attempt(asked: Asked) -> dict[str, Any]:
     """Return the attempt of a `run` with this `session`, `step` and `attempt`.
 
-    The key `attempt` has the attempt or None, and the key `others` the attempts of its session.
+    `attempt` is the attempt or None; `others` are the first attempts of the session.
     """
     _, _, run = _run(asked)
     table = run.attempts()
@@ -177,7 +179,7 @@ def around(asked: Asked) -> dict[str, Any]:
 
 
 def frames(asked: Asked) -> dict[str, Any]:
-    """Return about MOST_FRAMES samples of a `run` as columns.
+    """Return samples of a `run` as columns, at most about MOST_FRAMES.
 
     Times are paper seconds since the first customer; `marks` are the changes during the run.
     """
@@ -215,7 +217,7 @@ def _customers_came_s(
     folder: ComparisonResult, run: RunFolder, events: Sequence[Mapping[str, Any]]
 ) -> float:
     """Return the time at which the load generator started, on the clock of the samples; 0 for a
-    simulation. A race aligns the runs by this time.
+    simulation, or if the time is unknown. A race aligns the runs by this time.
     """
     spec = folder.spec()
     if spec.engine != "live":

@@ -16,7 +16,7 @@ from loadgen.records.attempts import AttemptOutcome
 from loadgen.workload.sessions import CONFIRM_PAGE, PAGES
 
 GROUP = {page: "Browsing" if page.startswith("Br") else page for page in PAGES}
-"""The column of Table 4 for each page type."""
+"""The column of LIFO-Pri's Table 4 for each page type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Outcomes:
     """The number of requests of completed sessions that were answered before the last arrival."""
     expected_confirm_ratio: float | None = None
     """The expected confirms divided by the planned confirms, if the shop serves the same share of
-    the requests for each page as in this run. None if no session plans to buy.
+    the requests for each page as in this run. None in a closed loop, or if no session plans to buy.
     """
     reachable_ratio: float | None = None
     """The share of the planned confirms that this run's capacity bound allows; None if no capacity
@@ -122,7 +122,7 @@ class Outcomes:
         return self.fates.arrived
 
     def generated(self, page: str) -> int:
-        """Return the number of attempts for a page, including retries, as Table 4 counts them."""
+        """Return the number of attempts for a page, including retries, as in LIFO-Pri's Table 4."""
         counts = self.attempts[page]
         return sum(n for outcome, n in counts.items() if outcome != AttemptOutcome.NOT_GENERATED)
 
@@ -148,7 +148,7 @@ class Outcomes:
 
     @property
     def throughput_rps(self) -> float:
-        """Completed requests per paper second from the start of the run to the end of its last
+        """Completed requests per paper second from the first arrival to the end of the last
         session."""
         return self.count(AttemptOutcome.COMPLETED) / self.duration_s if self.duration_s else 0.0
 
@@ -179,12 +179,13 @@ class Outcomes:
 
     @property
     def revenue_efficiency_ratio(self) -> float | None:
-        """The confirms divided by the capacity bound; None if no session plans to buy."""
+        """The confirms divided by the capacity bound; None if the bound is unknown or 0."""
         return self.confirms / self.confirm_bound if self.confirm_bound else None
 
     @property
     def estimated_efficiency_ratio(self) -> float | None:
-        """The expected confirms divided by the capacity bound; None if no session plans to buy.
+        """The expected confirms divided by the capacity bound; None if the bound is unknown or no
+        session plans to buy.
 
         The ratio has the same mean as confirms / bound, but varies far less by chance. It uses all
         served pages, not only the purchases of 2.7 % of the sessions.
@@ -194,8 +195,8 @@ class Outcomes:
         return self.expected_confirm_ratio / self.reachable_ratio
 
     def table4(self) -> dict[str, dict[str, int]]:
-        """Return the attempts by row and column, in the form of Table 4; `other` is not in the
-        paper.
+        """Return the attempts by row and column, in the form of LIFO-Pri's Table 4; the row `other`
+        is not in the paper.
         """
         rows = ("generated", "completed", "timed_out", "dropped", "other")
         table = {row: dict.fromkeys(GROUP.values(), 0) for row in rows}
@@ -209,7 +210,7 @@ class Outcomes:
         return table
 
     def table5(self) -> dict[str, float]:
-        """Return the percentages of Table 5.
+        """Return the percentages of LIFO-Pri's Table 5.
 
         In overload, the paper divides by the planned browsing requests (54,480 of 57,528 planned
         requests). At ρ = 0.85, the paper must divide by all planned requests, because its

@@ -18,7 +18,7 @@ PAPERS = {
     "ad-server": "Ad server (Diniz et al., 2000)",
     "edragon": "eDragon (Guitart et al., 2008)",
 }
-"""The titles of the five papers, by the names that `doorbuster reproduce` accepts."""
+"""The short titles of the five papers, by the names that `doorbuster reproduce` accepts."""
 
 Row = tuple[int | None, ...]
 

@@ -36,7 +36,8 @@ class _Aim:
     """The function for the number that orders the policies: a sum or a mean over the
     repetitions."""
     of_run: Callable[[Outcomes], float | None]
-    """The function for the number that is compared seed by seed; chance can affect it less."""
+    """The function for the number that is compared seed by seed. For sales, chance affects this
+    number less than the number of `of`."""
     best: str
     """The sentence if one policy was best: `{policy} sold the most: {number}{limit}`."""
     alike: str
@@ -204,7 +205,7 @@ _MOST_NAMES: Final = 40
 
 
 def short_form(sentences: Sequence[str]) -> str:
-    """Return a short text for lists that names the winner at each load: `DOOR-LIFO`, or `ρ = 1: SQ;
+    """Return a short text, for lists, with the winner at each load: `DOOR-LIFO`, or `ρ = 1: SQ;
     ρ = 2: DOOR-LIFO`. The text is empty if the sentences are not from `verdict`.
     """
     found = [(load, winner) for one in sentences for load, winner in [_short(one)] if winner]

@@ -1,4 +1,4 @@
-"""The warnings above the tables of a comparison."""
+"""The warnings and passed checks above the tables of a comparison."""
 
 import math
 import statistics
@@ -28,12 +28,14 @@ FEW_SALES = 30
 """If fewer confirms than this are possible, chance can change confirms / bound by a third or more.
 """
 UNDISTURBED_LIMIT = 0.5
-"""A share (0 to 1) of the time with arrivals. If all attempts complete for longer than this, the
-run is too short to show its overload, and gets a warning.
+"""A share (0 to 1) of the time with arrivals. A run can be too short to show its overload if all
+attempts complete for longer than this.
 """
 _NORMAL_975 = 1.96
 UNLIKE_LIMIT_RATIO = 0.1
-"""A larger difference between simultaneous shops, as a share of their median, causes a warning."""
+"""A larger difference of a simultaneous shop's capacity from the median of the shops, as a share of
+the median, causes a warning.
+"""
 
 
 def honesty(cells: Sequence[Cell]) -> list[str]:
@@ -102,8 +104,8 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
     simulated = [s for _, s in runs if s.load_generator.engine == "simulated"]
     if simulated:
         lines.append(
-            "These runs are simulated: the gateway's own policies serve the same customers as live "
-            "runs, and the server is a model."
+            "These runs are simulated: policies and customers are the same as in a live run, but "
+            "the server is a model."
         )
     elif not late:
         lines.append(f"The load generator kept its schedule in {_all(len(runs))}.")

@@ -54,7 +54,7 @@ def draw(figure: Figure, results: Results, folder: Path, note: str) -> Path:
 
 
 def draw_freely(figure: Figure, results: Results, folder: Path, note: str) -> Path:
-    """Draw a figure without panels, as `draw` does. Return the SVG."""
+    """Draw a figure without panels as SVG and PNG, without CSV. Return the SVG."""
     assert figure.drawing is not None
     with reproducible(figure.key):
         canvas = draw_picture(figure.drawing.picture(results))

@@ -102,9 +102,9 @@ def at_most(text: str, case: AnyCase, value: Value, limit: float) -> Claim:
 
 def falling(text: str, required: str, ranked: Sequence[tuple[AnyCase, Value]]) -> Claim:
     """Return the claim that each metric is larger than the next metric. The differences between
-    consecutive metrics in each repetition decide the claim. The claim fails if a difference is
-    negative, and cannot be decided if the 95 % interval of a difference contains 0. With a single
-    repetition, the sign of the difference decides.
+    consecutive metrics in each repetition decide the claim. The claim holds if the 95 % interval of
+    every difference is above 0, and fails if one interval is below 0; otherwise, it cannot be
+    decided. With a single repetition, the sign of the difference decides.
     """
 
     def check(results: Results) -> Verdict:

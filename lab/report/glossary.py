@@ -138,7 +138,8 @@ def keys(*, of_parameters: bool) -> dict[str, int]:
 def in_text() -> tuple[tuple[str, int], ...]:
     """Return the pattern and the position of each entry that pages explain in running text.
 
-    Patterns are valid in Python and in JavaScript, and longer names come first.
+    Patterns are valid in Python and in JavaScript. Policies come first, longer titles before
+    shorter titles.
     """
     found = []
     for place, entry in enumerate(entries()):
@@ -154,7 +155,7 @@ def in_text() -> tuple[tuple[str, int], ...]:
 
 
 def find(label: str, *, is_parameter: bool = False) -> Entry | None:
-    """Return the entry for a label; for a form's label, search the parameters first.
+    """Return the entry for a label, or None. With `is_parameter`, search the parameters first.
 
     A combination has the entry of its first part: `ρ = 1.4 SQ + SBAC hybrid` has the entry of SQ.
     The console's `glossary.js` must follow the same rules.

@@ -24,7 +24,7 @@ _BUYERS: Final[_Metrics] = (
     ("Estimated", 3, lambda run: run.estimated_efficiency_ratio),
     ("Requests/s", 2, lambda run: run.throughput_rps),
 )
-"""The columns, each with its title, number of decimals and metric."""
+"""The columns if customers buy, each with its title, number of decimals and metric."""
 _SESSIONS: Final[_Metrics] = (
     ("Sessions completed %", 1, lambda run: 100 * run.fates.share("completed")),
     ("Mean length of completed", 1, lambda run: run.fates.mean_completed_length),
@@ -34,7 +34,7 @@ _SESSIONS: Final[_Metrics] = (
 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
-    """Return the differences of each pair of policies at one load; None if no pair shares two
+    """Return the differences of the compared pairs at each load; None if no pair shares two
     seeds."""
     metrics = _SESSIONS if spec.customers.lengths else _BUYERS
     found = Table(

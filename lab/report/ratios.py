@@ -77,8 +77,8 @@ class RatioCurve:
 
 def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
     """Return the claim that one ratio is smaller than another ratio. The differences between the
-    ratios in each repetition decide the claim. The claim cannot be decided if their 95 % interval
-    contains 0. A single difference decides only if there is a single repetition.
+    ratios in each repetition decide the claim. The claim cannot be decided if the 95 % interval of
+    the difference contains 0. A single difference decides only if there is a single repetition.
     """
 
     def check(results: Results) -> Verdict:

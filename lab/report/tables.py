@@ -92,7 +92,7 @@ def _fate_percent(fate: str, run: Outcomes) -> float:
 
 
 def table4(cells: Sequence[Cell]) -> Table:
-    """Return Table 4: attempts for each page type, published | measured, in 24,000 sessions."""
+    """Return LIFO-Pri's Table 4: the attempts for each page type, scaled to 24,000 sessions."""
     beside = _beside(cells)
     table = Table(
         f"Table 4: requests by type, {beside}per 24,000 sessions",
@@ -141,14 +141,14 @@ def requests(cells: Sequence[Cell]) -> Table:
 
 
 def table5(cells: Sequence[Cell]) -> Table:
-    """Return Table 5: percentages, published | measured, with a column for each policy and ρ."""
+    """Return LIFO-Pri's Table 5: percentages, with a column for each policy and ρ."""
     beside = _beside(cells)
     table = Table(
         f"Table 5: percent of requests, {beside}".removesuffix(", ").rstrip(),
         ("", *(cell.heading for cell in cells)),
         note="As in the paper, the percentages are shares of the planned browsing requests if "
-        "ρ > 1, and of all planned requests otherwise. Dropped includes all attempts that were "
-        "turned away or failed. Not generated is the paper's row: 100 minus the three rows above. "
+        "ρ > 1, and of all planned requests otherwise. Dropped includes the rejected, refused and "
+        "failed attempts. Not generated is the paper's row: 100 minus the three rows above. "
         "These rows "
         "count retries and purchases, which the browsing requests do not include. Not generated is "
         "therefore too small, and below 0 if there are many retries. Never sent is the "
@@ -232,7 +232,7 @@ def tables_of(spec: Spec, cells: Sequence[Cell]) -> list[Table]:
 def of_terminal(tables: Sequence[Table], cells: Sequence[Cell]) -> list[Table]:
     """Return the tables that a terminal prints, ending with the most important table.
 
-    Tables 4 and 5 are included only if there are published numbers to compare.
+    Tables 4 and 5 are included only if a cell's conditions are as published.
     """
     applying = [table for table in tables if not table.title.startswith("Table ") or _beside(cells)]
     return applying[::-1]
@@ -242,7 +242,8 @@ _NO_CAPACITY = "No capacity was measured, because a closed loop has no ρ"
 
 
 def _beside(cells: Sequence[Cell]) -> str:
-    """Return `published | measured ` if the paper has a number for any of the cells."""
+    """Return `published | measured ` or `published | simulated ` if the conditions of any cell are
+    as published, otherwise an empty text."""
     if not any(cell.published for cell in cells):
         return ""
     engines = {s.load_generator.engine for cell in cells for s in cell.summaries}

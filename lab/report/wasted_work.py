@@ -13,9 +13,8 @@ from loadgen.records.attempts import AttemptOutcome
 _WHY_CONFIRMS_FALL = {
     "8q-lifo-pri": "its priority is N × U, the number of waiting requests of a page times the "
     "page's utility. Requests of customers who left remain at the bottom of its LIFO queues and "
-    "keep N high. A customer who comes to a later page is then served next. If these requests are "
-    "withdrawn, fewer requests wait. N × U of the later pages is then lower, so a buyer waits "
-    "longer"
+    "keep N high, so a customer who comes to a later page is served soon. If the gateway withdraws "
+    "these requests, N × U of the later pages is lower, and a buyer waits longer"
 }
 """The reason why cancelling can lower a policy's confirms, by policy. A report shows the reason if
 confirms fell by more than chance explains.
@@ -49,10 +48,11 @@ def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
         "Wasted work",
         ("", *(cell.heading for cell in cells)),
         note="\n".join([
-            "Seconds and counts are means per run, including the warm-up, in paper seconds. Wasted "
-            "is the time spent after the customer had left, in % of the server's total CPU time; "
-            "cancelling can save it. Kept is the part of this time that was spent on requests that "
-            "had to be finished. Unanswered is the time spent, before the customer left, on "
+            "Times (paper seconds) and counts are means per run, including the warm-up; completed "
+            "requests and confirms exclude it. Wasted is the time that the server spent after the "
+            "customer had left and that cancelling can save; its % is of the server's CPU time. "
+            "Kept is the time spent after the customer had left, on requests that had to be "
+            "finished. Unanswered is the time spent, before the customer left, on "
             "requests that were never answered; cancelling cannot save it. Database is the time "
             "that pages waited for database results; if the Python interpreter is the bottleneck, "
             "this includes the wait for the interpreter. Left in service includes customers who "
@@ -85,7 +85,7 @@ def _anybody(waste: Mapping[str, Any]) -> float:
 
 
 def _remarks(spec: Spec, cells: Sequence[Cell]) -> list[str]:
-    """Return sentences that compare cancelling with ignoring."""
+    """Return sentences that compare the abandonment mode `cancel` with `ignore`."""
     found = []
     for cell in cells:
         other = _ignoring(spec, cell, cells)
@@ -114,8 +114,8 @@ def fell_clearly(before: int, after: int) -> bool:
 
 
 def _ignoring(spec: Spec, cell: Cell, cells: Sequence[Cell]) -> Cell | None:
-    """Return the cell that serves orphan requests but is otherwise equal to this cancelling
-    cell."""
+    """Return the cell with `ignore` that otherwise equals this cell with `cancel`; None if there is
+    none."""
     choice = spec.choice(cell.policy)
     if spec.abandonment_of(choice) != "cancel":
         return None

@@ -95,7 +95,7 @@ def from_zero(axes: Axes) -> None:
 
 
 def finish(axes: Axes) -> None:
-    """Draw the grid and the frame that every figure has."""
+    """Draw the grid, and remove the frame's top and right side."""
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
 

@@ -64,7 +64,7 @@ class Style(NamedTuple):
 
 
 def colour_of(policy: str) -> str:
-    """Return the colour for a key, a title, a combination or a label."""
+    """Return the colour of a policy, given as a key, a title, a combination or a label."""
     return COLOURS[_place(policy)]
 
 
@@ -87,8 +87,8 @@ def styles_of(policies: Iterable[str]) -> dict[str, Style]:
 
 
 def curve_styles(labels: Sequence[str]) -> dict[str, Style]:
-    """Return the styles of curves: the policy's style if a label names a policy, otherwise the next
-    unused style.
+    """Return the styles of curves: those of `styles_of` if any label names a policy, otherwise one
+    after the other.
     """
     if any(map(is_policy, labels)):
         return styles_of(labels)

@@ -76,8 +76,8 @@ class Course:
     title: str
     time_s: Sequence[float]
     response_s: Sequence[float | None]
-    """The 95th percentile of response times: inf while too many customers leave, and None while no
-    request ends.
+    """The 95th percentile of response times: inf while too many customers leave, and None while too
+    few attempts end.
     """
     waiting: Sequence[float]
     recovered_s: float | None

@@ -33,7 +33,7 @@ _NAMES_INCHES = 2.4
 
 
 def draw_series(axes: Axes, kind: PanelKind, drawn: Sequence[Series]) -> None:
-    """Draw the curves of a panel in their policies' colours."""
+    """Draw the curves of a panel in the styles of `curve_styles`."""
     styles = curve_styles([series.label for series in drawn])
     for number, series in enumerate(drawn):
         style = styles[series.label]

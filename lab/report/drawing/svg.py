@@ -1,4 +1,4 @@
-"""Make SVG files smaller, without details that are too small to see."""
+"""Make SVG files smaller by removing details that are too small to see."""
 
 import re
 from collections.abc import Iterator

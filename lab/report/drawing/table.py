@@ -18,7 +18,7 @@ from rich.text import Text
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as text, for a terminal, a Markdown file and a page."""
+    """A table whose cells are texts, for a terminal, a page, Markdown and CSV."""
 
     title: str
     header: tuple[str, ...]
@@ -63,7 +63,7 @@ class Table:
         return Markup(_as_html()(table=self, of_words=of_words))
 
     def in_terminal(self, console: Console) -> RichTable:
-        """Return the table for a terminal, with a line between the rows of different policies.
+        """Return the table for a terminal. In Table 4, a line separates the policies.
 
         In a narrow terminal, a cell of `published | measured` is split into two lines. If this is
         not enough, rows become columns.
