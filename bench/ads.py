@@ -103,8 +103,8 @@ class Times(NamedTuple):
 def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any, Times]:
     """Measure each kind `rounds` times, after one warm-up round.
 
-    The order within a round is random. After BUDGET_S, the measurement ends, with at least five
-    rounds.
+    The order within a round is random. After BUDGET_S, the measurement ends early, but not before
+    the fifth round.
     """
     measured: dict[Any, list[float]] = {kind: [] for kind in kinds}
     rng = random.Random(1)
@@ -389,8 +389,8 @@ def gain_table(
 
 
 def gain_words(by_threads: Mapping[int, Times]) -> str:
-    """Return a line for each number of threads, with the mean gain of the rounds and its 95 %
-    interval.
+    """Return a line for each number of threads above 1, with the mean gain of the rounds and its
+    95 % interval.
     """
     return "\n".join(
         f"Gain of {threads} threads in memory, %: {measured.gain_over(by_threads[1]).text(1)} "
@@ -408,7 +408,7 @@ def gain_words(by_threads: Mapping[int, Times]) -> str:
     "--concepts", default=10, show_default=True, help="The number of concepts of each request."
 )
 @click.option(
-    "--rounds", default=100, show_default=True, help="The number of measured requests of each kind."
+    "--rounds", default=100, show_default=True, help="The maximum number of requests of each kind."
 )
 @click.option(
     "--clients",
@@ -428,7 +428,7 @@ def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -
     counts = [int(count) for count in threads.split(",")]
     sys.setswitchinterval(SWITCH_INTERVAL_S)
 
-    table = Table(title="Can another thread run at the same time?")
+    table = Table(title="Can another thread run during the operation?")
     table.add_column("operation")
     table.add_column("times of 100", justify="right")
     for name, operation in operations(4_000_000).items():

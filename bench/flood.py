@@ -64,8 +64,8 @@ SUBJECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
 
 @dataclass(frozen=True)
 class Score:
-    """A measurement. `memory_mib` has the values at the start, after a third of the time, and at
-    the end.
+    """A measurement. `memory_mib` is the proxy's memory at the start, after a third of the time,
+    and at the end.
     """
 
     under_way: int
@@ -241,7 +241,7 @@ def measure(
 
 
 def table(calm: Mapping[str, list[Score]], flooded: Mapping[str, list[Score]]) -> Table:
-    """Return one row for each proxy, with medians over the rounds."""
+    """Return a table with one row for each proxy, with medians over the rounds."""
     shown = Table(title=f"A flood of new customers, c = {CONNECTIONS}, over a shop at ρ = {LOAD:g}")
     heads = (
         "", "sessions in progress", "new sessions", "capacity used", "flood's part",
@@ -306,8 +306,8 @@ def verdicts(rounds: list[Score]) -> list[tuple[str, bool]]:
     default=70,
     type=click.IntRange(1, 1000),
     show_default=True,
-    help="The shop's capacity in pages/s; with a smaller capacity, customers and proxies wait "
-    "longer.",
+    help="The shop's capacity in pages per real second; a smaller capacity lengthens the waits "
+    "of customers and proxies.",
 )
 @click.option(
     "--seed",
@@ -358,7 +358,8 @@ def main(rounds: int, seconds: int, capacity: int, seed: int, quick: bool) -> No
     )
     console.print(
         "Sessions in progress: completed share of the sessions that had received a page before "
-        "the flood. New sessions: completed share of the sessions that began during the flood."
+        "the flood and had not ended. New sessions: completed share of the sessions that began "
+        "during the flood."
     )
     console.print(
         "Turned away/s and served/s count the flood's requests; ÷ capacity is their sum as a "
@@ -372,9 +373,10 @@ def main(rounds: int, seconds: int, capacity: int, seed: int, quick: bool) -> No
     console.print(
         f"Conditions: proxy on CPU {cpus.written(own)}; flood, customers and shop on CPU "
         f"{cpus.written(others)}. The shop waits instead of using a CPU, so the flood's client "
-        f"does not reduce its capacity. In every row, the client makes customers wait longer for a "
-        f"CPU. The flood is a closed loop: a proxy that turns requests away sooner receives more "
-        f"of them. HAProxy and nginx write a log line for each request; the gateway does not."
+        f"does not reduce the shop's capacity. In every row, the client makes customers wait "
+        f"longer for a CPU. The flood is a closed loop: a proxy that turns requests away "
+        f"sooner receives more of them. HAProxy and nginx write a log line for each request; "
+        f"the gateway does not."
     )
     errors = sum(one.flood.errors for scores in flooded.values() for one in scores)
     if errors:

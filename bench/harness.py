@@ -187,7 +187,7 @@ def interleaved(
 
 
 def percentile(sorted_values: list[float], ratio: float) -> float:
-    """Return the value that follows the first `ratio` (0 to 1) of the values, or the last value."""
+    """Return the value at the position `ratio` (0 to 1) of the sorted values."""
     return sorted_values[min(len(sorted_values) - 1, int(ratio * len(sorted_values)))]
 
 

@@ -56,7 +56,7 @@ ROOM: Final[Mapping[str, float]] = {
     "throttle_from": 1_000_000,
     "overloaded_at": 2_000_000,
 }
-"""Parameters with which the policies allow queues as long as in this bench."""
+"""Parameters with which a policy's queue becomes as long as the policy allows."""
 
 
 class OneWorker:

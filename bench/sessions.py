@@ -34,7 +34,7 @@ STORES = {
     "Django's cached_db": ("django.contrib.sessions.backends.cached_db", IN_MEMORY),
     "shop.sessions": ("shop.sessions", IN_MEMORY),
 }
-"""The ways to keep sessions: the name of Django's session engine, and its Redis server."""
+"""The ways to keep sessions: Django's session engine, and the kind of the Redis server."""
 
 
 @dataclass
@@ -171,7 +171,7 @@ def table(shops: list[Shop]) -> Table:
     default=100,
     type=click.IntRange(1, 10_000),
     show_default=True,
-    help="The number of walks through each shop.",
+    help="The number of measured walks through each shop.",
 )
 def main(rounds: int) -> None:
     """Compare the costs of ways to keep sessions, in ms per page."""
@@ -185,6 +185,6 @@ def main(rounds: int) -> None:
         console.print(table(shops))
     click.echo(
         "In ms: CPU of the page's thread + its wait for PostgreSQL and Redis (medians). The last "
-        f"line is the mean per walk. {rounds} walks each, {len(os.sched_getaffinity(0))} CPUs, "
+        f"row is the mean per walk. {rounds} walks each, {len(os.sched_getaffinity(0))} CPUs, "
         f"load average {busy:.1f} before, {datetime.now(UTC):%Y-%m-%d}."
     )

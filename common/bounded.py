@@ -60,7 +60,7 @@ class Bounds:
 
 
 class BoundedError(Exception):
-    """The error for an argument that the function refuses; the message is one line for the user."""
+    """The error for a call without a result; the message is one line for the user."""
 
 
 class BoundsExceededError(BoundedError):
@@ -73,9 +73,9 @@ def call(
     """Return the result of `function` ("package.module:name") for `argument`; both are JSON values.
 
     The child's environment contains only `environment` and a few variables for libraries. Raises
-    BoundsExceededError at a limit, and BoundedError if the function raises an exception. The
-    message is the exception's text. The class of the exception comes first, unless the function's
-    package defines it.
+    BoundsExceededError at a limit. Raises BoundedError if the function raises an exception, or if
+    the child cannot start or fails. The message for an exception is its text, after its class
+    unless the function's package defines the class.
     """
     deadline_s = time.monotonic() + bounds.wall_s
     with tempfile.TemporaryFile() as asked:

@@ -34,7 +34,9 @@ def for_shop() -> tuple[int, ...]:
 
 
 def for_others(shop_cpus: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the default CPUs of other processes: all CPUs except the shop's, or the only CPU."""
+    """Return the default CPUs of other processes: all CPUs except the shop's, or the shop's if
+    there are no others.
+    """
     left = here() - set(shop_cpus)
     return tuple(sorted(left)) or shop_cpus
 
@@ -42,7 +44,7 @@ def for_others(shop_cpus: tuple[int, ...]) -> tuple[int, ...]:
 def parse(text: str, among: frozenset[int] | None = None) -> tuple[int, ...]:
     """Read a CPU list such as `1`, `2-3` or `0,2-3`.
 
-    Raises `ValueError`, which shows the allowed form or names the unusable CPUs.
+    Raises `ValueError` if the text is not a CPU list, or names CPUs outside `among`.
     """
     chosen: set[int] = set()
     for part in text.split(","):

@@ -28,8 +28,8 @@ def listening(text: str) -> str:
 
 
 def reached(text: str) -> str:
-    """Return the host if other machines or processes can call it. Raises ValueError for other texts
-    and for addresses such as 0.0.0.0.
+    """Return the host if its form allows calls to it. Raises ValueError for any other text, also
+    for addresses such as 0.0.0.0.
     """
     host = listening(text)
     if host in EVERYWHERE:

@@ -224,9 +224,7 @@ def _schema(model: type[BaseModel]) -> Schema:
 
 
 def _inside(root: Schema, schema: Schema, step: int | str) -> Schema | None:
-    """Return the schema of a field, or of the objects in a list or a mapping; None for any other
-    schema.
-    """
+    """Return the schema of a field, or of the objects in a list; None for any other step."""
     if isinstance(step, str):
         found = schema.get("properties", {}).get(step)
         return _followed(root, found) if found is not None else None

@@ -126,8 +126,8 @@ def take(name: str, known: Holder | None = None) -> socket.socket:
     """Take the lock `name`, and return its socket, which holds the lock until it is closed or this
     process ends.
 
-    Raises HeldError with the holder. `known` is the holder that the last attempt found. If it still
-    holds the lock, the function does not search for its process again.
+    Raises HeldError if another process holds the lock. `known` is the holder that the last attempt
+    found. If it still holds the lock, the function does not search for its process again.
     """
     lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

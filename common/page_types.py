@@ -1,7 +1,7 @@
 """The shop's eight page types, with the chain, Table 2 and the capacity of the LIFO-Pri paper.
 
-Other modules use these values or are compared with them by a test (`tests/test_page_types.py`). The
-module imports only the standard library.
+Other modules import these values, or a test compares their copies with them
+(`tests/test_page_types.py`). The module imports only the standard library.
 """
 
 from collections.abc import Mapping

@@ -21,8 +21,8 @@ class AddressError(ValueError):
 
 
 def holder(port: int, host: str = "127.0.0.1") -> str | None:
-    """Return None if a server can listen on `port`, otherwise a description of the process that
-    uses it.
+    """Return None if a server can listen on `port`, otherwise a description of its user: a process,
+    or the system.
 
     Raises `AddressError` if this machine does not have the address `host`.
     """

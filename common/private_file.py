@@ -58,7 +58,7 @@ def make_socket_path(wanted: Path) -> Path:
     """Return the path at which to create the socket `wanted`.
 
     If its path is too long for a socket, `wanted` becomes a link into a new private folder with a
-    random name. Raises OSError.
+    random name. Raises OSError if that fails.
     """
     there = socket_path(wanted)
     if _fits(there):

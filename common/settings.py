@@ -1,4 +1,4 @@
-"""Settings from environment variables: each part's declarations, and the function that reads them.
+"""Settings from environment variables: the functions that declare and read them.
 
 A part declares its settings as fields of a `SettingsModel`, with type, bounds, default and meaning.
 The tables of docs/settings.md, `.env.example` and commands' options are generated from these
@@ -20,9 +20,7 @@ M = TypeVar("M", bound="SettingsModel")
 
 
 class SettingsError(ValueError):
-    """The error for invalid settings; each line of the message names the variable, the value and
-    the allowed values.
-    """
+    """The error for invalid settings; each line of the message names a setting and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,7 @@ def read(
 ) -> M:
     """Return the settings from these variables, which command-line options override.
 
-    Raises SettingsError, which names all invalid settings.
+    Raises SettingsError if settings are invalid or contradict each other.
     """
     settings, faults = read_leniently(model, given, options=options)
     if faults:
@@ -189,7 +187,7 @@ def shown_default(info: FieldInfo) -> str:
 
 
 def see(info: FieldInfo) -> str | None:
-    """Return the documentation page that explains a setting in detail."""
+    """Return the documentation page that explains a setting in detail, or None."""
     return _extra(info).get("page")
 
 
@@ -207,7 +205,7 @@ def _kind(info: FieldInfo) -> Any:
 
 
 def _marks(info: FieldInfo) -> list[object]:
-    """Return the bounds and forms of a setting; later entries override earlier ones."""
+    """Return the bounds and forms of a setting; later bounds override earlier ones."""
     inner: list[Any] = []
     for one in get_args(info.annotation) if info.annotation is not None else ():
         if get_origin(one) is Annotated:

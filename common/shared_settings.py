@@ -59,7 +59,9 @@ def _cpus(text: object, info: ValidationInfo) -> object:
 
 
 def strong(least: int, text: str) -> str:
-    """Return the secret if it is long enough; otherwise raise ValueError."""
+    """Return the secret if it is empty or has at least `least` printable ASCII characters;
+    otherwise raise ValueError.
+    """
     if text and (len(text) < least or not text.isascii() or not text.isprintable()):
         raise ValueError(
             f"too weak; it must have at least {least} printable ASCII characters; fix: remove "
@@ -174,8 +176,8 @@ GatewayTlsCertificate = Annotated[
         "GATEWAY_TLS_CERTIFICATE",
         None,
         "PEM file with the certificate of the TLS port, followed by its issuers' certificates",
-        shown="`certificates/server.pem` in the state folder, made at the first start (`make "
-        "certs`)",
+        shown="`certificates/server.pem` in the state folder, made at the first start or by "
+        "`make certs`",
         example="state/certificates/server.pem",
     ),
 ]

@@ -202,7 +202,7 @@ _OTHER = Section(
         Entry(
             "capacity",
             "lab.cli.machines:capacity",
-            "Measure how many requests the shop can serve",
+            "Measure the capacity of the live shop",
             goes_inside=True,
         ),
         Entry("worker", "lab.cli.machines:worker", "Run simulations for commands with --celery"),
@@ -260,7 +260,7 @@ _OTHER = Section(
                 Entry(
                     "growth",
                     "bench.growth.command:main",
-                    "The growth of costs up to 100 times the usual size",
+                    "The growth of costs with sizes up to 100 times the usual",
                 ),
                 Entry("handshakes", "bench.handshakes:main", "The CPU time of TLS connections"),
                 Entry(

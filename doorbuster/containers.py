@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 _IS_CHECKOUT = (Path(__file__).parents[1] / "docker-compose.yml").is_file()
-"""Whether the code runs from a clone of the repository, which containers need."""
+"""Whether the code runs from a clone of the repository; the appliance's containers need a clone."""
 
 
 def run_inside(arguments: Sequence[str]) -> int | None:

@@ -17,8 +17,8 @@ from loadgen.workload.sessions import MEAN_EXECUTION_S, PAGES, SessionModel
 
 
 def describe_sessions(model: SessionModel | None = None) -> Iterator[str]:
-    """Yield the lines of a session model's table, by default LIFO-Pri's. All times are paper
-    seconds.
+    """Yield the lines of a session model's table, by default LIFO-Pri's. Times are in paper
+    seconds, except the mean execution time (paper milliseconds).
     """
     model = model or SessionModel()
     chain = model.chain
@@ -116,7 +116,7 @@ def wsesslog(host: str, sessions: int, seed: int) -> None:
 @main.command()
 @click.option("--partly-open", is_flag=True, help="Show eDragon's model instead of LIFO-Pri's.")
 def describe(partly_open: bool) -> None:
-    """Print tables with the numbers of the session model."""
+    """Print the numbers of LIFO-Pri's session model."""
     for line in describe_partly_open() if partly_open else describe_sessions():
         click.echo(line)
 

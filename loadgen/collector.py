@@ -71,7 +71,7 @@ class Collector:
 
     def files(self) -> list[tuple[Path, RowLog]]:
         """Return the files to write and their rows. The file of attempts is last, so that its
-        existence means that the run is complete.
+        existence means that all files are written.
         """
         path = self.plan.attempts_file
         if path is None:

@@ -15,6 +15,6 @@ class GatewayAddress(SettingsModel):
 
 
 def gateway_url() -> str:
-    """Return the gateway's address without TLS. Raises SettingsError."""
+    """Return the gateway's URL without TLS. Raises SettingsError if a setting is invalid."""
     address = read(GatewayAddress, os.environ)
     return f"http://{hosts.authority(address.gateway_host or hosts.LOOPBACK, address.gateway_port)}"

@@ -181,9 +181,9 @@ OPTIONS: tuple[Option, ...] = (
         Option("session-rate", "RATE", "", _positive,
             "sessions per paper second; instead of --rho"),
         Option("rho", "RHO", "", _positive,
-            "offered load ρ; 0.85 if neither this option nor --session-rate is given"),
+            "offered load ρ; 0.85 by default, unless --session-rate or --load-schedule is given"),
         Option("capacity-rps", "RPS", "5.6", _positive,
-            "requests per paper second at ρ = 1, for --rho"),
+            "requests per paper second at ρ = 1, for --rho and --load-schedule"),
         Option("load-schedule", "S:RHO,…", "", _loads,
             "loads one after another, instead of --rho and --sessions; e.g. 50:1.0,50:1.5 means 50 "
             "paper s at ρ = 1, then 50 paper s at ρ = 1.5", field="schedule"),
@@ -335,7 +335,9 @@ def plan_of(given: Mapping[str, object]) -> LoadPlan:
 
 
 def plan_of_master(plain: Mapping[str, Any]) -> LoadPlan:
-    """Return the plan that a master has sent to this worker. Raises OptionError."""
+    """Return the plan that a master has sent to this worker. Raises OptionError if it is invalid
+    here.
+    """
     return _playable(plain, plain["load"]["kind"].replace("closed-loop", "sessions"))
 
 

@@ -33,7 +33,7 @@ RHO = 0.85
 SESSIONS = 1000
 """The default offered load, and the default number of sessions."""
 MOST_SESSIONS = 10_000_000
-"""The maximum number of sessions in a plan."""
+"""The maximum expected number of sessions in a plan that does not set their number."""
 
 
 class PlanError(ValueError):
@@ -172,7 +172,9 @@ class Load(Protocol):
     def arrivals_until_s(self) -> float | None: ...
 
     def planned(self, seed: int) -> int:
-        """Return the number of sessions, clients or customers. Raises PlanError."""
+        """Return the number of sessions, clients or customers. Raises PlanError if too few or too
+        many sessions arrive.
+        """
         ...
 
     def facts(self, planned: int) -> dict[str, Any]:

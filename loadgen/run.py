@@ -77,8 +77,8 @@ class LoadRun:
             gevent.sleep(_LOOK_FOR_START_EVERY_S)
 
     def play(self, stop_customers: Callable[[], None]) -> None:
-        """Run the part in the calling greenlet; `stop_customers` ends the customers that are still
-        active.
+        """Run the part in the calling greenlet. At the end of a capacity measurement,
+        `stop_customers` ends the active customers.
         """
         self.clock = RunClock(self.plan.time_scale)
         load = self.plan.load

@@ -63,7 +63,7 @@ class Tally:
 
 
 def add_up(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the sum of several workers' counts, as the counts of one run."""
+    """Combine several workers' counts into the counts of one run: sums, and the largest lags."""
     parts = list(parts)
     total: dict[str, Any] = {
         name: sum(part[name] for part in parts)

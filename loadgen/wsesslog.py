@@ -18,7 +18,8 @@ class ShopUnreadableError(Exception):
 
 
 def session_file(host: str, sessions: int, seed: int) -> Iterator[str]:
-    """Yield the file's lines, one for each request, with an empty line between sessions.
+    """Yield the file's lines: a comment, a line for each request, and an empty line after each
+    session.
 
     Raises `HostError` for an unusable address, and `ShopUnreadableError` if the shop does not
     answer or shows no categories or books.

@@ -37,7 +37,7 @@ PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
 def own_names(*hosts: str) -> tuple[str, ...]:
-    """Return the names and addresses of this machine, and `hosts`.
+    """Return this machine's host name, its loopback names, and `hosts`.
 
     If one of the hosts stands for all addresses, the result includes the machine's full name and
     its addresses in the network.

@@ -30,7 +30,9 @@ class RuntimeChoiceError(RuntimeError):
 
 
 def asked(environ: Mapping[str, str] = os.environ) -> Runtime | None:
-    """Return the value of RUNTIME, or None if it is not set. Raises RuntimeChoiceError."""
+    """Return the value of RUNTIME, or None if it is not set. Raises RuntimeChoiceError for any
+    other value.
+    """
     text = environ.get(VARIABLE, "")
     if not text:
         return None

@@ -40,7 +40,8 @@ def build(*, if_stale: bool = False) -> bool:
     """Build the site, replace the previous site and return true. With `if_stale`, a current site
     stays, and the result is false.
 
-    A second process waits until the first has finished. Raises BuildError.
+    A second process waits until the first has finished. Raises BuildError if the site cannot be
+    built.
     """
     if not can_build():
         raise BuildError("Sphinx is not installed here; fix: make environment")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 def read(path: Path, known: Collection[str], errors: list[str]) -> dict[str, str]:
     """Return the values of all valid lines by variable, and add a message to `errors` for each
-    invalid line. `known` are the appliance's variables. Variables of single parts are also
-    returned, unless they look like misspelt variables of the appliance.
+    invalid line. `known` are the appliance's variables. Other variables are also returned, unless
+    they look like misspelt variables of the appliance.
     """
     if not path.is_file():
         return {}

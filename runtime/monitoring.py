@@ -131,7 +131,7 @@ class Trust:
 
 def trust(settings: Settings) -> Trust | None:
     """Return the certificate to trust for a console with accounts; None if it serves plain HTTP.
-    Raises OSError.
+    Raises OSError if the certificate cannot be read.
     """
     if settings.lab_trust is None:
         return None

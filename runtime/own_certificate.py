@@ -22,7 +22,7 @@ def is_meant(settings: Settings, *files: Path) -> bool:
 def keep(settings: Settings, *files: Path) -> None:
     """Make sure that the certificate is valid, if `files` are those that the appliance creates.
 
-    Raises CertificateError.
+    Raises CertificateError if it cannot be created.
     """
     if is_meant(settings, *files):
         from runtime import certificates  # slow to import, and only a start needs it

@@ -1,7 +1,7 @@
 """The settings of the appliance, each declared once and read from three places.
 
-The environment overrides the file `.env` in the repository, which overrides the defaults. A secret
-that is not set gets the generated value (`runtime.credentials`).
+The environment overrides the file `.env`, which overrides the defaults. A secret that is not set
+gets the generated value (`runtime.credentials`).
 """
 
 import hashlib
@@ -481,7 +481,7 @@ def redis_address(host: str, port: int, password: str) -> str:
 def default_state_dir(repository: Path = FOLDER) -> Path:
     """Return `state/` in the repository or, for root, a folder that PostgreSQL's user can reach.
 
-    An installed program keeps its measurements in the user's home folder.
+    For an installed program, return `.doorbuster` in the user's home folder.
     """
     if not IS_CLONE:
         return Path.home() / ".doorbuster"

@@ -157,7 +157,8 @@ class State:
         """Return the paths in the folder, and the folder itself, that are open to other users, but
         should not be.
 
-        The folder of results and other users' paths are left out. Raises OSError.
+        The folder of results and other users' paths are left out. Raises OSError if a path
+        cannot be read.
         """
         if not self.folder.is_dir() or not stat.S_IMODE(self.folder.stat().st_mode) & 0o077:
             return []

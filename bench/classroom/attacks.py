@@ -231,8 +231,8 @@ class Attacker:
 
 
 def broken(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the answers that show harm: an error of the server, or a successful call without a
-    token.
+    """Return the answers that show harm: an error of the server, or a status other than 401 for a
+    call without a token.
     """
     return [
         one

@@ -32,7 +32,7 @@ class Answer:
 
 @dataclass
 class Records:
-    """The answers that people received. Several threads add answers."""
+    """The console's answers and the checks of policies. Several threads add entries."""
 
     answers: list[Answer] = field(default_factory=list)
     checks: list[tuple[float, int]] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Person:
         return self._ask(page, "GET", path, **more)
 
     def post(self, page: str, path: str, data: object = None, **more: Any) -> Any:
-        """Send a form with the console's token."""
+        """Send a form with the CSRF token."""
         token = next(
             (one.value for one in self.session.cookies if one.name.endswith("lab_csrf")), ""
         )

@@ -305,7 +305,7 @@ def in_class(
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The number of the class's launches by state, and how long each student waited."""
+    """The number of the class's launches by state, and each student's longest wait."""
 
     longest_s: dict[str, float]
     """The longest wait of each student's launches, in real seconds. Launches that still wait count,
@@ -454,7 +454,7 @@ class Lesson:
 
     @contextlib.contextmanager
     def under_way(self) -> Iterator[None]:
-        """Let the students work until the block ends."""
+        """Let the students and attackers act until the block ends."""
         began_at, began_s = datetime.now(UTC), time.monotonic()
         with in_class([*self._people, self.meter.run]) as self.faults:
             yield

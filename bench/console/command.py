@@ -54,7 +54,7 @@ def main(context: click.Context) -> None:
 
 @main.command()
 def looks() -> None:
-    """Print the gateway's CPU time per sample of its state, in µs."""
+    """Print the gateway's CPU time per call of its admin API, in µs."""
     gateway_cost.main()
 
 

@@ -1,4 +1,4 @@
-"""The gateway's CPU time per sample of a watched run, with a queue of requests.
+"""The gateway's CPU time per call of its admin API, with a queue of requests.
 
     make up && make bench-console ARGS=looks
 

@@ -63,7 +63,7 @@ class Compared:
 
     @property
     def verdict(self) -> str:
-        """Whether watching changes the metric by less than a result's interval.
+        """The verdict on the difference, compared with a result's interval.
 
         - `within`: the whole interval of the difference is at most the result's interval.
         - `beyond`: the whole interval of the difference is larger.
@@ -107,7 +107,7 @@ def pairs(
 
     `console` is the console's host and port.
 
-    Raises ExperimentError, and RuntimeError if the console disconnected a viewer.
+    Raises ExperimentError if a run fails, and RuntimeError if the console ends a viewer's stream.
     """
     spec = read_spec(SPEC.format(policy=POLICY, rho=rho, sessions=sessions), "bench")
     rows: dict[bool, list[Row]] = {False: [], True: []}

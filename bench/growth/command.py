@@ -111,7 +111,9 @@ def _number(value: float) -> str:
 
 @click.command(cls=OneLineCommand)
 @click.option("--axes", "chosen", default=",".join(AXES), help="The axes; by default, all.")
-@click.option("--quick", "is_quick", is_flag=True, help="Only two sizes, and no figures.")
+@click.option(
+    "--quick", "is_quick", is_flag=True, help="Only two sizes; figures only with --figures."
+)
 @click.option(
     "--figures",
     "folder",

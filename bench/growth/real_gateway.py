@@ -101,7 +101,9 @@ class Subject:
 
 
 def allow_files(wanted: int) -> None:
-    """Allow this process and its children enough open files. Raises ClickException."""
+    """Allow this process and its children enough open files. Raises ClickException if the hard
+    limit is below `wanted`.
+    """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < wanted:
         raise click.ClickException(
@@ -172,7 +174,9 @@ def world() -> Iterator[tuple[Backend, Path]]:
 def with_customers(
     parameters: Callable[[str], Mapping[str, object]], *, waits: bool
 ) -> Callable[[bool], Any]:
-    """Return the measurement with a given number of waiting requests, or of customers at once."""
+    """Return the function that opens a measurement. The measured size is the number of waiting
+    requests if `waits` is true, otherwise the number of customers at once.
+    """
 
     @contextmanager
     def opened(is_quick: bool) -> Iterator[Measure]:

@@ -160,8 +160,8 @@ def question(name: str, label: str, sql: str) -> dashboard.QueryVariable:
 
 
 def _sources() -> Sequence[dashboard.DatasourceVariable]:
-    """Return the variables for the data sources, for a Grafana with other sources than the
-    appliance's.
+    """Return the variables that select the data sources, so that the dashboard also works in
+    another Grafana.
     """
     return [
         dashboard.DatasourceVariable(name)

@@ -23,8 +23,8 @@ OF_APPLICATION = 'application="$application"'
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A query in PromQL. `every_s` is the scrape interval of its job; a rate covers at least four
-    intervals.
+    """A query in PromQL. `every_s` is the scrape interval of the metric's job in seconds; a rate
+    covers at least four intervals.
     """
 
     expr: str

@@ -136,7 +136,7 @@ class Connection:
         return self._address.tls is not None
 
     def open(self) -> None:
-        """Connect, including the TLS handshake. Raises `NotConnectedError`.
+        """Connect, including the TLS handshake; raise `NotConnectedError` if that fails.
 
         `REFUSED`: the server turned the customer away, because it accepted no TCP connection, sent
         a TLS alert, or closed the connection during the handshake. `FAILED`: this machine has no

@@ -102,7 +102,8 @@ class Shopper:
     def read(self, page: str, body: bytes, following: str | None) -> None:
         """Read from a page the links and forms for the page `following`.
 
-        Raises `WrongPageError` if they are missing; the page then counts as failed.
+        Raises `WrongPageError` if they are missing, or if Tr-4 does not confirm the order; the page
+        then counts as failed.
         """
         if page in ("Br-1", "Br-4") and following == "Br-2":
             self._categories = _some(CATEGORY_LINK.findall(body), "no category to browse")

@@ -67,7 +67,7 @@ class RowLog:
     def write(self, path: Path, metadata: Mapping[str, object] | None = None) -> None:
         """Write all rows to `path`, which an error leaves unchanged.
 
-        `metadata` is stored in the file as JSON. Raises OSError.
+        `metadata` is stored in the file as JSON. Raises OSError if the file cannot be written.
         """
         table = self.table(metadata)
         with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as part:
@@ -96,7 +96,7 @@ class Size(NamedTuple):
 
     rows: int
     size_bytes: int
-    """The uncompressed number of bytes, in the file's encoding."""
+    """The number of bytes before compression, in the file's encoding."""
 
 
 def size_of(path: Path) -> Size:

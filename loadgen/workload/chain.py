@@ -96,8 +96,8 @@ class Chain:
         return mean_execution_s(self.visits(), execution_s)
 
     def probability_of_confirm(self, page: str) -> float:
-        """Return the probability that a session now at `page` reaches Tr-4. The utilities in Table
-        3 are proportional to this probability.
+        """Return the probability that a session now at `page` reaches Tr-4. A utility in Table 3 is
+        this probability times 1000 for browsing pages, and times 5000 for transaction pages.
         """
         _require_page("page", page)
         flow = {
@@ -113,7 +113,8 @@ class Chain:
 
     def walk_at(self, place: float) -> tuple[str, ...]:
         """Return the walk at `place` in [0, 1). Each walk has a part of this interval, whose width
-        is the walk's probability. A uniform random place therefore gives a random walk.
+        is the walk's probability. A uniform random place therefore gives each walk with its
+        probability.
         """
         page = FIRST_PAGE
         walk = [page]

@@ -34,13 +34,13 @@ ALLOWED = "numbers, t, pi, + - * / **, parentheses, sin, cos, exp, min and max"
 
 
 class FormulaError(ValueError):
-    """The error for a text that is not a formula, or that has no value at some time."""
+    """The error for a text that is not a formula, or has no value of 0 or more at some time."""
 
 
 class Formula:
     """A formula of the time `t`.
 
-    Raises FormulaError, which names the column of a forbidden part.
+    Raises FormulaError if the text is too long or has a forbidden part.
     """
 
     def __init__(self, text: str) -> None:

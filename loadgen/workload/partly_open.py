@@ -44,8 +44,8 @@ _BUYING_ALWAYS = Fraction(4, 7)
 
 @dataclass(frozen=True, slots=True)
 class PartlyOpenModel:
-    """The parameters of the sessions' behaviour. Durations are paper seconds; defaults are
-    eDragon's, section 4.
+    """The parameters of the sessions' behaviour. Durations are paper seconds. The defaults are
+    eDragon's (section 4) or, for values that the paper does not give, this project's.
 
     For values out of range, raises `SessionModelError`, which names the field.
     """

@@ -122,7 +122,7 @@ def published_ports(settings: Settings) -> dict[str, int]:
 def stop(project: Project, *, volumes: bool = False) -> bool:
     """Remove every container and network of the project; return whether there was a container.
 
-    With `volumes`, also remove the containers' data. Raises EngineError.
+    With `volumes`, also remove the containers' data. Raises EngineError if that fails.
     """
     there = bool(engine.containers(project.name))
     if there or volumes:

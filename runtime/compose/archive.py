@@ -42,7 +42,9 @@ def tags(project: Project) -> dict[str, str]:
 
 
 def save(project: Project, file: Path) -> None:
-    """Write the archive. Raises EngineError."""
+    """Write the archive. Raises EngineError if Docker cannot be used, an image is missing, or the
+    file cannot be written.
+    """
     engine.check()
     images = tags(project)
     for image, tag in images.items():

@@ -120,7 +120,7 @@ def pull(name: str) -> str | None:
 
 
 def tag(image: str, name: str) -> None:
-    """Give an image a second name. Raises EngineError."""
+    """Give an image a second name. Raises EngineError if that fails."""
     done = _docker("tag", image, name)
     if done.returncode != 0:
         raise EngineError(f"the image {image} cannot be given the name {name} ({_why(done)})")

@@ -303,7 +303,9 @@ def images() -> dict[str, str]:
 
 
 def without_digest(image: str) -> str:
-    """Return the name on this machine of a substitute image, or of an image from an archive."""
+    """Return the image's name without its digest: the name of a substitute, or of an image from an
+    archive.
+    """
     return image.partition("@")[0]
 
 

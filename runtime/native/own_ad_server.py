@@ -69,9 +69,7 @@ def _remove_left_over() -> None:
 @contextmanager
 def seeded_database(banners: int, postgres_bin: Path | None = None) -> Iterator[Environment]:
     """Start a database with an inventory of `banners` contracts, and yield the environment for
-    processes that use it.
-
-    Raises NotStarted.
+    processes that use it. Raises NotStarted if the database cannot be started or filled.
     """
     with own_folder() as folder:
         # If this process is root, PostgreSQL runs under another user, who must be able to enter its
@@ -142,7 +140,7 @@ def ad_server(
     environment: Mapping[str, str], levels: Mapping[int, int], threads: int
 ) -> Iterator[int]:
     """Run an ad server with one process on the database of `environment`, and yield its port.
-    Raises NotStarted.
+    Raises NotStarted if it does not start.
 
     `levels` maps each priority level to its number of threads; `threads` is the number of requests
     answered at the same time.

@@ -54,7 +54,7 @@ CONFIGURATION = {
 
 
 class PostgresError(RuntimeError):
-    """The error for a missing or unusable PostgreSQL; the message has the fix."""
+    """The error for a missing or unusable PostgreSQL, with the fix or initdb's output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,8 @@ class Cluster:
 
 
 def cluster_major(folder: Path) -> int | None:
-    """Return the PostgreSQL version that created the cluster in `folder`, or None without a
-    cluster.
+    """Return the major version of the PostgreSQL that created the cluster in `folder`, or None
+    without a cluster.
     """
     try:
         return int((folder / "data" / "PG_VERSION").read_text().strip())
@@ -329,7 +329,7 @@ def _named(account: Account | None) -> str:
 
 
 def _let_enter(folder: Path) -> None:
-    """Let every user execute the files in the folder, whatever the umask was."""
+    """Let every user read the folder's files and run its programs, whatever the umask was."""
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             mode = path.stat().st_mode

@@ -129,7 +129,7 @@ def locked_dependencies() -> Path:
 def postgres_service(settings: Settings, state: State) -> Service:
     """Return the service of PostgreSQL.
 
-    Raises `PostgresError`, or `LookupError` if no account can run it.
+    Raises `PostgresError` if no PostgreSQL is usable, and `LookupError` if no account can run it.
     """
     run_as = accounts.for_database(state.postgres / "data")
     cluster = postgres.Cluster(
@@ -162,7 +162,7 @@ def postgres_service(settings: Settings, state: State) -> Service:
 def redis_service(settings: Settings, state: State) -> Service:
     """Return the service of the Redis for the shop's sessions.
 
-    Raises `RedisError`, or `LookupError` if no account can run it.
+    Raises `RedisError` if no Redis is usable, and `LookupError` if no account can run it.
     """
     return _redis(
         settings, state, "redis", "Redis", settings.redis_port, redis_server.CONFIGURATION

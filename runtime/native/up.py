@@ -33,7 +33,7 @@ SIGN_IN = {"Sign in": "customer-0001 … customer-1000", "Password": "doorbuster
 
 
 class StartError(RuntimeError):
-    """The error for a failed step, with the service's last output and the fix."""
+    """The error for a failed step; the message has the fix and, for a service, its last output."""
 
 
 def up(settings: Settings, progress: Progress) -> None:

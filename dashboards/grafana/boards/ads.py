@@ -95,8 +95,8 @@ def _deliveries() -> list[object]:
     return [
         lines(
             "Slots filled",
-            "The share of the requested slots that got a banner. It is 100 % unless contracts run "
-            "out.",
+            "The share of the requested slots that got a banner. A slot stays empty "
+            "if no matching banner needs impressions now.",
             "percentunit",
             Ask(f"{placed} / {slots}", OF_PRIORITY, 5),
             wide=8,

@@ -73,7 +73,7 @@ def _applications() -> list[object]:
     tls = "doorbuster_gateway_tls_connections_total"
     return [
         lines(
-            "Time within which 9 of 10 requests are answered",
+            "Response time of 9 in 10 answered requests",
             "Response times in paper seconds, by application. A rush of one application must not "
             "slow down the other.",
             "s",

@@ -61,7 +61,7 @@ def _policy() -> list[object]:
         ),
         number(
             "Order",
-            "The order is FIFO in quiet times. In a rush, it is LIFO under policies that switch.",
+            "Order of service. Policies that switch use FIFO in quiet times and LIFO in a rush.",
             "none",
             Ask(f"doorbuster_gateway_discipline_info{{{OF}}}", "{{discipline}}"),
             words=True,
@@ -91,9 +91,10 @@ def _policy() -> list[object]:
             ),
         ),
         lines(
-            "Shadows would have refused, or let in",
-            "Served requests that a shadow would have turned away, and rejected requests that a "
-            "shadow would have served.",
+            "Requests that shadows would refuse or serve",
+            "would_refuse: the shadow turned away a request that was served, or whose customer "
+            "left. would_serve: the shadow served a request that was turned away, or whose "
+            "customer left.",
             "reqps",
             Ask(
                 rate(_SHADOWS, OF, 'verdict=~"would_refuse|would_serve"', by="policy, verdict"),
@@ -184,7 +185,7 @@ def _requests() -> list[object]:
             colours=OUTCOMES,
         ),
         lines(
-            "Time within which 9 of 10 requests are answered, by page",
+            "Response time of 9 in 10 answered requests, by page",
             "Times in paper seconds. 8Q-LIFO-Pri serves the pages of buyers fast, and the home "
             "page more slowly.",
             "s",

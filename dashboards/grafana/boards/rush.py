@@ -53,8 +53,8 @@ def _now() -> list[object]:
         ),
         number(
             "Order of the queue",
-            "The order is FIFO in quiet times. 8Q-LIFO-Pri and LIFO-at-overload switch to LIFO "
-            "when the shop's CPU is full.",
+            "The order of service. 8Q-LIFO-Pri and LIFO-at-overload use FIFO in quiet times, and "
+            "switch to LIFO when the shop's CPU is full.",
             "none",
             Ask(f"doorbuster_gateway_discipline_info{{{OF}}}", "{{discipline}}"),
             words=True,
@@ -128,8 +128,8 @@ def _customers() -> list[object]:
         ),
         lines(
             "Confirms, by run",
-            "Confirms since the start of the run. All runs of a comparison have the same "
-            "customers, so a steeper line means a better policy.",
+            "Confirms since the start of the run. Between runs with the same load and seed, "
+            "which have the same customers, a steeper line means a better policy.",
             "short",
             Ask("sum by (run) (doorbuster_lab_run_confirms_total)", "{{run}}", 2),
         ),
@@ -140,7 +140,8 @@ def _shop() -> list[object]:
     return [
         lines(
             "CPU and workers of the shop",
-            "Both are at 100 % in a rush. If the workers are busy but the CPU is not, the shop "
+            "In a rush, the CPU is at 100 %, and so are the workers unless the policy has a "
+            "concurrency limit. If the workers are busy but the CPU is not, the shop "
             "waits for its database.",
             "percentunit",
             Ask(f"doorbuster_gateway_shop_cpu_utilisation_ratio{{{OF}}}", "CPU"),
@@ -172,8 +173,8 @@ def _shop() -> list[object]:
         ),
         states(
             "Order of the queue, over time",
-            "The order in force: LIFO in a rush, and FIFO again afterwards. Many changes mean "
-            "that the load is close to the threshold.",
+            "Policies that switch use LIFO in a rush, and FIFO again afterwards. Many changes "
+            "mean that the load is close to the threshold.",
             "none",
             Ask(f"doorbuster_gateway_discipline_info{{{OF}}}", "{{discipline}}"),
             names={"1": ("in force", ACCENT), "0": (" ", SOFT)},

@@ -105,8 +105,8 @@ def _pages() -> list[object]:
         ),
         mean(
             "Mean execution time",
-            "A page alone takes 0.2 to 0.5 s. In a rush, up to 30 pages share the CPU, and each "
-            "takes many times longer.",
+            "With profile paper, a page alone takes 0.2 to 0.5 s. In a rush, up to 30 pages share "
+            "the CPU, and each takes many times longer.",
             "execution",
         ),
         mean(
@@ -154,8 +154,9 @@ def _waste() -> list[object]:
         ),
         lines(
             "Database time spent on unanswered requests",
-            "Seconds per second for which such requests waited for query results. The value is "
-            "above 1 if several pages wait at the same time. With cancelling, the value is near 0.",
+            "Seconds per second for which unanswered requests waited for query results. The "
+            "value is above 1 if several pages wait at the same time. With cancelling, the wasted "
+            "time is near 0.",
             "short",
             Ask(rate(f"{SENTRY}_database_seconds_total", OF, by="work"), "{{work}}"),
             wide=8,

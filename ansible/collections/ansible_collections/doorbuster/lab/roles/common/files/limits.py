@@ -1,10 +1,11 @@
 """Print the limits in force for the slices of parts, as JSON with one entry per part: limits.py
 PART …
 
-`quota` is a percentage of one CPU and `memory` a number of bytes; both are null without a limit.
-The script prints both as systemd reports them (`told`) and as the kernel reports them (`kept`).
-`cpus` are the CPUs that the part's processes may use, and `used_s` is their CPU time in seconds.
-`peak` is their maximum memory in bytes since the start of the slice, including cached files.
+`quota` is a percentage of one CPU, and `memory` is a number of bytes. Both are null without a
+limit. The script prints both as systemd reports them (`told`) and as the kernel reports them
+(`kept`). `cpus` are the CPUs that the part's processes may use, and `used_s` is their CPU time in
+seconds. `peak` is their maximum memory in bytes since the start of the slice, including cached
+files.
 """
 
 import json
@@ -47,7 +48,7 @@ def folder(controller, group):
 def kernel_says(path):
     """Return the text of a controller's file, or an empty text if the file is missing.
 
-    In the unified hierarchy, the CPU controller has files only if there is a quota.
+    In the unified hierarchy, the CPU controller's files can be missing if there is no quota.
     """
     try:
         return path.read_text().strip()
@@ -92,7 +93,7 @@ def processes(group):
 
 
 def cpus(group):
-    """Return the CPUs of all processes, except for threads that a process has bound to CPUs."""
+    """Return the CPUs that the main threads of the group's processes may use."""
     found = set()
     for process in processes(group):
         try:
