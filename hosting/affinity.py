@@ -23,15 +23,13 @@ than they can be bound.
 
 
 class AffinityError(RuntimeError):
-    """The error for a machine that does not let the process set CPU affinity; the message names the
-    cause.
-    """
+    """The error for CPUs that this process cannot use; the message names the cause."""
 
 
 def check(cpus: Sequence[int]) -> None:
-    """Test with this process whether a process can be bound to each of `cpus`.
+    """Bind this process to each of `cpus` in turn, as a test, and restore its CPUs.
 
-    Raises AffinityError, which names the cause or the unusable CPUs.
+    Raises AffinityError with the cause if this is not possible.
     """
     if sys.platform != "linux" or not hasattr(os, "sched_setaffinity"):
         raise AffinityError(f"CPU affinity needs Linux (sched_setaffinity); this is {sys.platform}")
@@ -77,9 +75,10 @@ class ProcessTree:
     def __init__(
         self, root: Process, listing: Listing, found: frozenset[int] | None = None
     ) -> None:
-        """Read the tree of `root`; raise OSError if the root has ended or cannot be read.
+        """Read the tree of `root`.
 
         If an earlier manager set the root's CPUs, `found` contains the CPUs to restore at the end.
+        Without `found`, raise OSError if the root's CPUs cannot be read.
         """
         self.root = root
         self.members: dict[int, Process] = {root.pid: root}
@@ -152,7 +151,7 @@ class ProcessTree:
 def _bind(process: Process, cpus: frozenset[int]) -> int:
     """Let the process's threads run only on `cpus`; return the number of changed threads.
 
-    Raises OSError.
+    Raises OSError if a thread's CPUs cannot be read or set.
     """
     changed = 0
     for thread in threads(process.pid):

@@ -1,4 +1,4 @@
-"""The commands of `python -m hosting`, which run the processes of a hosting platform."""
+"""The commands of `python -m hosting`, which run or show parts of a hosting platform."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from hosting.ecm.command import ecm, ecm_status
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Run a process of the hosting platform; `doorbuster platform` calls these commands."""
+    """Run or show a part of the hosting platform, which `doorbuster platform` starts."""
 
 
 def _shop(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> object:

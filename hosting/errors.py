@@ -2,6 +2,6 @@
 
 
 class HostingError(RuntimeError):
-    """The error for a platform that cannot start or has ended; the message is the reason and the
-    fix.
+    """The error for a platform or shop that cannot start, has ended or refuses a call; the message
+    is the reason.
     """

@@ -70,8 +70,8 @@ class PlatformOptions:
             )
         if len(self.priorities) != self.applications:
             raise HostingError(
-                f"priorities: {len(self.priorities)} for {self.applications} applications; give "
-                f"one priority for each application"
+                f"priorities: {len(self.priorities)} given for {self.applications} "
+                f"applications; give one for each application"
             )
         if not all(0 < priority < float("inf") for priority in self.priorities):
             raise HostingError("priorities: must be numbers above 0")

@@ -53,8 +53,9 @@ class Platform(Started):
         self._cpu_manager: ManagerProcess | None = None
 
     def check(self) -> None:
-        """Raise HostingError, with the reason, if an application has ended; if the CPU manager has
-        ended, start it again.
+        """Start the CPU manager again if it has ended.
+
+        Raises HostingError, with the reason, if this fails, or if an application has ended.
         """
         for application in self.applications:
             if application.process.poll() is not None:

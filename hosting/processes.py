@@ -42,7 +42,7 @@ class Process:
 
 
 def read(pid: int) -> Process | None:
-    """Return the present state of the process; None if it has ended."""
+    """Return the present state of the process; None if it no longer exists."""
     try:
         # open() takes twice as long, which matters because every process is read in every interval.
         descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
@@ -66,7 +66,7 @@ def read(pid: int) -> Process | None:
 
 
 def owner(pid: int) -> int | None:
-    """Return the user (real uid) that runs the process; None if it has ended."""
+    """Return the user (real uid) that runs the process; None if it no longer exists."""
     with suppress(*_GONE), open(f"/proc/{pid}/status", "rb") as file:
         for line in file:
             if line.startswith(b"Uid:"):
@@ -75,7 +75,7 @@ def owner(pid: int) -> int | None:
 
 
 def threads(pid: int) -> list[int]:
-    """Return the ids of the process's threads; none if it has ended."""
+    """Return the ids of the process's threads; none if it no longer exists."""
     with suppress(*_GONE):
         return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
     return []
@@ -87,7 +87,7 @@ def has_thread(pid: int, thread: int) -> bool:
 
 
 def tree_cpu_s(pid: int) -> float | None:
-    """Return the CPU seconds of the process and its descendants; None if the process has ended."""
+    """Return the CPU seconds of the process and its descendants; None if it no longer exists."""
     root = read(pid)
     if root is None:
         return None

@@ -86,11 +86,11 @@ class RunningApplication:
             self.ask(port, "PUT", "/settings", wanted)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the gateway's whole state; raises HostingError."""
+        """Return the gateway's whole state; raise HostingError if the call fails."""
         return self.ask(self.admin_port, "GET", "/snapshot")
 
     def orders(self) -> int:
-        """Return the number of the application's orders; raises HostingError."""
+        """Return the number of the application's orders; raise HostingError if the call fails."""
         return int(self.ask(self.controller_ports[0], "GET", "/orders")["orders"])
 
     def cpu_s(self) -> float:

@@ -1,5 +1,5 @@
-"""The start of the processes of hosted shops. The kernel ends them when the process that started
-them ends.
+"""The start of processes on given CPUs, and the seeding of hosted shops. The kernel ends a process
+when the thread that started it ends.
 """
 
 import os
@@ -51,9 +51,8 @@ def start(
 def seed(
     name: str, *, books: int, on: tuple[int, ...], environment: Mapping[str, str], log: Path
 ) -> None:
-    """Create the tables, `books` books and the accounts of the shop in this `environment`.
-
-    Raises HostingError with the shop's `name`.
+    """Create the tables, books and accounts of the shop in this `environment`. Raises HostingError,
+    which names the shop `name`, if this fails or takes too long for `books` books.
     """
     process = start(["shop", "migrate-and-seed"], on=on, environment=environment, log=log)
     try:

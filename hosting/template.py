@@ -15,7 +15,7 @@ experiment does not study searches.
 """
 DRAIN_S = 5.0
 _HOSTS = tuple(f"DOORBUSTER_{name}HOST" for name in ("", "INNER_", "GATEWAY_", "SHOP_"))
-"""The environment variables with a host; all parts of an application use this machine's loopback
+"""The environment variables of hosts; all parts of an application use this machine's loopback
 address.
 """
 

@@ -61,7 +61,7 @@ class _Whereabouts:
         return self._address
 
     def look_up(self) -> None:
-        """Start a look-up of the address in the background, unless one is in progress."""
+        """Start a look-up of the host's name in the background, unless one is in progress."""
         if self._is_name and self._is_asking.acquire(blocking=False):
             threading.Thread(target=self._ask, name="ad-server-name", daemon=True).start()
 
@@ -88,8 +88,7 @@ class AdServer:
     def get(self, target: str) -> bytes:
         """Send a GET request for `target`, and return the body of an answer with status 200.
 
-        Raises Refused for a status from 400 to 499. Raises Failed for any other answer, and if the
-        deadline passes.
+        Raises Refused for a status from 400 to 499, and Failed for any other failure.
         """
         deadline_s = time.monotonic() + self.deadline_s
         question = f"GET {target} HTTP/1.1\r\nHost: {self._authority}\r\n\r\n".encode("ascii")

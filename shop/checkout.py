@@ -71,11 +71,12 @@ def place_order(
     `total_cents` is the total that the customer saw; None means that any total is accepted.
 
     A second request with the same key waits for the lock on the key, and then finds the first
-    request's order. Books are locked in the order of their ids, so that two orders cannot block
-    each other.
+    request's order. Books are locked in the order of their ids, so that two orders cannot
+    deadlock.
 
-    The sentry may stop the request until the commit point; no order is then placed. Raises
-    OutOfStock, NoLongerSold, AnotherTotal or NothingToOrder; no data has then changed.
+    The sentry may stop the request before the commit point; then, no order is placed. If the order
+    cannot be placed, raise OutOfStock, NoLongerSold, AnotherTotal or NothingToOrder without any
+    change of data.
     """
     with transaction.atomic(durable=True):
         _lock(key)

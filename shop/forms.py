@@ -105,8 +105,8 @@ class PaymentForm(forms.Form):
     idempotency_key = forms.UUIDField(
         widget=forms.HiddenInput,
         error_messages={
-            "required": "This form has no order key. Go back one page and send that form again.",
-            "invalid": "The order key of this form is invalid. Go back one page and send that form "
+            "required": "This form has no order key. Go back and send the form before it again.",
+            "invalid": "The order key of this form is invalid. Go back and send the form before it "
             "again.",
         },
     )

@@ -95,7 +95,7 @@ def from_kept(state: Mapping[str, Any]) -> Purchase | None:
 
 
 def from_signed(text: str) -> Purchase:
-    """Return the purchase in a form's signed text. Raises Unreadable."""
+    """Return the purchase in a form's signed text; raise Unreadable if it is invalid."""
     try:
         purchase = from_kept(signing.loads(text, salt=_SALT, max_age=MAX_AGE_S))
     except signing.BadSignature:

@@ -24,7 +24,8 @@ class Memory:
     def look(self, connection: redis.Connection) -> None:
         """Check the mark through a new connection, and set a mark if there is none.
 
-        A mark with another value shows that Redis has lost its data. Raises redis.RedisError.
+        A mark with another value shows that Redis has lost its data. If Redis does not answer,
+        raise redis.RedisError.
         """
         mark = secrets.token_hex(8)
         connection.send_command("SET", _MARK, mark, "NX")

@@ -108,9 +108,7 @@ def absences() -> int:
 
 
 class SessionStore(db.SessionStore):
-    """One session, in PostgreSQL and in Redis. A single SQL statement makes each change of the
-    session's row.
-    """
+    """A session. A single SQL statement makes each change of its row in PostgreSQL."""
 
     _is_in_database = False
     _replaced: str | None = None

@@ -24,7 +24,7 @@ class HostedFate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AppResult:
-    """The result of one application, with times in seconds since the start."""
+    """The result of one application, with times in seconds."""
 
     series: Mapping[str, Series]
     """The values of each second, by column. Counts: `new_sessions`, `replies`, `new_connections`,

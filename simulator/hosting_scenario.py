@@ -95,11 +95,11 @@ class AppScenario:
 
 @dataclass(frozen=True, slots=True)
 class PlatformScenario:
-    """The description of a run of a hosting platform. It starts without sessions and is cut off at
-    `duration_s`. With `admission` eac, each application has eDragon's load monitor and admission.
-    The admission's capacity depends on `provisioning`: the assigned processors (ecm), an equal part
-    of the processors (static), or all processors (linux). Up to `backlog` connections wait for one
-    of `threads` HttpProcessors; None means no limit.
+    """The description of a run of a hosting platform. The run starts without sessions and is cut
+    off at `duration_s`. With `admission` eac, each application has eDragon's load monitor and
+    admission. The admission's capacity depends on `provisioning`: the assigned processors (ecm), an
+    equal part of the processors (static), or all processors (linux). Up to `backlog` connections
+    wait for one of `threads` HttpProcessors; None means no limit.
     """
 
     applications: tuple[AppScenario, ...]

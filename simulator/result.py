@@ -48,7 +48,7 @@ class Sessions:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """The result of one simulation, with times in paper seconds since its start."""
+    """The result of one simulation, with times in paper seconds."""
 
     sessions: Sessions
     attempts: Mapping[str, int]

@@ -158,7 +158,8 @@ class Scenario:
         )
 
     Files bypass the policy (`file_bypass`). Only `SharedCpus` serves files, and it needs a mean
-    execution time for `file`. Raises `SessionModelError` if a client would request too many pages.
+    execution time for `file`. Raises `ScenarioError` if a value is invalid, and
+    `SessionModelError` if a client would request too many pages.
 
     `abandonment` sets the effect of a customer who leaves. `ignore` executes orphan requests in
     full, `drop-queued` removes waiting orphan requests, and `cancel` also stops orphan requests in

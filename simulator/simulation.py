@@ -44,10 +44,10 @@ PROGRESS_EVERY = 20_000
 """The number of requests between two calls of `on_progress`."""
 
 IDLE_SAMPLES = 1000
-"""A policy is broken if only waiting requests remain during this many load samples in a row."""
+"""A policy is broken if only waiting requests remain for more load samples in a row than this."""
 
 TIMERS_ON_END = 1000
-"""A policy is broken after this many timers in a row at the same time."""
+"""A policy is broken after more timers in a row at the same time than this."""
 
 _PatienceEnd = tuple[float, int, Session]
 """The end of a patience, (time, id, session), which counts only if the session still waits for
@@ -65,7 +65,7 @@ def simulate(
 
     Each simulation needs a new policy object. `log` gets a row for each attempt, like the load
     generator's log. `on_progress` is called with the time and the number of ended sessions, about
-    every 20,000 requests. Raises `BrokenPolicyError`.
+    every 20,000 requests. Raises `BrokenPolicyError` if the policy breaks a rule.
     """
     with no_garbage_collection():
         return _Simulation(scenario, log, on_progress).run()

@@ -88,7 +88,10 @@ class AccountFile:
 
 
 def read(path: Path) -> Iterator[dict[str, object]]:
-    """Iterate over the entries of a file of accounts, without incomplete lines. Raises OSError."""
+    """Iterate over the entries of a file of accounts, without incomplete lines.
+
+    Raises OSError if the file cannot be read.
+    """
     with path.open("rb") as file:
         for line in file:
             try:

@@ -62,7 +62,9 @@ socket_option = click.option(
     "with one of higher priority (to-high), or none (none)",
 )
 @click.option(
-    "--accounts", type=click.Path(path_type=Path), help="file to which the accounts are appended"
+    "--accounts",
+    type=click.Path(path_type=Path),
+    help="file to which the accounts of each interval are appended",
 )
 @click.option(
     "--metrics-port",
@@ -77,7 +79,7 @@ def ecm(
     accounts: Path | None,
     metrics_port: int | None,
 ) -> None:
-    """Divide the processors among the applications that register, until SIGTERM."""
+    """Divide the processors among the applications that register, until SIGTERM or SIGINT."""
     logging.basicConfig(
         level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(message)s"
     )
@@ -145,7 +147,10 @@ def ecm_status(path: Path) -> None:
 
 
 def ask_status(path: Path, patience_s: float = _PATIENCE_S) -> Mapping[str, Any]:
-    """Return the manager's state (docs/edragon.md). Raises OSError or ProtocolError."""
+    """Return the manager's state (docs/edragon.md).
+
+    Raises OSError if the manager does not answer, and ProtocolError if its answer is not a state.
+    """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(patience_s)
         connection.connect(str(path))

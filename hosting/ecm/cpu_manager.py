@@ -84,7 +84,10 @@ class CpuManager:
     # --------------------------------------------------------------------
 
     def register(self, message: Register, peer: int) -> Application:
-        """Register an application for the process `peer`; raises ProtocolError."""
+        """Register an application for the process `peer`.
+
+        Raises ProtocolError if the name is in use, or the application's process is unsuitable.
+        """
         if any(one.name == message.application and not one.has_left for one in self.applications):
             raise ProtocolError(
                 f"{message.application!r} is already registered", "application", "another name"

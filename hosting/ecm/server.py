@@ -82,7 +82,7 @@ class EcmServer:
         try:
             is_decided = self.manager.turn()
         except Exception:
-            log.exception("this decision failed; the next interval tries again")
+            log.exception("this decision failed; the next one follows after the interval")
             return
         for connection in list(self._connections):
             connection.tell(is_decided)
@@ -230,7 +230,7 @@ class EcmSocket:
     """
 
     def __init__(self, path: Path) -> None:
-        """Take the lock and bind the socket; raises SocketError."""
+        """Take the lock and bind the socket; raise SocketError if one of the two fails."""
         self.path = path
         length = len(os.fsencode(path))
         if length > _LONGEST_PATH_BYTES:

@@ -8,8 +8,8 @@
 
 The check may refuse a contract that could be fulfilled, because the other contracts count in full,
 although their banners may also fit into other slots. It may accept a contract that cannot be
-fulfilled, because it uses averages over a contract's time, and counts a page's views twice if the
-page has two slots of the size.
+fulfilled, because it uses averages over a contract's time. It also counts a page's views twice if
+the page has two slots of the size.
 """
 
 from dataclasses import dataclass

@@ -66,5 +66,5 @@ class Configuration(SettingsModel):
 
 
 def read(environ: Mapping[str, str] = os.environ) -> Configuration:
-    """Return the configuration in these environment variables; raises SettingsError."""
+    """Return the configuration in these variables; raise SettingsError if one is invalid."""
     return reader.read(Configuration, environ)

@@ -117,8 +117,9 @@ _COLUMNS = (
 
 
 def of(banners: Iterable[Banner]) -> Inventory:
-    """Return an inventory of these banners, in this order. Raises ValueError if a banner is
-    invalid.
+    """Return an inventory of these banners, in this order.
+
+    Raises ValueError if a banner has too many concepts, and the errors of `of_columns`.
     """
     banners = list(banners)
     concepts = np.full((MOST_CONCEPTS, len(banners)), NO_CONCEPT, np.int32)
@@ -163,13 +164,13 @@ def of_columns(
 ) -> Inventory:
     """Return an inventory of these columns; without `alt`, the banners have no texts.
 
-    Raises ValueError if a banner occurs twice, or a contract ends before it starts.
+    Raises ValueError if a banner occurs twice, or a contract does not end after its start.
     """
     row_of = {banner: row for row, banner in enumerate(id.tolist())}
     if len(row_of) != len(id):
         raise ValueError("a banner occurs more than once")
     if not (ends_s > starts_s).all():
-        raise ValueError("a contract ends before it starts")
+        raise ValueError("a contract does not end after its start")
     texts = np.full(len(id), "", object)
     texts[: len(alt)] = alt
     # Narrow columns, because a search reads all of them, and its speed depends on the memory.

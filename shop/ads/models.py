@@ -45,7 +45,7 @@ class Concept(models.Model):
     word = models.CharField(
         max_length=40,
         unique=True,
-        validators=[RegexValidator(CONCEPT, "Lower-case letters, digits and hyphens.")],
+        validators=[RegexValidator(CONCEPT, "Must be lower-case letters, digits and hyphens.")],
     )
 
     class Meta:
@@ -127,7 +127,7 @@ class Slot(models.Model):
         Concept,
         related_name="slots",
         blank=True,
-        help_text="if empty, each request names the concepts, and capacity checks ignore the slot",
+        help_text="for capacity checks, which ignore a slot without concepts",
     )
 
     class Meta:
@@ -153,7 +153,9 @@ class Banner(models.Model):
     target = models.CharField(
         max_length=200,
         default="/",
-        validators=[RegexValidator(r"^/(?![/\\])[!-~]*\Z", "A path of this site, like /browse/.")],
+        validators=[
+            RegexValidator(r"^/(?![/\\])[!-~]*\Z", "Must be a path of the site, like /browse/.")
+        ],
         help_text="the link on the banner's landing page: a path of the site that shows the banner",
     )
     concepts = models.ManyToManyField(Concept, related_name="banners")

@@ -166,7 +166,7 @@ def _foreign_keys_checked_last() -> Iterator[None]:
 
 
 class _Inventory:
-    """The rows of all tables, drawn with one random number generator."""
+    """The rows of the inventory, drawn with one random number generator."""
 
     def __init__(self, banners: int, revision: int) -> None:
         self._rng = random.Random(SEED)

@@ -90,7 +90,9 @@ _running: AdServer | None = None
 
 
 def start() -> AdServer:
-    """Load the inventory and begin to report deliveries. Raises SettingsError or DatabaseError."""
+    """Load the inventory and begin to report deliveries. Raises SettingsError if a setting is
+    invalid.
+    """
     global _running
     wanted = configuration.read()
     renewing.renew(timezone.now())
@@ -114,7 +116,7 @@ def start() -> AdServer:
 
 
 def running() -> AdServer:
-    """Return the ad server of this process. Raises NotStarted."""
+    """Return the ad server of this process; raise NotStarted before its start."""
     if _running is None:
         raise NotStarted("the ad server of this process has not been started")
     return _running

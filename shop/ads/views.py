@@ -71,7 +71,7 @@ def candidates(request: HttpRequest) -> HttpResponse:
 
 
 def _concepts(query: schemas.CandidatesQuery, ads: server.AdServer) -> list[int]:
-    """Return the ids of the concepts in the query. Raises CallError."""
+    """Return the ids of the concepts in the query; raise CallError if one is unknown."""
     concepts = ads.names.concepts
     unknown = [word for word in query.concepts if word not in concepts]
     if unknown:
@@ -94,7 +94,7 @@ def select(request: HttpRequest) -> HttpResponse:
 def selected(parameters: QueryDict) -> bytes:
     """Choose banners for the slots of a page, count their impressions, and return the answer.
 
-    Raises CallError before anything is counted.
+    Raises CallError if a parameter is invalid, before anything is counted.
     """
     ads = server.running()
     query = single(parameters, schemas.SelectQuery)

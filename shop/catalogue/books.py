@@ -179,7 +179,7 @@ class _Titles:
 
 
 def _words(rng: random.Random, shelf: Shelf) -> dict[str, str]:
-    """Return one word for every slot of the shelf."""
+    """Return a text for every slot in the patterns of the shelf."""
     words = {slot: rng.choice(choices) for slot, choices in shelf.words.items()}
     words["where"] = rng.choice(PLACES)
     words["who"] = f"{rng.choice(FIRST_NAMES)} {rng.choice(LAST_NAMES)}"

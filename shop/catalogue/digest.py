@@ -10,7 +10,7 @@ def digest_of(*modules: ModuleType, values: object = None) -> str:
     """Return a digest of the modules' code, and of the values that the code works with.
 
     Docstrings, comments on lines without code and empty lines do not count. Otherwise, a rewritten
-    sentence would empty the shop.
+    sentence would replace the shop's data.
     """
     digest = hashlib.sha256(repr(values).encode())
     for module in modules:

@@ -97,7 +97,8 @@ class Page(Reply):
     drawn_s: float = Field(description="execution time that page work drew for the pages")
     own_cpu_s: float = Field(description="CPU time of the pages, not counting page work")
     own_wait_s: float = Field(
-        description="time that the pages waited for PostgreSQL and Redis, not counting page work"
+        description="time that the pages waited for PostgreSQL and Redis; under profile `paper`, "
+        "only the part in the drawn time"
     )
     queries: int = Field(description="number of database queries")
 

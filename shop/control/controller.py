@@ -238,7 +238,7 @@ class _OpenConnections:
         self._open: dict[_Connection, None] = {}
 
     def enter(self, connection: "_Connection") -> bool:
-        """Add this connection; return False if all places are taken and none may be replaced."""
+        """Add this connection; return False at the limit if no connection may be replaced."""
         with self._lock:
             if len(self._open) >= CONNECTIONS:
                 oldest = next((one for one in self._open if one.may_give_way), None)

@@ -90,11 +90,12 @@ _OF_PAGES = (
     (
         "page_back_end_wait_seconds",
         "own_wait_s",
-        "Time that pages waited for PostgreSQL and Redis, not counting page work.",
+        "Time that pages waited for PostgreSQL and Redis; under profile paper, only the part in "
+        "the drawn time.",
     ),
     ("page_queries", "queries", "Database queries of pages."),
 )
-"""The counters that exist for every page: (name, field of `activity.PageCount`, meaning)."""
+"""The counters of each page type: (name, field of `activity.PageCount`, meaning)."""
 
 
 def _per_page() -> Iterator[Metric]:

@@ -35,7 +35,7 @@ class Cost(NamedTuple):
     database_s: float
     """The CPU time of PostgreSQL."""
     shop_s: float
-    """The CPU time of this process, which builds the page."""
+    """The CPU time of this thread, which builds the page."""
 
 
 def run(rounds: int) -> None:

@@ -1,4 +1,4 @@
-"""The calibration, which checks that the pages of an idle shop cost as much as LIFO-Pri's pages.
+"""The check that the pages of an idle shop cost as much as in the LIFO-Pri paper.
 
 A page's execution time is the increase of the controller's counter during exactly one request. The
 mean of n drawn times has a standard error of 29 % / √n. The verdict therefore uses the mean of

@@ -170,7 +170,8 @@ class IdleWaits:
         `at_most_s`.
 
         `what` is a page type, or `sleep`. If the request was alone in the shop, the whole wait
-        counts, and the mean of `what` is updated. Otherwise, at most this mean counts.
+        counts, and the mean of `what` is updated. Otherwise, at most this mean counts, or
+        UNLEARNT_WAIT_S without a mean.
         """
         waited_s = min(max(waited_s, 0.0), at_most_s)
         known_s = self._mean_s.get(what)

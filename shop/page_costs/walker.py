@@ -102,7 +102,7 @@ class Walker:
 
     def request(self, path: str, fields: dict[str, str] | None = None) -> tuple[int, str, float]:
         """Send a GET request, or a POST request if `fields` is given; return the status, the body
-        and the response time in real seconds. Raises OSError.
+        and the response time in real seconds. Raises OSError if the connection fails.
         """
         headers = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items())}
         if self._page:
@@ -128,7 +128,7 @@ class Walker:
     def walk(self, shelf: str, words: str, book: int, username: str) -> Iterator[Visit]:
         """Visit the pages Br-1 to Tr-4 in order: open a shelf, search for a book, and buy `book`.
 
-        Raises WalkFailed or OSError.
+        Raises WalkFailed if a page is not as expected, and OSError if the connection fails.
         """
         filled = {
             "Tr-1": {},

@@ -122,7 +122,9 @@ def mode() -> str:
 
 
 def set_mode(wanted: str) -> None:
-    """Change the mode of this process from the next request on. Raises SettingRefused."""
+    """Change this process's mode from the next request on; raise SettingRefused if it is
+    unknown.
+    """
     global _mode
     setting = _BY_NAME["SENTRY_MODE"]
     if not setting.fits(wanted):

@@ -28,7 +28,7 @@ class SentryMiddleware:
     async_capable = False
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        """Read the settings; raises ImproperlyConfigured if one is invalid."""
+        """Read the settings; raise SettingRefused if one is invalid."""
         self.get_response = get_response
         self._methods = configuration.read().methods
         queries.install()
@@ -62,7 +62,7 @@ class SentryMiddleware:
 
 
 def _begin(request: HttpRequest) -> Watch | None:
-    """Begin to watch this request; return None if the mode or the server prevents this."""
+    """Begin to watch this request; return None in mode `off`, or if this is impossible."""
     left_over = current()
     if left_over is not None:  # a streamed response that was never closed
         _finish(left_over)

@@ -15,7 +15,7 @@ COSTS = {"cto_s": 0.1, "ctn_s": 0.3}
     ("given", "complaint"),
     [
         ({"applications": 0}, "applications: 0; allowed: 1 to 16"),
-        ({"applications": 3}, "priorities: 2 for 3 applications"),
+        ({"applications": 3}, "priorities: 2 given for 3 applications"),
         ({"priorities": (1.0, 0.0)}, "priorities: must be numbers above 0"),
         ({"priorities": (1.0, float("nan"))}, "priorities: must be numbers above 0"),
         ({"time_scale": 0.0}, "time_scale: 0; allowed"),

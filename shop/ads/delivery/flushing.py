@@ -1,9 +1,9 @@
 """The writer thread, which reports deliveries to the database, reads other processes' deliveries,
 and renews contracts.
 
-The thread reports once per flush interval, in one transaction. Each report has a number, which the
-transaction also writes. If the answer to a commit is lost, the number in the database shows whether
-the report must be sent again.
+The thread usually reports once per flush interval, in one transaction. Each report has a number,
+which the transaction also writes. If the answer to a commit is lost, the number in the database
+shows whether the report must be sent again.
 """
 
 import logging
@@ -28,10 +28,7 @@ FORGOTTEN_AFTER = timedelta(days=1)
 
 
 def forget_silent(now: datetime) -> int:
-    """Remove the rows of processes without a report for FORGOTTEN_AFTER; return the number of rows.
-
-    Raises DatabaseError.
-    """
+    """Remove the rows of processes without a report for FORGOTTEN_AFTER; return their number."""
     silent = Server.objects.filter(started__lt=now - FORGOTTEN_AFTER).exclude(
         reported__gte=now - FORGOTTEN_AFTER
     )
@@ -108,10 +105,7 @@ class Writer:
         return True
 
     def exchange(self) -> None:
-        """Report the counts since the last report, and read the changes by other processes.
-
-        Raises DatabaseError.
-        """
+        """Report the counts since the last report, and read the changes by other processes."""
         report = self.ledger.report()
         with transaction.atomic():
             if report is not None:

@@ -1,9 +1,9 @@
 """The deliveries that this process knows, and the deliveries that it must still report.
 
-`delivered` is the total of all processes at this process's last report, plus this process's
-deliveries since then. A process never has more than `block` unreported impressions of a banner.
-Therefore, several processes (P) deliver at most P × block − 1 impressions of a banner beyond its
-contract; a single process delivers none.
+`delivered` is the total of all processes at this process's last exchange with the database, plus
+this process's deliveries since then. A process never has more than `block` unreported impressions
+of a banner. Therefore, several processes (P) deliver at most P × block − 1 impressions of a banner
+beyond its contract; a single process delivers none.
 
 If a process is killed, at most `block` impressions of each banner are delivered again.
 """

@@ -108,7 +108,7 @@ def exchanged(*, is_done: bool, banners: int, unreported: int) -> None:
 def exposition() -> bytes:
     """Return all metrics in Prometheus' text format.
 
-    Raises struct.error if a file of the folder has no content for `CREATION_S`.
+    Raises struct.error if a file of the folder stays empty for `CREATION_S`.
     """
     if FOLDER_VARIABLE not in os.environ:
         return generate_latest(registry)

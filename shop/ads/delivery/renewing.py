@@ -18,7 +18,7 @@ LOOKED_AFTER_S = 3600.0  # time between two checks, much less than AHEAD
 
 
 def renew(now: datetime) -> int:
-    """Renew the contracts that end within AHEAD, and return their number. Raises DatabaseError.
+    """Renew the seeded contracts that end within AHEAD, and return their number.
 
     Several processes may call this at the same time; only one of them renews the contracts.
     """

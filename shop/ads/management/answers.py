@@ -20,8 +20,8 @@ def answer_of(error: CallError) -> HttpResponse:
 
 
 def single(given: QueryDict, form: type[_Query]) -> _Query:
-    """Return the query parameters as a `form`. Raises CallError if a parameter is unknown, invalid
-    or repeated.
+    """Return the query parameters as a `form`. Raises CallError if a parameter is unknown, missing,
+    invalid or repeated.
     """
     for name, values in given.lists():
         if len(values) > 1:

@@ -17,7 +17,7 @@ _API: Final = Api(
     "token if the call comes directly to the ad server's port",
     refusals={},
 )
-_MISSING: Final = {404: "there is no entry with this id"}
+_MISSING: Final = {404: "there is no banner with this id"}
 CALLS: Final = (
     Call(
         "GET",

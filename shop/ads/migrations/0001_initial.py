@@ -63,7 +63,8 @@ class Migration(migrations.Migration):
                         max_length=200,
                         validators=[
                             django.core.validators.RegexValidator(
-                                "^/(?![/\\\\])[!-~]*\\Z", "A path of this site, like /browse/."
+                                "^/(?![/\\\\])[!-~]*\\Z",
+                                "Must be a path of the site, like /browse/.",
                             )
                         ],
                     ),
@@ -103,7 +104,7 @@ class Migration(migrations.Migration):
                         validators=[
                             django.core.validators.RegexValidator(
                                 "^[a-z0-9]+(-[a-z0-9]+)*$",
-                                "Lower-case letters, digits and hyphens.",
+                                "Must be lower-case letters, digits and hyphens.",
                             )
                         ],
                     ),
@@ -259,8 +260,7 @@ class Migration(migrations.Migration):
                     "concepts",
                     models.ManyToManyField(
                         blank=True,
-                        help_text="if empty, each request names the concepts, and capacity checks "
-                        "ignore the slot",
+                        help_text="for capacity checks, which ignore a slot without concepts",
                         related_name="slots",
                         to="ads.concept",
                     ),

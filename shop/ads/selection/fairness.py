@@ -75,7 +75,7 @@ def draw(
     one slot.
 
     Returns the weight of each candidate and the number of draws of each banner, by banner id.
-    Raises ServerError.
+    Raises ServerError if the ad server does not answer or refuses a call.
     """
     page = {"size": size, "concepts": concepts}
     try:

@@ -20,7 +20,7 @@ def nobody(tmp_path, monkeypatch):
     ("arguments", "status", "words"),
     [
         ("platform --applications 0", 2, ["--applications", "1<=x<=16"]),
-        (f"platform {COSTS} --priorities 2", 2, ["priorities", "1 for 2 applications"]),
+        (f"platform {COSTS} --priorities 2", 2, ["priorities", "1 given for 2 applications"]),
         (f"platform {COSTS} --priorities 2,x", 2, ["--priorities", "e.g. 2,1"]),
         (f"platform {COSTS} --cpus 9000-9999", 2, ["--cpus", "no CPU 9000-9999", "allowed:"]),
         ("platform --cto nan --ctn 1", 2, ["--cto", "'nan' is not a finite number"]),
