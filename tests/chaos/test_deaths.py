@@ -123,7 +123,7 @@ def test_who_launches_while_redis_is_away_is_told_so(runtime: Runtime) -> None:
     console = runtime.console
     with runtime.without("broker"):
         answer = console.upload("spec", "/upload/", "my.toml", experiment.SIMULATED.encode())
-        assert "Redis does not answer. The launch begins as soon as Redis answers." in answer.text
+        assert "Redis does not answer. The launch cannot begin until Redis answers." in answer.text
         launch = answer.url.rstrip("/").rsplit("/", 1)[-1]
         assert console.state_of(launch) == "queued"
     console.wait_until(launch, "done")

@@ -1,4 +1,5 @@
-"""The API calls about experiments and launches."""
+"""The API calls about experiments and launches, and the submission of a policy to the
+scoreboard."""
 
 from typing import Any
 
@@ -147,7 +148,7 @@ def _wanted(request: HttpRequest, wanted: schemas.NewLaunch) -> Launch:
         return cards.launch_of(card, allowance)
     if card.spec is None:
         raise CallError(
-            "options: a reproduction cannot have options", "options", "no options with this name"
+            "options: this experiment cannot have options", "options", "no field “options”"
         )
     return launch_of_spec(_changed(request, card.spec, wanted.options), allowance)
 

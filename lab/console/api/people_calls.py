@@ -17,7 +17,7 @@ from lab.console.site.settings import LAB
 Call = Callable[..., dict[str, Any]]
 
 
-@call("GET", "me", readers, "Show the owner of the call's token", answers=schemas.Me)
+@call("GET", "me", readers, "Show the name and the role of the caller", answers=schemas.Me)
 def me(request: HttpRequest) -> dict[str, Any]:
     role = "teacher" if permissions.is_teacher(request) else "student"
     return {"name": permissions.name_of(request), "role": role}

@@ -23,7 +23,12 @@ ZIP = "application/zip"
 _FILE = {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}
 
 
-@listing("results", students, "List the results, the newest first", answers=schemas.Results)
+@listing(
+    "results",
+    students,
+    "List the results, the newest first and the reference results last",
+    answers=schemas.Results,
+)
 def results(request: HttpRequest, query: Query[schemas.ResultsQuery]) -> dict[str, Any]:
     everything = [*result_list.entries(), *result_list.references()]
     found = result_list.matching(everything, query.words, query.engine)

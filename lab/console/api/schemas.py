@@ -25,11 +25,11 @@ assert set(StateName.__args__) == set(State.values)  # type: ignore[attr-defined
 
 
 class Me(Reply):
-    """The owner of the call's token."""
+    """The caller: the owner of the call's token, or any program if there are no accounts."""
 
     name: str = Field(description="name of the account; empty if the console has no accounts")
     role: Literal["student", "teacher"] = Field(
-        description="the role that decides what the owner may do"
+        description="the role that decides what the caller may do"
     )
 
 
@@ -88,7 +88,7 @@ class Experiment(Reply):
     question: str = Field(description="the question that the experiment answers")
     engine: Literal["live", "simulated"] = Field(description="engine that runs it")
     takes_options: bool = Field(
-        description="whether the launch can have options; false for reproductions"
+        description="whether a launch can have options; false if the experiment has no spec"
     )
     expected_s: float = Field(
         description="predicted duration on the console's machine, in real seconds"
@@ -200,7 +200,7 @@ class ResultsQuery(Query):
     words: str = Field(
         "",
         max_length=100,
-        description="words to search for in the title, the name and the policies",
+        description="words to search for in the title, the name, the policies and the date",
     )
     engine: Literal["", "live", "simulated"] = Field("", description="only this engine")
     page: int = Field(1, ge=1, le=1_000_000, description="the page of the list to return")
@@ -223,7 +223,7 @@ class Result(Reply):
         description="duration of the result's last launch in real seconds; null if unknown"
     )
     began_at: datetime | None = Field(
-        description="time at which the first run began; null if unknown"
+        description="time at which the experiment began; null if unknown"
     )
     made: int = Field(description="complete runs")
     planned: int = Field(description="planned runs")
@@ -308,7 +308,7 @@ class Efficiency(Reply):
 
 
 class NewPolicy(Body):
-    """A policy for the scoreboard. The owner of the call's token is the policy's author."""
+    """A policy for the scoreboard. If the console has accounts, the caller becomes its author."""
 
     name: str = Field(pattern=PATTERN, description=NAMES)
     text: str = Field(

@@ -230,7 +230,7 @@ TODAY_CARDS = tuple(one for one in CARDS if one.question == WHAT_TODAY)
 
 
 def card(name: str) -> Card | None:
-    """Return the card with this name."""
+    """Return the card with this name; None if no card has it."""
     return next((one for one in CARDS if one.name == name), None)
 
 

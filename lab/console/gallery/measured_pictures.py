@@ -1,6 +1,6 @@
 """Pictures of simulated or measured results, for the gallery's cards without a published result.
 
-These commands make the results and draw the pictures:
+For example, these commands make four results and draw their pictures:
 
 doorbuster simulate first-look --repetitions 20
 python -m lab.console.gallery.measured_pictures first-look results/<folder>
@@ -52,7 +52,7 @@ CROWDED = 8
 
 
 def draw(name: str, result: ComparisonResult, folder: Path | None = None) -> Path:
-    """Write `name`.svg: estimated efficiency of every policy, with a bar for each ρ."""
+    """Write `name`.svg: estimated efficiency of the policies, with a bar for each ρ."""
     spec = result.spec()
     is_board = spec.leaderboard  # which leaves out the steps of the ablation
     found = [
@@ -91,7 +91,7 @@ def draw(name: str, result: ComparisonResult, folder: Path | None = None) -> Pat
 
 
 def draw_confirms(name: str, result: ComparisonResult, folder: Path = FOLDER / "simulated") -> Path:
-    """Write `name`.svg: the number of confirms in a run under each policy, with 95 % intervals."""
+    """Write `name`.svg: mean number of confirms per run under each policy, with 95 % intervals."""
     spec = result.spec()
     cells = read_cells(result)
     confirms = [cell.over(lambda run: run.confirms) for cell in cells]

@@ -145,8 +145,8 @@ class LaunchForm(forms.Form):
 
     @property
     def essential(self) -> list[forms.BoundField]:
-        """The fields that every launch needs, and the fields that have different values in this
-        experiment's runs."""
+        """The fields that the page shows unfolded: the main fields, and the fields of which the
+        experiment compares several values."""
         names = (*_ESSENTIAL, *_COMPARED)
         return [self[name] for name in names if name in self.fields and self._is_essential(name)]
 
@@ -322,7 +322,8 @@ def uploaded(name: str, content: bytes, allowance: Allowance) -> Spec:
 
 
 def from_values(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Spec:
-    """Return the spec with these values. `name` is its name in error messages. Raises SpecError."""
+    """Return the spec with these values. Raises SpecError, in which the spec is called `name`, if
+    the spec is invalid."""
     _check_own(plain, name, allowance)
     spec = checked_without_files(spec_of(plain, name), name)
     _check_room(spec)
@@ -344,8 +345,8 @@ def _parsed(text: str, name: str) -> Mapping[str, Any]:
 
 
 def _check_own(plain: Mapping[str, Any], name: str, allowance: Allowance) -> None:
-    """Raise SpecError if the spec names a policy file that the form does not offer. The check does
-    not read the file."""
+    """Raise SpecError if the spec names a policy file that the form does not offer, or too many
+    policy files. The check reads no file."""
     offered = own_policies.own()
     named = named_by(plain)
     for path, _ in named:

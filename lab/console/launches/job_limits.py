@@ -1,4 +1,4 @@
-"""The limits on the memory and CPU time that all processes of one simulated launch may use
+"""The limits on the memory and the time that all processes of one simulated launch may use
 together."""
 
 import contextlib
@@ -11,7 +11,7 @@ from lab.console.site.allowances import GIB, Allowance, way_out, written
 
 IDLE_TIMES = 10
 """The maximum real time of a launch, as a multiple of its CPU time limit. A launch shares the
-processors with other processes."""
+processors, so it can need more real time than CPU time."""
 
 RESERVED_BYTES = 3 * GIB // 2
 """The memory, in bytes, that the libraries of a simulation may reserve but do not use (measured:

@@ -3,8 +3,8 @@
 One live launch runs at a time, because two live launches would disturb each other. Simulated
 launches run at the same time, in SIMULATED_AT_ONCE places and one quick place. The quick place is
 for launches of at most QUICK_S, so a short simulation never waits for a long one. People take
-turns. The next launch belongs to the person whose launches have used the least time recently
-(`in_turn`).
+turns. The next launch usually belongs to the person whose launches have used the least time
+recently (`in_turn`).
 """
 
 import heapq
@@ -232,8 +232,8 @@ def elapsed_s(one: Launch) -> float:
 def left_s(one: Launch) -> float:
     """Return the approximate remaining time of a running launch, in real seconds.
 
-    The estimate is a weighted mean of the predicted duration and the duration at the pace so far.
-    The pace gets more weight as the launch progresses.
+    The whole duration is a weighted mean of the predicted duration and the duration at the pace so
+    far. The pace gets more weight as the launch progresses.
     """
     elapsed = elapsed_s(one)
     at_this_pace_s = elapsed / one.done_ratio if one.done_ratio > 0 else 0.0

@@ -30,7 +30,8 @@ def expected_real_s(spec: Spec) -> float:
 
 
 def launch_of_spec(spec: Spec, allowance: Allowance) -> Launch:
-    """Return a launch of this spec without adding it to the queue; raises AllowanceError."""
+    """Return a launch of this spec without adding it to the queue. Raises AllowanceError if the
+    spec exceeds a limit."""
     return Launch(
         title=spec.title,
         engine=spec.engine,
@@ -40,7 +41,8 @@ def launch_of_spec(spec: Spec, allowance: Allowance) -> Launch:
 
 
 def sent_spec(request: HttpRequest, name: str, content: bytes) -> Spec:
-    """Return the spec in an uploaded file; raises SpecError."""
+    """Return the spec in an uploaded file. Raises SpecError if the spec is invalid or exceeds a
+    limit."""
     allowance = permissions.allowance_of(request)
     spend(allowance, "uploads_per_minute", permissions.key_of(request))
     return uploaded(name, content, allowance)
@@ -53,7 +55,8 @@ def command_real_s(arguments: Sequence[str]) -> float | None:
 
 
 def launch_of_command(title: str, arguments: Sequence[str], allowance: Allowance) -> Launch:
-    """Return a launch of a command whose duration is known; raises AllowanceError."""
+    """Return a launch of a command whose duration is known. Raises AllowanceError if the launch
+    takes too long."""
     expected_s = command_real_s(arguments)
     assert expected_s is not None, arguments
     require(allowance, "expected_s_per_launch", expected_s)
@@ -87,14 +90,15 @@ def submit(request: HttpRequest, make: Callable[[], Launch]) -> HttpResponse:
         return redirect("queue")
     if not has_woken:
         messages.warning(
-            request, "Redis does not answer. The launch begins as soon as Redis answers."
+            request, "Redis does not answer. The launch cannot begin until Redis answers."
         )
     return redirect("launch-page", launch.pk)
 
 
 def enqueued(request: HttpRequest, launch: Launch) -> bool:
     """Put a launch of this person into the queue, and return whether the workers could be notified.
-    Raises QueueError or AllowanceError if the person is not allowed to launch it now.
+    Raises QueueError or AllowanceError if the queue is full or the person is not allowed to launch
+    it now.
     """
     allowance = permissions.allowance_of(request)
     if refusal := permissions.refusal(request, launch):

@@ -42,8 +42,8 @@ results.
 """
 INTERRUPTED = 130
 _NO_MEMORY = ("MemoryError", "Cannot allocate memory", "failed to map segment")
-"""Texts from Python, the kernel or the loader. If one is at the end of a failed command's output,
-the command ran out of memory."""
+"""Texts from Python, the kernel or the loader. If one of them is at the end of a failed command's
+output, the command ran out of memory."""
 _COMMAND = "command"
 """The file in a launch's folder that contains the id and the start time of the command's process.
 """

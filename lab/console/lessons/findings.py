@@ -28,7 +28,7 @@ class Finding:
 
     @property
     def outcome(self) -> Outcome | None:
-        """Return the range that contains the value; None if there is no value yet."""
+        """Return the range that contains the value, or OUTSIDE; None if there is no value yet."""
         return None if self.value is None else self.band.outcome(self.value)
 
     @property

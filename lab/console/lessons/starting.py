@@ -53,7 +53,8 @@ class Start:
         return command_real_s(self.arguments)
 
     def launch(self, allowance: Allowance) -> Launch:
-        """Return the launch without adding it to the queue; raises AllowanceError."""
+        """Return the launch without adding it to the queue. Raises AllowanceError if the launch
+        exceeds a limit."""
         if self.spec is not None:
             return launch_of_spec(self.spec, allowance)
         return launch_of_command(self.title, self.arguments, allowance)

@@ -91,7 +91,7 @@ def _known(name: str) -> User | None:
 
 
 def names_in(text: str, source: str) -> list[str]:
-    """Return the values of the first column of a CSV text, without a head `name`.
+    """Return the names in the first column of a CSV text. A heading `name` is ignored.
 
     Columns are separated by commas, semicolons or tabs. Raises AccountError if the names cannot be
     read, are missing, are too many or are repeated. The error's text begins with `source`.
@@ -138,7 +138,8 @@ def text_of(file: Path) -> str:
 
 
 def decoded(content: bytes, source: str) -> str:
-    """Return the text of a list of names. Raises AccountError, whose text begins with `source`."""
+    """Return the text of a list of names. Raises AccountError, whose text begins with `source`, if
+    the list is too long or is not UTF-8."""
     if len(content) > MOST_LIST_BYTES:
         raise AccountError(f"{source}: is too long; allowed: at most {MOST_LIST_BYTES:,} bytes")
     try:
@@ -154,7 +155,8 @@ def enrol(name: str, *, teacher: bool) -> str:
     """Create an account, or give an existing account a new password. Return the password.
 
     A student can become a teacher in this way, but a teacher cannot become a student. Raises
-    AccountError.
+    AccountError if the name is not valid, is too similar to another name, or belongs to a teacher
+    or to an account without a password.
     """
     password = _new_password()
     with transaction.atomic():
@@ -186,8 +188,8 @@ def enrol_students(students: Iterable[str]) -> list[tuple[str, str]]:
 def make_students(
     students: Iterable[str], *, teacher: object
 ) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return the name and password of each new student, and the names that already belong to
-    accounts.
+    """Create accounts for new students. Return their names and passwords, and the names that
+    already belong to accounts.
 
     Existing accounts are not changed. After an AccountError, no account has been created.
     """

@@ -153,10 +153,10 @@ def address_of(request: HttpRequest) -> str:
 @contextmanager
 def counted(request: HttpRequest, name: str) -> Iterator[None]:
     """Count an attempt for this name and address before the block runs. Remove the attempt from the
-    count if the password was right.
+    count if the password was right or was not checked.
 
     The block must raise ValidationError if the password is wrong. `name` must be stripped and
-    normalised like the value of a `UsernameField`. Raises TooManyError.
+    normalised like the value of a `UsernameField`. Raises TooManyError if a limit is reached.
     """
     address = address_of(request)
     limits = ((PER_ADDRESS, address), (PER_NAME, f"{address} {name_key(name)}"))

@@ -103,7 +103,7 @@ def run_frames(request: HttpRequest, name: str, run: str) -> HttpResponse:
 @readers
 @require_GET
 def waiting(request: HttpRequest, pk: str) -> HttpResponse:
-    """Show the progress of a launched race, and redirect to its runs when it has ended. The page
+    """Show the progress of a launched race, and redirect to its runs when it is done. The page
     polls this view every second.
     """
     launch = get_object_or_404(Launch, pk=pk)

@@ -297,8 +297,8 @@ contain scripts), or encodings other than UTF-8."""
 
 
 def _check_picture(path: Path) -> None:
-    """Raise SpecError if an SVG has scripts or links to other files. A browser would run the
-    scripts of a downloaded picture."""
+    """Raise SpecError if an SVG has scripts, loads other files or cannot be read. A browser would
+    run the scripts of a downloaded picture."""
     found = path.relative_to(path.parents[1]).as_posix()
     content = path.read_bytes()
     for part in _REFUSED_IN_SVG:

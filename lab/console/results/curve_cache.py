@@ -23,7 +23,7 @@ _ONE_AT_A_TIME = threading.Lock()
 def curves(result: ResultEntry) -> dict[str, Any]:
     """Return the curves of a comparison (`lab.analysis.curves`), with a `colour` for each line.
 
-    Raises ExperimentError.
+    Raises ExperimentError if the logs or the stored curves cannot be read.
     """
     if result.reference and result.computed_curves.is_file():
         found = _shipped(result)
@@ -35,7 +35,8 @@ def curves(result: ResultEntry) -> dict[str, Any]:
 
 
 def _shipped(result: ResultEntry) -> dict[str, Any]:
-    """Return the stored curves of a reference result, which has no logs. Raises ExperimentError."""
+    """Return the stored curves of a reference result. Raises ExperimentError if they cannot be
+    read."""
     found = read_json(result.computed_curves)
     if not isinstance(found, dict) or not isinstance(found.get("lines"), list):
         raise ExperimentError(f"{result.name}/{result.computed_curves.name} holds no curves")

@@ -74,7 +74,8 @@ def sheets(choice: PolicyChoice) -> list[Known]:
 def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
     """Return what happened to an attempt of a simulated run: `answer`, `sentences` and `preferred`.
 
-    The first call takes as long as the simulation of the run. Raises ExperimentError.
+    The first call takes as long as the simulation of the run. Raises ExperimentError if the
+    decision cannot be explained.
     """
     trace = _kept(result, planned, attempt)
     if not trace.same_run:
@@ -105,7 +106,7 @@ def logged(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any])
 
     The answer also has the text `not_known` and the exported trace `traced`, which may be None.
 
-    Raises ExperimentError.
+    Raises ExperimentError if the logs cannot be read.
     """
     asked = {name: attempt[name] for name in ("page", "started_s", "finished_s")}
     found: dict[str, Any] = ask(result, "around", run=planned.folder, **asked)

@@ -149,7 +149,7 @@ def result_of(name: str) -> ResultEntry:
 
 
 def run_of(result: ResultEntry, folder: str) -> RunFolder:
-    """Return a complete run of the result; raises Http404 if the run does not exist."""
+    """Return the run in this folder of the result; raises Http404 if there is no complete run."""
     found = next((run for planned, run in result.runs() if planned.folder == folder), None)
     if found is None or not found.is_whole:
         raise Http404

@@ -42,7 +42,7 @@ def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: A
     """Unpack a bundle as an imported result of `by`, completely or not at all.
 
     Imports with the same `key` count together. Raises AllowanceError if a limit is reached, and
-    SpecError if the file is not a bundle.
+    another ExperimentError if the bundle cannot be read or kept.
     """
     with _turn(key):
         kept = kept_by(results_dir, by)

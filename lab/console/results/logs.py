@@ -55,7 +55,7 @@ def ask(result: ResultEntry, question: str, *, large: bool = False, **asked: obj
 def rows_of(path: str) -> Any:
     """Return the rows that the results database stores about a result. A child process reads them.
 
-    Raises ExperimentError.
+    Raises ExperimentError if a log is damaged or too large.
     """
     return _of_child("lab.database.rows:rows_of", path)
 

@@ -342,7 +342,7 @@ class ResultEntry:
         return [line.removeprefix(mark) for line in head.splitlines() if line.startswith(mark)]
 
     def circumstances(self) -> dict[str, str]:
-        """The machine, versions and options. These must be equal in results that you compare."""
+        """The machine, versions and options, which can cause differences between two results."""
         spec = self.spec
         how = {} if spec is None else {
             "engine": spec.engine,
@@ -413,7 +413,7 @@ class ResultEntry:
         return path if inside and path.is_file() else None
 
     def delete(self) -> None:
-        """Delete the result, except a reference result. The folder is renamed first, so that the
+        """Delete the result of this lab. The folder is renamed first, so that the
         result disappears from all pages at once.
         """
         assert self.reference is None
@@ -451,7 +451,8 @@ def _is_alike(one: ResultEntry, other: ResultEntry) -> bool:
 
 
 def entry_of(name: str) -> ResultEntry | None:
-    """Return the result with this name. A reference result overrides a result of this lab."""
+    """Return the result with this name; None if there is none. A reference result overrides a
+    result of this lab."""
     if not is_name(name):
         return None
     found = next((one for one in references() if one.name == name), None)
@@ -478,7 +479,7 @@ def _is_result(path: Path) -> bool:
 
 
 def matching(results: Iterable[ResultEntry], words: str, engine: str) -> list[ResultEntry]:
-    """Return the results whose title, name, policies and date contain all of `words`.
+    """Return the results for which each of `words` is in the title, name, policies, mark or date.
 
     An empty `engine` means any engine.
     """
@@ -502,8 +503,8 @@ def _of_csv(path: Path) -> dict[str, Any]:
 
 
 def _fault(file: str) -> str:
-    """Return why the run.json of a complete run cannot be read. A file is read again only if it has
-    changed."""
+    """Return why the run.json of a complete run cannot be read; empty if it can. A file is read
+    again only if it has changed."""
     stamp = _stamp(file)
     if stamp is None:
         return ""

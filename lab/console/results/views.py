@@ -140,7 +140,8 @@ def bring(request: HttpRequest) -> HttpResponse:
 
 
 def received(request: HttpRequest, file: IO[bytes], size_bytes: int) -> Path:
-    """Import an uploaded bundle with its notes; raises ExperimentError."""
+    """Import an uploaded bundle with its notes. Raises ExperimentError if the bundle is not valid
+    or exceeds a limit."""
     allowance = permissions.allowance_of(request)
     allowances.require(allowance, "bundle_bytes", size_bytes)
     path = imports.bring(

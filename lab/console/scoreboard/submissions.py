@@ -46,8 +46,9 @@ def submit(request: HttpRequest, name: str, text: str) -> Launch:
     """Put a policy into the queue and return its launch.
 
     If the person's earlier submission with this name has not ended, it is cancelled. Raises
-    CallError if the file is not a valid policy or the console is reading other files,
-    TooOftenError if the person has sent too many files, and each error that `enqueued` raises.
+    CallError if the policy is not valid or the console is busy with other files. Raises
+    AllowanceError or QueueError if the person is not allowed to submit it now, or if the queue is
+    full.
     """
     allowance = permissions.allowance_of(request)
     key = permissions.key_of(request)

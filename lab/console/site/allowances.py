@@ -1,5 +1,6 @@
-"""The allowances: all limits on what one person can use. `gateway.students.files` limits the size
-of a policy file, and `lab.spec.experiment` limits the sizes in a spec.
+"""The limits on what one person can use (allowances), and the limits of the whole lab.
+`gateway.students.files` limits the size of a policy file, and `lab.spec.experiment` limits the
+sizes in a spec.
 """
 
 import math
@@ -44,7 +45,7 @@ def _limit(title: str, write: Callable[[float], str] = _number) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowance:
-    """The limits of one person. All seconds are real seconds."""
+    """The limits of one person. Times are in real seconds, except CPU times."""
 
     whose: str
     """`a student` or `a teacher`."""
@@ -66,7 +67,7 @@ class Allowance:
     )
 
     # Uploads.
-    uploads_per_minute: int = _limit("Spec files sent in a minute")
+    uploads_per_minute: int = _limit("Spec and policy files sent in a minute")
     spec_bytes: int = _limit("Size of a spec file", _bytes)
     imports_per_hour: int = _limit("Bundles imported in an hour")
     bundle_bytes: int = _limit("Size of a bundle", _bytes)
@@ -200,7 +201,7 @@ def way_out(allowance: Allowance, limit: str, do: str) -> str:
     """Return the sentence that explains what a person can do about a limit. `do` is the verb for a
     teacher's help, for example `launch`."""
     if allowance.whose == TEACHER.whose:
-        return "The command line `doorbuster` has no such limit."
+        return "Without --server, the command line `doorbuster` has no such limit."
     return f"A teacher can {do} it for you, or the administrator can raise {limit} in {VARIABLE}."
 
 

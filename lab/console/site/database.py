@@ -13,8 +13,8 @@ from runtime.state import State, StateError
 
 
 def make_database() -> None:
-    """Create the console's database with the tables of this version. Call this function before
-    Django starts."""
+    """Create the console's database, or update its tables to this version. Call this function
+    before Django starts."""
     import django
     from django.core.management import call_command
 

@@ -100,8 +100,8 @@ class AccountsMiddleware(MiddlewareMixin):
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], args: Any, more: dict[str, Any]
     ) -> HttpResponse | None:
-        """Return None to continue, or the answer to a person who must log in first; raises
-        PermissionDenied."""
+        """Return None to continue, or the answer to a person who must log in first. Raises
+        PermissionDenied if the permission forbids the request or is missing."""
         permission: Permission | None = getattr(view, "permission", None)
         if permission is None:
             raise PermissionDenied("This page has no permission yet. Its view needs a decorator.")

@@ -16,7 +16,7 @@ KEY_LENGTH = 40
 def digest_of(key: str) -> str:
     """Return the text that the database stores instead of this key.
 
-    A key has 165 random bits, so it needs neither salt nor a slow hash.
+    A key has at least 165 random bits, so it needs neither salt nor a slow hash.
     """
     return hashlib.sha256(key.encode()).hexdigest()[:KEY_LENGTH]
 

@@ -38,7 +38,7 @@ class TokenError(ValueError):
 def make(account: User, name: str) -> str:
     """Create a token with this name and return it. The database stores only its digest.
 
-    Raises TokenError.
+    Raises TokenError if the name is invalid or already used, or if the person has MOST_TOKENS.
     """
     name = " ".join(name.split())
     longest = Token.NAME_LENGTH
@@ -58,7 +58,7 @@ def make(account: User, name: str) -> str:
 
 def account_of(authorization: str) -> User | None:
     """Return the account of the token in this header `Authorization`, and record the use of the
-    token."""
+    token; None if the token is invalid."""
     scheme, _, key = authorization.partition(" ")
     if scheme.lower() != "bearer":
         return None

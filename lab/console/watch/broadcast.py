@@ -72,7 +72,7 @@ BEHIND = 20
 """The maximum number of samples in a viewer's queue. If the viewer is slow, the oldest samples are
 dropped."""
 STRIP = 300
-"""The number of waiting requests that the page shows in detail."""
+"""The maximum number of waiting requests that the page shows in detail."""
 
 UnderWay = Callable[[], Mapping[str, Any] | None]
 """A function that returns a frame's part about the live run (`live_run.UnderWay.told`)."""

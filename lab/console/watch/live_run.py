@@ -36,7 +36,7 @@ class UnderWay:
     """
     runs: RunsUnderWay | None = None
     is_between: bool = False
-    """Whether a run has ended and the next run has not begun."""
+    """Whether a run has ended and no other run has begun."""
 
     @property
     def run(self) -> RunFolder | None:

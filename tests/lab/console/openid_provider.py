@@ -96,7 +96,9 @@ class OpenIDProvider:
         return {
             "access_token": access,
             "token_type": "Bearer",
-            "id_token": jwt.encode(claims, key, "RS256", headers={"kid": "one"}),
+            "id_token": jwt.encode(
+                claims, key, "RS256", headers={"kid": self.spoil.get("kid", "one")}
+            ),
         }
 
     def userinfo(self, authorization: str) -> dict[str, Any] | None:

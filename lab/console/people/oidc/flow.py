@@ -88,10 +88,13 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth has 
             raise OAuth2Error(f"the ID token: {fault!r}") from fault
 
     def _checked(self, id_token: str) -> dict[str, Any]:
-        """Return the claims of an ID token for this sign-in; raises jwt.PyJWTError, OAuth2Error."""
+        """Return the claims of an ID token. Raises jwt.PyJWTError or OAuth2Error if the token is
+        not valid for this sign-in."""
         wanted = jwt.get_unverified_header(id_token).get("kid")
         keys = jwt.PyJWKSet.from_dict(_json(self.openid_config["jwks_uri"])).keys
-        key = next(one for one in keys if wanted in (None, one.key_id))
+        key = next((one for one in keys if wanted in (None, one.key_id)), None)
+        if key is None:
+            raise OAuth2Error("the provider does not publish the ID token's key")
         claims: dict[str, Any] = jwt.decode(
             id_token,
             key=key,

@@ -19,7 +19,8 @@ from lab.spec.experiment import Spec, read_spec
 from lab.wording import title_of
 
 _MOST_NAMED = 4
-"""The maximum number of policies that the text names. Longer lists end with `and 17 more`."""
+"""The maximum number of policies that the text names. A longer list ends with, for example,
+`and 17 more`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class SpecWords:
     """The parts of a spec by which a reader distinguishes launches."""
 
     policies: str
-    """The policies' titles, for example `SQ, 8Q-AF and 17 more`."""
+    """The policies' titles, for example `SQ, 8Q-AF, 8Q-LIFO-Pri and 17 more`."""
     all_policies: str
     loads: str
     """The values of ρ, for example `1.4, 2`, or `schedule`; a dash for a closed loop."""

@@ -136,7 +136,7 @@ print(json.dumps([
     assert "Predictions of the launch form in a minute: 4; allowed: 3 for a student." in found[1]
     assert "You can try again in" in found[1]
     assert "not TOML" in found[2]
-    assert "Spec files sent in a minute: 3; allowed: 2 for a student." in found[3]
+    assert "Spec and policy files sent in a minute: 3; allowed: 2 for a student." in found[3]
     assert "Launches in a minute: 3; allowed: 2 for a student." in found[4]
     assert "Takes about" in found[5]
     assert "the limits of a student" in found[6]

@@ -178,6 +178,7 @@ def test_disabled_people_do_not_sign_in(campus, provider):
     "spoil",
     [
         {"key": "another"},
+        {"kid": "unknown"},
         {"claims": {"nonce": "another"}},
         {"claims": {"aud": "another"}},
         {"claims": {"aud": [CLIENT_ID, "another"], "azp": "another"}},
