@@ -235,7 +235,6 @@ class World:
         self._threads_session = threading.local()
 
     def session(self) -> "psycopg.Connection[tuple[Any, ...]]":
-        """Return a session of the database."""
         return psycopg.connect(
             host="127.0.0.1", port=self.environment["DOORBUSTER_POSTGRES_PORT"],
             user=self.environment["DOORBUSTER_POSTGRES_USER"],

@@ -102,7 +102,6 @@ end
 def measure(
     process: psutil.Process, port: int, seconds: int, on: tuple[int, ...], options: list[str]
 ) -> Score:
-    """Measure the server on `port` with wrk."""
     wrk = harness.wrk_command(
         port, connections=CONNECTIONS, seconds=seconds, timeout_s=PATIENCE_S,
         options=[*options, "--latency"],

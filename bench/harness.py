@@ -167,7 +167,6 @@ def wrk_failed(text: str) -> click.ClickException:
 def wrk_command(
     port: int, *, connections: int, seconds: int, timeout_s: int, options: Sequence[str] = ()
 ) -> list[str]:
-    """Return the command line of a wrk with one thread."""
     return [
         "wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", f"{timeout_s}s", *options,
         f"http://127.0.0.1:{port}/",

@@ -69,7 +69,6 @@ def settings_for(cluster: postgres.Cluster) -> dict[str, str]:
 
 @contextmanager
 def redis(folder: Path, port: int, *options: str) -> Iterator[None]:
-    """Run a separate Redis."""
     run_as = accounts.for_database()
     store = redis_server.Store(
         installation=redis_server.find(None, folder, run_as),

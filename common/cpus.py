@@ -34,8 +34,8 @@ def for_shop() -> tuple[int, ...]:
 
 
 def for_others(shop_cpus: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the default CPUs of other processes: all CPUs except the shop's, or the shop's if
-    there are no others.
+    """Return the default CPUs of other processes: all except the shop's or, without others, the
+    shop's.
     """
     left = here() - set(shop_cpus)
     return tuple(sorted(left)) or shop_cpus

@@ -94,7 +94,6 @@ class CallError(ValueError):
 
     @property
     def answer(self) -> dict[str, str]:
-        """The body of the answer."""
         return {"error": str(self), "field": self.field, "allowed": self.allowed}
 
     @property
@@ -314,7 +313,6 @@ class Api:
 
 
 def document(api: Api, calls: Sequence[Call]) -> Schema:
-    """Return the OpenAPI document of the calls."""
     models = {Refusal} | {model for call in calls for model in _models(call)}
     ordered = sorted(models, key=lambda model: model.__name__)
     _, definitions = models_json_schema(

@@ -45,7 +45,6 @@ def holder(port: int, host: str = "127.0.0.1") -> str | None:
 
 
 def accepts(port: int, host: str = "127.0.0.1") -> bool:
-    """Return whether a process accepts connections on this port."""
     try:
         socket.create_connection((host, port), timeout=_CONNECT_S).close()
     except OSError:

@@ -42,7 +42,6 @@ class SettingsModel(BaseModel):
 
     @classmethod
     def variable(cls, field: str) -> str:
-        """Return the environment variable of a field."""
         return str(_extra(cls.model_fields[field]).get("variable", cls.prefix + field.upper()))
 
     def changed(self, **changes: object) -> Self:

@@ -73,7 +73,6 @@ counting thousands of open files would delay its requests.""",
 
 
 def page() -> str:
-    """Return the Markdown text of the page."""
     jobs = {job["job_name"]: job for job in configuration()["scrape_configs"]}
     lines = [_HEAD]
     for part, metrics in every().items():

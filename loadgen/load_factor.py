@@ -34,7 +34,6 @@ class Pace:
         self._schedule_s = 0.0
 
     def change(self, now_s: float, factor: float) -> None:
-        """Apply a new factor from `now_s` on."""
         self._schedule_s += (now_s - self._run_s) * self.factor
         self._run_s, self.factor = now_s, factor
         self.changes.append(Change(now_s, factor))

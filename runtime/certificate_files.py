@@ -34,7 +34,6 @@ class CertificateFiles:
 
     @property
     def server(self) -> Path:
-        """The server's certificate."""
         return self.folder / "server.pem"
 
     @property

@@ -1,4 +1,4 @@
-"""The appliance's certificates: an authority, and a server certificate that it signs.
+"""The appliance's certificates: a certificate authority, and a server certificate that it signs.
 
 The authority signs only this certificate, because the authority's key is not stored. A client that
 trusts the authority therefore trusts no other certificate, and a new server certificate needs a new

@@ -38,10 +38,10 @@ _MOST_NAMED = 5
 OPTIONAL_PROGRAMS = {
     "chromium": "make test-browser",
     "httperf": "replaying a session file",
-    "wrk": "make bench-gateway",
-    "ab": "make bench-gateway",
-    "nginx": "make bench-gateway",
-    "haproxy": "make bench-gateway",
+    "wrk": "benchmarks",
+    "ab": "a test of the gateway",
+    "nginx": "benchmarks and baseline proxies",
+    "haproxy": "benchmarks and baseline proxies",
 }
 
 
@@ -475,7 +475,7 @@ def _optional() -> Iterator[Finding]:
             yield Finding(Verdict.GOOD, program, path)
         else:
             package = "apache2-utils" if program == "ab" else program
-            found = f"not installed; only {purpose} needs it"
+            found = f"not installed; needed only for {purpose}"
             yield Finding(Verdict.BEWARE, program, found, f"apt install {package}")
 
 

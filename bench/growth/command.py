@@ -56,7 +56,6 @@ class Progress:
         self._done_s += axis.takes_s[0]
 
     def measured(self, axis: Axis, size: int) -> None:
-        """Record that a size has been measured."""
         self._done_s += self._part_s(axis, size)
 
     def left_s(self) -> float:

@@ -79,7 +79,6 @@ def _draw_proportion(axes: Axes, sizes: Sequence[int], costs: Sequence[float]) -
 
 
 def write_values(found: Iterable[Grown], path: Path) -> None:
-    """Write all values as CSV."""
     with path.open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(_COLUMNS)
@@ -90,7 +89,6 @@ def write_values(found: Iterable[Grown], path: Path) -> None:
 
 
 def read_values(axes: Iterable[Axis], path: Path) -> list[Grown]:
-    """Read the values of these axes."""
     found = {axis.key: Grown(axis) for axis in axes}
     with path.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
@@ -100,5 +98,4 @@ def read_values(axes: Iterable[Axis], path: Path) -> list[Grown]:
 
 
 def origin_of(machine: str, when: datetime) -> str:
-    """Return the line under a figure."""
     return f"make bench-growth · {machine} · {when:%Y-%m-%d}"

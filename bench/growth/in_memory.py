@@ -176,7 +176,6 @@ def selection_ms(
     rng: random.Random,
     is_quick: bool,
 ) -> float:
-    """Return the ms of CPU per selection."""
     least_s = QUICK_CPU_S if is_quick else LEAST_CPU_S
     times = 0
     began_s = time.process_time()

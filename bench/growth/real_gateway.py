@@ -79,7 +79,6 @@ class Subject:
     admin: JsonClient
 
     def snapshot(self) -> Any:
-        """Return the gateway's state."""
         return self.admin.call("GET", "/snapshot")
 
     def arrived(self) -> int:

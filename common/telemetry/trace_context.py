@@ -44,7 +44,6 @@ class TraceContext(NamedTuple):
 
 
 def trace_id_of(request_id: bytes) -> int:
-    """Return the trace id of the request with this id."""
     return int.from_bytes(hashlib.blake2b(request_id, digest_size=16).digest()) or 1
 
 

@@ -33,7 +33,6 @@ def committed() -> dict[str, Json]:
 
 
 def panels(dashboard: Json) -> list[Json]:
-    """Return the panels that show data."""
     return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
 
 

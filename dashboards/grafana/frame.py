@@ -72,7 +72,6 @@ class Board:
 
     @property
     def uid(self) -> str:
-        """The id for links to the dashboard."""
         return uid(self.name)
 
     def as_plain(self) -> Json:
@@ -142,7 +141,6 @@ class Board:
 
 
 def uid(name: str) -> str:
-    """Return the uid of the dashboard with this name."""
     return f"doorbuster-{name}"
 
 

@@ -69,8 +69,6 @@ class AdOrder:
 
 
 class AdRequest(NamedTuple):
-    """One request of a client."""
-
     priority: str
     path: str
 

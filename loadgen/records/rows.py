@@ -67,7 +67,7 @@ class RowLog:
     def write(self, path: Path, metadata: Mapping[str, object] | None = None) -> None:
         """Write all rows to `path`, which an error leaves unchanged.
 
-        `metadata` is stored in the file as JSON. Raises OSError if the file cannot be written.
+        `metadata` is stored in the file as JSON. Raises OSError if that fails.
         """
         table = self.table(metadata)
         with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as part:

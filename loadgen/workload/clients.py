@@ -100,7 +100,6 @@ class ClientModel:
 
     @classmethod
     def of_parameters(cls, given: Mapping[str, Any]) -> "ClientModel":
-        """Return the model with these `parameters`."""
         return cls(**given)
 
     def shares(self) -> dict[str, float]:

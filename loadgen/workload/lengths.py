@@ -124,7 +124,6 @@ class SessionLengths:
 
     @classmethod
     def of_parameters(cls, given: Mapping[str, Any]) -> "SessionLengths":
-        """Return the lengths with these `parameters`."""
         mixture = tuple(LengthClass(**part) for part in given.get("mixture", ()))
         return cls(given["kind"], given.get("mean"), mixture)
 

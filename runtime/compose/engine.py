@@ -59,7 +59,6 @@ class Container:
 
     @property
     def has_ended_well(self) -> bool:
-        """Whether the container has ended without an error."""
         return self.state == "exited" and self.exit_code == 0
 
 

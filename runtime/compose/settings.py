@@ -147,7 +147,6 @@ class Project:
         return (there.st_uid, there.st_gid) if there.st_uid else (UNPRIVILEGED, UNPRIVILEGED)
 
     def command(self, *arguments: str) -> list[str]:
-        """Return the command line of `docker compose …` for this project."""
         options = ["--project-name", self.name, "--project-directory", str(REPOSITORY)]
         options += ["--file", str(COMPOSE_FILE), "--env-file", str(IMAGES_FILE)]
         if self.compose_env.exists():

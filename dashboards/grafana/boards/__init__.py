@@ -7,5 +7,4 @@ from dashboards.grafana.frame import Board
 
 
 def boards() -> Sequence[Board]:
-    """Return all dashboards."""
     return [one.board() for one in (rush, gateway, sessions, shop, ads, cpu_manager, results)]

@@ -127,7 +127,7 @@ def _queues() -> list[object]:
         ),
         bars(
             "How full the queues are",
-            "At 100 %, the queue is full, and the next arrival is dropped.",
+            "At 100 %, the queue is full, and the policy turns requests away.",
             "percentunit",
             Ask(
                 f"doorbuster_gateway_queue_requests{{{OF}}} / "
@@ -177,7 +177,7 @@ def _requests() -> list[object]:
             "Outcomes of requests",
             "answered: served in time. orphaned: served to the end although the customer had "
             "left. cancelled: stopped in the shop. withdrawn: taken out of the queue because the "
-            "customer had left. dropped: turned away because the queue was full.",
+            "customer had left. dropped: turned away by the queueing policy.",
             "reqps",
             Ask(rate(f"{RESPONSE}_count", OF, by="outcome"), "{{outcome}}"),
             tall=9,
