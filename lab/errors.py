@@ -2,7 +2,7 @@
 
 
 class ExperimentError(Exception):
-    """An error whose text, of one or a few lines, gives the fault and the fix."""
+    """An error whose text, of one or a few lines, explains the fault to the user."""
 
 
 class SpecError(ExperimentError):

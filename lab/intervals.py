@@ -114,7 +114,7 @@ def paired(
 def over_parts(parts: Sequence[Mapping[int, float]]) -> Estimate:
     """Return the mean over several parts (loads), each with its values by seed.
 
-    Empty parts do not count. Each seed that every other part has is a repetition. Without such a
+    Empty parts do not count. A repetition is a seed that all non-empty parts have. Without such a
     seed, the result is the mean of the parts' means, without an interval. Raises ValueError if all
     parts are empty.
     """

@@ -125,8 +125,8 @@ def options(file: Path) -> list[str]:
 def read_line(line: str) -> Ended | None:
     """Return the request that a log line describes; None if it describes no complete request.
 
-    The first character of the termination state is the side that ended the session: C customer, S
-    shop, c and s for their timeouts, P and L HAProxy, - none. The second character is the phase: R
+    The first character of the termination state names the cause of an early end: C customer, S
+    shop, c and s their timeouts, P and L HAProxy, - none. The second character is the phase: R
     request, Q queue, C connecting, H headers, D data.
     """
     fields = line.rstrip("\n").split(" ", _FIELDS - 1)

@@ -145,8 +145,8 @@ http {{
 
 
 def rate_per_minute(parameters: Mapping[str, Any], place: Place) -> int:
-    """Return the rate in requests per real minute, because nginx accepts only whole numbers, which
-    would be too coarse per real second.
+    """Return the rate limit in requests per real minute. nginx accepts only whole numbers, which
+    would be too coarse as requests per real second.
     """
     paper_rps: float = parameters["rate_rps"] or parameters["rate_ratio"] * (
         place.capacity_rps or 0.0

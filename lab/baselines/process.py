@@ -71,7 +71,8 @@ def program(proxy: Proxy) -> str:
 
 
 def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
-    """Raise ExperimentError unless these proxies can run on this machine, in front of its shop.
+    """Raise ExperimentError if a proxy in `wanted` cannot replace the gateway: its program is not
+    installed, or the gateway, the shop or the load generators are on another machine.
 
     None means the gateway, which can always run.
     """
@@ -83,7 +84,7 @@ def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
         for part, host in where.items():
             if not hosts.is_loopback(host):
                 raise ExperimentError(
-                    f"{name}: must run on the machine of the gateway and the shop, but {part} "
+                    f"{name} must run on the machine of the gateway and the shop, but {part} "
                     f"is on {host} (a container or another host). `make up RUNTIME=native` "
                     "starts all of them here."
                 )
@@ -151,7 +152,9 @@ class ProxyProcess:
         return Log(self._dialect, self.place.files / self._dialect.LOG)
 
     def version(self) -> str:
-        """Return the version that the distribution's program prints; raises ExperimentError."""
+        """Return the version that the distribution's program prints; raises ExperimentError if the
+        program is not installed or prints no version.
+        """
         words = [program(self.proxy), "-v"]
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
         found = _VERSION.search(done.stdout + done.stderr)  # nginx prints it on standard error

@@ -1,5 +1,5 @@
-"""The data types that the modules of both proxies share, and `complete`, which adds the numbers of
-a proxy's log to the samples of a run.
+"""The data types that the modules of both proxies share, and `complete`, which adds numbers from a
+proxy's log to the samples of a run.
 """
 
 from bisect import bisect_right
@@ -29,11 +29,13 @@ shop's keep-alive limit.
 CONNECT_S: Final = 5
 """The limit for opening a connection to the shop, in real seconds, as in the gateway."""
 HEAD_S: Final = 10
-"""The limit for the arrival of a whole request, in real seconds, as in the gateway."""
+"""The limit for the arrival of a request's head, in real seconds, as in the gateway. In HAProxy,
+the limit includes the body; in nginx, it also applies to each pause in the body.
+"""
 BODY_BYTES: Final = 8_388_608
 """The maximum size of a request's body, as in the gateway."""
 OTHER_LIMIT: Final = 4
-"""The concurrency limit for requests that are not for the eight pages, as in the gateway."""
+"""HAProxy's concurrency limit for requests that are not for the eight pages, as in the gateway."""
 OTHER: Final = "other"
 """The gateway's name for requests that are not for the eight pages."""
 
@@ -46,8 +48,7 @@ Fate = Literal["dropped", "withdrawn", "answered", "orphaned", "failed", "cancel
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The facts about a run that a proxy's configuration needs. Times and rates are in paper
-    seconds."""
+    """The facts about a run that a proxy's configuration needs."""
 
     files: Path
     """The folder for the configuration and the logs."""
@@ -60,7 +61,9 @@ class Place:
     time_scale: float
     abandonment: Abandonment
     capacity_rps: float | None
-    """The measured capacity; None in a closed loop, for which no capacity is measured."""
+    """The measured capacity per paper second; None in a closed loop, for which no capacity is
+    measured.
+    """
 
 
 @dataclass(frozen=True, slots=True)

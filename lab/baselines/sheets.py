@@ -9,7 +9,7 @@ from gateway.policies.interface import Page
 from gateway.policies.sheet import Parameter, Sheet
 
 WORKERS: Final = 30
-"""The shop's default number of threads, which DOORBUSTER_SHOP_WORKERS can change."""
+"""The default number of the shop's workers (DOORBUSTER_SHOP_WORKERS)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,9 @@ def knows_its_rate(name: str, parameters: Mapping[str, object]) -> bool:
 
 
 def check_leaving(name: str, parameters: Mapping[str, object], abandonment: Abandonment) -> None:
-    """Raise PolicyError if the baseline proxy does not support this abandonment."""
+    """Raise PolicyError if the baseline proxy does not support this abandonment with these
+    parameters.
+    """
     proxy = PROXIES[name]
     if abandonment not in proxy.leaving:
         raise PolicyError(

@@ -152,7 +152,9 @@ def overridable(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
-    """Return `spec` with the values that the command line gives; raises SpecError."""
+    """Return `spec` with the values that the command line gives. Raises SpecError if two options
+    exclude each other or the new spec is invalid.
+    """
     if given.get("sessions") is not None and given.get("duration_s") is not None:
         raise SpecError("--duration-s: given together with --sessions; allowed: one of them")
     if given.get("crowded") and given.get("at_once") is False:

@@ -180,7 +180,7 @@ def is_up_to_date(part: Part, *, quick: bool) -> bool:
 
 def _made(part: Part, work: Path, *, quick: bool) -> float:
     """Run the command of a part in `work`. Return its duration in real seconds, including earlier
-    attempts. Raises ExperimentError if the command fails.
+    attempts. Raises ExperimentError if the command fails or `work` cannot be used.
     """
     clock = work / "took_s"
     try:

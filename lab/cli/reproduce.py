@@ -104,7 +104,7 @@ def _simulated(study: "PaperStudy[Any]", given: dict[str, Any]) -> "StudyRun":
 
 
 def _live(study: "PaperStudy[Any]", given: dict[str, Any]) -> "StudyRun":
-    otherwise = "--engine simulated" if "simulated" in study.engines else "no such option"
+    otherwise = "--engine simulated" if "simulated" in study.engines else "only without this option"
     for option in ("processes", "celery", "logs"):
         if given[option] not in (None, False):
             raise SpecError(

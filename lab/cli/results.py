@@ -131,10 +131,10 @@ def draw(folder: Path | None) -> None:
 
 @click.command(cls=LabCommand)
 def publish() -> None:
-    """Write every result of the results folder to PostgreSQL again.
+    """Write every comparison of the results folder to PostgreSQL again.
 
-    Grafana, psql and notebooks read the results in the schema `results`. The rows of a result that
-    no longer exists in the folder are deleted.
+    Grafana, psql and notebooks read the schema `results`. The rows of a comparison that no longer
+    exists in the folder are deleted.
     """
     from lab.database.database import ResultsDatabase
     from lab.report.terminal import console

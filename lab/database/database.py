@@ -78,8 +78,8 @@ class ResultsDatabase:
             schema.tell(self._connection, self._lab)
 
     def experiment(self, folder: ComparisonResult) -> None:
-        """Write the row of an experiment, and the rows of its runs that are missing or incomplete
-        in the database. Raises ExperimentError if the folder is damaged.
+        """Write the row of an experiment, and the rows of each run that is missing in the database,
+        or that is complete only in the folder. Raises ExperimentError if the folder is damaged.
         """
         row = results_rows.experiment_row(folder)
         spec = folder.spec()
@@ -114,8 +114,8 @@ class ResultsDatabase:
             self._run(folder, folder.spec(), planned)
 
     def publish(self, results_dir: Path, say: Say) -> int:
-        """Replace all rows by the rows of the results in the results folder; return the number of
-        results. Damaged results are reported and left out.
+        """Replace all rows by the rows of the comparisons in the results folder; return the number
+        of written comparisons. Damaged comparisons are reported and left out.
         """
         published = []
         for path in sorted(results_dir.glob("*/plan.json")):

@@ -1,7 +1,7 @@
 """Update the results database while an experiment runs, and after an import or a deletion.
 
-A missing database causes only a warning. Only functions import the PostgreSQL driver, because an
-installation for simulations does not have it.
+A missing database causes only a warning. The driver of PostgreSQL is imported inside functions,
+because an installation for simulations does not have it.
 """
 
 import importlib.util
@@ -76,10 +76,10 @@ def publishing(lab: settings.Settings, say: "Say") -> Iterator[Publishing]:
 
 
 def prepare(lab: settings.Settings, say: "Say", wait_s: float = 0.0) -> None:
-    """Create the tables and the role, and write all results to a new database.
+    """Create the tables and the role, and write all comparisons to a new database.
 
-    The function waits up to `wait_s` real seconds for the server. Raises ResultsDatabaseError,
-    whose text explains the fix.
+    The function waits up to `wait_s` real seconds for the server. Raises ResultsDatabaseError if
+    the database cannot be used; the text explains the fix.
     """
     with _within(lab, say, wait_s) as database:
         database.prepare()

@@ -82,7 +82,8 @@ def faults(
 
 
 def make(connection: psycopg.Connection, lab: Settings) -> bool:
-    """Create the tables unless they already have this form; return whether they were created.
+    """Create the tables unless they already have the present form; return whether they were
+    created.
 
     Raises ResultsDatabaseError if another program owns the schema.
     """

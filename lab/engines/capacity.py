@@ -108,7 +108,7 @@ def file_of(capacity: Capacity, lab: Settings) -> Path:
 
 
 def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity:
-    """Return the newest measured capacity for the customers and the page work of `spec`.
+    """Return the stored capacity for the customers and the shop of `spec`.
 
     Raises ExperimentError if no valid capacity is stored. A capacity is invalid if it was measured
     on another machine, with other code, or more than KEPT_FOR before `now` (by default, the present

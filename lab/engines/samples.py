@@ -13,7 +13,7 @@ from simulator.record import SAMPLED_FATES
 
 SCHEMA = pa.schema(
     [
-        pa.field("time_s", pa.float64()),  # paper seconds since the first sample of the run
+        pa.field("time_s", pa.float64()),  # paper seconds since sampling began
         pa.field("policy", pa.string()),
         pa.field("discipline", pa.string()),
         pa.field("cpu_utilisation_ratio", pa.float64()),

@@ -34,13 +34,14 @@ def run_tasks(
     on_progress: OnProgress | None = None,
     on_cost: OnCost | None = None,
 ) -> None:
-    """Run `worker(task)` on every task; call `on_done(index, result)` with each result.
+    """Call `worker(task)` for every task, and `on_done(index, result)` for each result.
 
     `worker` is a function of a module, or the name of the function as `module:function`. The tasks
     run in `processes` processes on this machine; the default is the number of CPUs. With a
     `celery_broker`, the tasks run on the workers that `doorbuster worker` has started. The function
     can call `tell(progress)`, which calls `on_progress(index, progress)` in this process.
-    `on_cost(index, cpu_s)` receives the CPU seconds of each task that runs on this machine.
+    `on_cost(index, cpu_s)` receives the CPU seconds of each finished task, except with a
+    `celery_broker`.
 
     If tasks failed, raises TasksError when all other tasks are done. Raises ExperimentError if no
     worker answers. Any exception, including Ctrl-C, ends all running tasks.

@@ -116,7 +116,7 @@ class RunFolder:
     def unpack(self, files: Mapping[str, str]) -> int:
         """Write the files that `pack` returned, run.json last; return their size in bytes.
 
-        Raises ExperimentError if the disk is full.
+        Raises ExperimentError if the folder cannot be written.
         """
         contents = {name: base64.b64decode(text) for name, text in files.items()}
         summary = contents.pop(self.summary_file.name)
@@ -135,7 +135,7 @@ class RunFolder:
         return self.summary_file.is_file()
 
     def summary(self) -> RunSummary:
-        """Return the content of run.json; raises ExperimentError if it is damaged."""
+        """Return the content of run.json; raises ExperimentError if it is missing or damaged."""
         return RunSummary.model_validate(read_json(self.summary_file))
 
     def events(self) -> list[dict[str, Any]]:

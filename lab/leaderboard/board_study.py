@@ -237,7 +237,7 @@ def _fairness_heat(rows: Sequence[FairnessRow]) -> Heat:
         0.0,
         100.0,
         0,
-        "% of the sessions that completed",
+        "completed sessions, %",
     )
 
 

@@ -72,8 +72,8 @@ class Recovery:
 
     @property
     def estimate(self) -> Estimate | None:
-        """The mean of the seconds to recover, with its interval; None unless the shop recovered in
-        every repetition."""
+        """The mean of the seconds to recover, with its interval; None unless `was_normal` and the
+        shop recovered in every repetition."""
         known = [value for value in self.seconds if value is not None]
         complete = known and len(known) == len(self.seconds) and self.was_normal
         return estimate(known) if complete else None
@@ -129,8 +129,8 @@ def case_of(base: Spec, conduct: Conduct, policy: str, *, quick: bool) -> Case[S
 
 
 def rush_of(board: Spec) -> Spec:
-    """Return the spec of the live comparison that measures recovery, with the board's policies and
-    seeds.
+    """Return the spec of the live comparison that measures recovery, with the board's ranked
+    policies and its seeds.
 
     The observed time after the rush is `hysteresis.QUICK_AFTER_S`.
     """

@@ -78,7 +78,9 @@ def _step(step: Step) -> Mapping[str, Any]:
 
 
 def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
-    """Write all files of a comparison and of its board, and print the board."""
+    """Write all files of a comparison and of its board, and print the board. A board with a user's
+    fault or exported traces has no files.
+    """
     write_tables(folder, cells)
     draw_figures(folder, cells)
     found = board_of(folder, cells)
@@ -102,8 +104,7 @@ def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
 
 
 def _disturbance(cells: Sequence[Cell]) -> str:
-    """Return the user's action that excludes these runs from boards, as text; empty if there was
-    no such action."""
+    """Return the event that excludes these runs from boards, as text; empty if there was none."""
     summaries = [summary for cell in cells for summary in cell.summaries]
     if any(summary.faults for summary in summaries):
         return "a user caused a fault"

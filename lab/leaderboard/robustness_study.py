@@ -93,13 +93,13 @@ def scenarios(*, quick: bool) -> tuple[Scenario, ...]:
         Scenario(
             "buys-less",
             "half as many buy",
-            "After reading the details, 5 % of the customers want the book instead of 10 %.",
+            "After reading the details, 5 % of the customers want the book, instead of 10 %.",
             {"customers__buy_probability": 0.05},
         ),
         Scenario(
             "buys-more",
             "half as many more buy",
-            "After reading the details, 15 % of the customers want the book instead of 10 %.",
+            "After reading the details, 15 % of the customers want the book, instead of 10 %.",
             {"customers__buy_probability": 0.15},
         ),
         Scenario(
@@ -159,8 +159,8 @@ class _Grid:
         return f"{title_of(policy)}{board.fallback_mark(every)}"
 
     def ranked(self, results: Results) -> list[str]:
-        """Return the policies from best to worst over all scenarios, followed by the policies
-        without runs.
+        """Return the policies from best to worst over all scenarios, followed by the policies that
+        lack a scenario.
         """
         return sorted(self.cases, key=lambda policy: -(self.overall(results, policy) or -1e9))
 
@@ -195,7 +195,7 @@ def study(base: Spec, *, quick: bool) -> Study:
     cases = grid.all_cases()
     return Study(
         ROBUSTNESS,
-        "Robustness: conditions for which a policy was not set",
+        "Robustness: conditions for which no policy was tuned",
         (
             "This report shows the board's policies, with the board's settings, in scenarios in "
             "which customers, load or server differ from the usual scenario. DOOR-FIFO has a "

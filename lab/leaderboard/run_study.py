@@ -28,7 +28,8 @@ def carry_out_study(
     broker: str | None,
     proxies: Sequence[str] = tuple(PROXIES),
 ) -> None:
-    """Carry out a study for the policies of `base`, with its seeds; raises ExperimentError.
+    """Carry out a study for the policies of `base`, with its seeds. Raises ExperimentError if a
+    simulation fails.
 
     `proxies` names the proxies whose models the search for settings includes.
     """

@@ -355,7 +355,7 @@ def all_table(rows: Sequence[Sequence[Tried]], results: Results) -> Table:
     made = Table(
         "Every setting that was tried",
         ("Row", *(f"ρ = {rho:g}" for rho in LOADS), "All loads", "Setting"),
-        note="Each value is a mean estimated efficiency over the seeds.",
+        note="Each value is the mean of the estimated efficiency over the seeds.",
     )
     for tried in rows:
         for overall, one in sorted(_known(tried, results), key=lambda found: -found[0].mean):

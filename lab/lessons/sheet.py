@@ -224,7 +224,7 @@ class Sheet:
         header = f"| {' | '.join(BAND_COLUMNS)} |"
         _, found, rest = self.text.partition(header)
         if not found:
-            raise ValueError(f"{self.name} has no table of bands; its header is {header}")
+            raise ValueError(f"{self.name} has no table with the header {header}")
         _, rows = table(header + rest)
         return [
             Band(figure, int(step), where, expected, quiet, busy)

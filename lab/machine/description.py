@@ -1,7 +1,7 @@
 """Describe the machine and the software versions for results, measure the load of other programs,
 and lock the machine for live runs.
 
-Every live experiment takes the machine's lock, so only one is in progress at a time.
+Every live experiment takes a lock (`LOCK`), so only one per lock is in progress at a time.
 """
 
 import contextlib
@@ -61,7 +61,9 @@ def describe_machine(lab: settings.Settings) -> dict[str, Any]:
 
 
 def describe_versions() -> dict[str, str]:
-    """Return the project's commit, a digest of its code, and its software versions."""
+    """Return the project's commit, two digests of its code, and the versions of Python and the
+    libraries.
+    """
     ours = {"doorbuster": commit(), "code": code_digest(), "parts": parts_digest()}
     return {**ours, "python": platform.python_version(), **_libraries()}
 
@@ -189,7 +191,7 @@ def _cpu_model() -> str:
 
 @cache
 def commit() -> str:
-    """Return the commit, with `-dirty` if files were edited.
+    """Return the commit, with `-dirty` if files were edited; without Git, return the release.
 
     If a folder belongs to another user, Git reads it only if Git's configuration lists the folder
     as safe. This folder is safe, because this process already runs the folder's code.

@@ -67,8 +67,9 @@ class Speeds:
     is_calibrated: bool = False
 
     def cost(self, *kinds: str) -> float | None:
-        """Return the CPU seconds for one unit of the first kind with a known cost, or None if no
-        cost is known. `kinds` begins with the most exact kind and ends with the most general.
+        """Return the CPU seconds (`live …`: real seconds) for one unit of the first kind with a
+        known cost; None if no cost is known. `kinds` begins with the most exact kind and ends with
+        the most general.
         """
         known = (self._reference(kind) for kind in kinds)
         reference = next((one for one in known if one is not None), None)

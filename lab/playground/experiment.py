@@ -73,8 +73,8 @@ class ChoiceError(ValueError):
 
 
 def choices() -> dict[str, Any]:
-    """Return the possible choices as JSON-ready values: policies, admissions, load shapes and
-    sliders."""
+    """Return the possible choices as JSON-ready values: policies, admissions, load shapes, sliders
+    and pages."""
     return {
         "policies": [_described(registry.sheet(name)) for name in POLICIES],
         "admissions": [_described(registry.admission_sheet(name)) for name in ADMISSIONS],
@@ -92,7 +92,8 @@ def run(choice: Mapping[str, Any], own: Policy | None = None) -> dict[str, Any]:
     """Simulate the policy that a visitor chose, or the `own` policy that the visitor wrote.
 
     Returns JSON-ready values: `metrics`, `samples` (columns with one value per second) and
-    `unanswered` (the shares of attempts not answered within 0, 1, … 40 s). Raises ChoiceError.
+    `unanswered` (the shares of attempts not answered within 0, 1, … 40 s). Raises ChoiceError if a
+    choice is invalid.
     """
     scenario = scenario_of(choice, own)
     attempts: list[Attempt] = []
@@ -105,7 +106,7 @@ def run(choice: Mapping[str, Any], own: Policy | None = None) -> dict[str, Any]:
 
 
 def scenario_of(choice: Mapping[str, Any], own: Policy | None = None) -> Scenario:
-    """Return the simulation that a visitor chose. Raises ChoiceError.
+    """Return the simulation that a visitor chose. Raises ChoiceError if a choice is invalid.
 
     The simulation uses `own` if it is given, and otherwise the chosen policy and admission.
     """

@@ -69,7 +69,7 @@ def fetch() -> Path:
     """Fetch the package, check it and unpack the files; return their folder.
 
     The environment variable NPM_CONFIG_REGISTRY can name a mirror of the npm registry. Raises
-    FetchError without leaving incomplete files.
+    FetchError, without leaving files, if the download fails or the package has another digest.
     """
     registry = os.environ.get("NPM_CONFIG_REGISTRY", _REGISTRY).rstrip("/")
     address = f"{registry}/pyodide/-/pyodide-{VERSION}.tgz"

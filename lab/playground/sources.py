@@ -29,7 +29,9 @@ def archive(beginning: str = _BEGINNING) -> bytes:
 
 
 def modules(beginning: str = _BEGINNING) -> set[Path]:
-    """Return the files of the modules that `beginning` imports, and of the packages above them."""
+    """Return the files of the policies' modules, of the modules that `beginning` imports, and of
+    the packages above them.
+    """
     found: set[Path] = set()
     to_read = [beginning]
     to_read += [

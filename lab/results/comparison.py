@@ -84,7 +84,9 @@ class ComparisonResult(Result):
         return facts
 
     def capacity(self) -> Capacity | None:
-        """Return the capacity; None in a closed loop. Raises ExperimentError."""
+        """Return the capacity; None in a closed loop. Raises ExperimentError if spec.toml or
+        capacity.json is missing or damaged.
+        """
         return None if self.spec().clients else from_json(self.facts("capacity"))
 
     def plan(self) -> list[PlannedRun]:
@@ -113,7 +115,7 @@ class ComparisonResult(Result):
 
     @classmethod
     def unfinished(cls, results_dir: Path, spec: Spec) -> "ComparisonResult | None":
-        """Return the newest incomplete result of the same spec, so that it can be resumed."""
+        """Return this machine's newest incomplete result of the same spec, or None."""
         for path in made_here(results_dir, _PLAN):
             result = cls(path)
             try:
@@ -125,7 +127,7 @@ class ComparisonResult(Result):
 
     @classmethod
     def newest(cls, results_dir: Path) -> "ComparisonResult":
-        """Return the newest result of this machine; raises ExperimentError if there is none."""
+        """Return the newest comparison of this machine; raises ExperimentError if there is none."""
         for path in made_here(results_dir, _PLAN):
             return cls(path)
-        raise ExperimentError(f"{results_dir} has no result yet; `make compare` creates one.")
+        raise ExperimentError(f"{results_dir} has no comparison yet; `make compare` creates one.")

@@ -2,7 +2,7 @@
 `lab.cli.reference_results` changes them.
 
     lab/reference/<name>/
-        reference.json   command, version, machine and date; marks the result as a reference
+        reference.json   command, version, machine and date
         the files of any result (`results`), without large raw logs
 """
 
@@ -49,12 +49,12 @@ class Reference:
             return cls("", "", "", "", 0.0, False, "")
 
     def write(self, folder: Path) -> None:
-        """Write the origin to the result, which marks it as a reference."""
+        """Write the origin to the folder of the result."""
         write_json(folder / MARK, asdict(self))
 
     @property
     def at(self) -> datetime | None:
-        """The date on which the result was made; None if it cannot be read."""
+        """The time at which the result was made; None if it cannot be read."""
         try:
             found = datetime.fromisoformat(self.written_at)
         except ValueError:

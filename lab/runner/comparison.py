@@ -70,8 +70,8 @@ class Comparison(Experiment[ComparisonResult]):
     def unfinished(self) -> ComparisonResult | None:
         """Return the interrupted comparison of the same spec, and print its progress.
 
-        Raises ExperimentError if the comparison began with another version or on another machine,
-        because its runs would not be comparable.
+        Raises ExperimentError if the comparison began with another version or, with
+        `same_machine`, on another machine, because its runs would not be comparable.
         """
         result = ComparisonResult.unfinished(self.lab.results_dir, self.spec)
         if result is None:

@@ -130,8 +130,8 @@ def of_spec(
 def of_launch(spec: Spec, lab: Settings, *, processes: int) -> Estimate:
     """Return the expected duration of a spec if it is launched now.
 
-    The duration includes the capacity measurement if no valid capacity is stored or several shops
-    run at the same time.
+    The duration of a live spec includes the capacity measurement if no valid capacity is stored or
+    several shops run at the same time.
     """
     kept = _kept(spec, lab)
     if spec.engine == "simulated" and not spec.clients:

@@ -28,7 +28,7 @@ class Expectation:
         return self._sessions[run.rho]
 
     def real_s(self, runs: Iterable[PlannedRun]) -> float:
-        """Return the approximate real seconds of these live runs, including orphan requests.
+        """Return the approximate real seconds of these live runs, until their last customers leave.
 
         Simultaneous runs take as long as one run.
         """

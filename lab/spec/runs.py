@@ -326,8 +326,8 @@ def server_of(spec: Spec) -> SharedCpus | FifoServer:
 # ---- eDragon's hosting platform ------------------------------------------------------------------
 
 Loads = tuple[tuple[float, float], ...]
-"""An application's load as steps (from_s, new sessions per second); times count from the start of
-the run.
+"""An application's load as steps (from_s, new sessions per paper second); times count from the
+start of the run.
 """
 
 
@@ -357,17 +357,17 @@ class PlatformRun(_Run):
     """The end of the run, in paper seconds, at which all sessions in progress end."""
     processors: int
     capacity_ps: float
-    """The capacity of the processors, in new sessions per second."""
+    """The capacity of the processors, in new sessions per paper second."""
     provisioning: Provisioning = "ecm"
     admission: Admission = "eac"
     sharing: Sharing = "both"
     priorities: tuple[float, ...] = (1.0,)
     cto_s: float | None = None
-    """The CPU time of a resumed connection in seconds, for admission control; None until it is
-    measured.
+    """The CPU time of a resumed connection in paper seconds, for admission control; None until it
+    is measured.
     """
     ctn_s: float | None = None
-    """The CPU time of a new connection in seconds, for admission control; None until it is
+    """The CPU time of a new connection in paper seconds, for admission control; None until it is
     measured.
     """
     host: Host | None = None

@@ -102,8 +102,7 @@ class Section(BaseModel):
 
 
 class PolicyChoice(Section):
-    """A queueing policy and its admission policy, with the parameters that differ from the
-    defaults.
+    """A queueing policy and its admission policy, with the parameters that the spec sets.
 
     A `name` that ends in .py is the path of a student's policy. If `gateway` is given, a baseline
     proxy replaces the gateway, and `name` is the name of the proxy.
@@ -227,8 +226,8 @@ class PolicyChoice(Section):
 
     @property
     def file(self) -> "PolicyFile | None":
-        """The student's file with the text of this digest; raises PolicyError if the text is
-        lost.
+        """The student's file with the text of this digest; None without a digest. Raises
+        PolicyError if the text is lost.
         """
         if self.sha256 is None:
             return None
@@ -595,7 +594,7 @@ class SharedCpusServer(Section):
 class FifoServerSection(Section):
     """SBAC's server, which serves one request at a time.
 
-    The queueing policy is the server's listen queue.
+    The queueing policy of a run acts as the server's listen queue.
     """
 
     kind: Literal["fifo"]

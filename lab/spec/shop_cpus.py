@@ -1,7 +1,7 @@
 """Assign CPUs to several live shops that run at the same time.
 
-Each shop has as many CPUs as the appliance's shop, and shares them with no other process. At least
-one CPU remains for gateways, database, load generators and console.
+Unless the shops are crowded, each shop has as many CPUs as the appliance's shop, and shares them
+with no other process. At least one CPU remains for gateways, database, load generators and console.
 """
 
 from collections.abc import Mapping
@@ -54,7 +54,7 @@ def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> ShopCpus:
     if at_once == "crowded":
         return ShopCpus((own,) * shops, lab.other_cpus, crowded=True)
     raise SpecError(
-        f"at_once: {shops} shops of {_counted(len(own))} each and one for everything else need "
+        f"at_once: {shops} shops of {_counted(len(own))} each, and 1 CPU for everything else, need "
         f"{_counted(needed + len(own) + 1)}; this machine has {len(left) + len(own)} "
         f"({cpus.written({*left, *own})}). Without at_once (or with --in-turn), the experiment "
         "runs one policy after the other with the same customers. These runs can also be shown as "

@@ -98,8 +98,8 @@ def run(
 
 
 def _environment(written: str) -> dict[str, str]:
-    """Return the environment for the tests. It leaves out this process's variables, which can
-    contain passwords.
+    """Return the environment for the tests. It has only COLUMNS of this process's variables, which
+    can contain passwords.
     """
     return {
         "HOME": written,

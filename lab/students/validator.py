@@ -72,7 +72,9 @@ class Place:
     """A function that returns the forbidden imports and names in a file; it can raise
     PolicyError."""
     accept: Callable[[PolicyFile], object]
-    """A function that raises PolicyError if a file has an invalid name or size."""
+    """A function that raises PolicyError if a file must not be loaded, for example because of its
+    name or size.
+    """
     start: Callable[[PolicyFile], Calls]
     """A function that loads a file and returns an object for calls of its policy."""
     layers: Callable[[Calls], Mapping[str, str]] | None
@@ -317,9 +319,9 @@ class _ObservedStandIn(StandIn):
     def __init__(self, name: str, child: Calls) -> None:
         super().__init__(name, child, WITHOUT_CUSTOMERS)
         self.own_waiting = child.waiting
-        """The ids of the waiting requests, as the policy reports them."""
+        """A function that returns the ids of the waiting requests, as the policy reports them."""
         self.cpu_s = child.cpu_s
-        """The CPU time that the policy's process has used."""
+        """A function that returns the CPU time of the policy's process, in seconds."""
 
 
 def _watch(policy: object) -> "_ObservedStandIn":

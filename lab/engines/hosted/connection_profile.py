@@ -107,7 +107,7 @@ def measure(
 ) -> ConnectionCosts:
     """Measure the costs on the first application of a platform without admission control.
 
-    The caller holds the machine's lock. Raises ExperimentError, HostingError.
+    The caller holds the machine's lock. Raises ExperimentError or HostingError if a part fails.
     """
     application = platform.applications[0]
     options = platform.options
@@ -255,7 +255,7 @@ def counted(attempts_file: Path) -> SessionCounts:
     """Return the counts of a partly-open run, with the replies over new and over resumed
     connections.
 
-    Raises ExperimentError if more than one in a hundred requests was not served.
+    Raises ExperimentError if more than 1 % of the requests were not served.
     """
     opened: dict[int, list[tuple[float, str]]] = defaultdict(list)
     kinds: Counter[str] = Counter()

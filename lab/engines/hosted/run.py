@@ -39,7 +39,9 @@ class Hosted:
     applications_cpus: float
     load_generator_cpus: float
     database_cpus: float | None
-    """The CPU use of the database, in processors; None if the database is not on this machine."""
+    """The CPU use of the database, in processors; None unless `make up` started the database
+    natively on this machine.
+    """
     others_cpus: float
     """The CPU use of all other programs on the machine, in processors."""
 

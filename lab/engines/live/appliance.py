@@ -87,7 +87,10 @@ def patiently(ask: Callable[[], T], limit_s: float = 60.0) -> T:
 
 
 class Appliance:
-    """The gateway and the shop together. `lab` has the machine's settings."""
+    """A client of the gateway and the shop. `lab` has the machine's settings.
+
+    Every call raises ExperimentError if the gateway or the shop does not answer or refuses.
+    """
 
     def __init__(self, lab: settings.Settings) -> None:
         self.lab = lab
@@ -139,7 +142,7 @@ class Appliance:
         """Raise ExperimentError if a process that serves only this run has died."""
 
     def snapshot(self) -> Json:
-        """Return the gateway's `GET /snapshot`; raises ExperimentError if it does not answer."""
+        """Return the gateway's `GET /snapshot`."""
         return self.gateway.call("GET", "/snapshot")
 
     def check_knows(self, policies: Iterable[PolicyChoice]) -> None:
@@ -220,46 +223,35 @@ class Appliance:
             self.set_shadows(shadows)
 
     def set_shadows(self, names: Iterable[str]) -> None:
-        """Replace all shadows by the policies with these names and their default parameters.
-
-        Raises ExperimentError.
-        """
+        """Replace all shadows by the policies with these names and their default parameters."""
         policies = [{"name": name} for name in names]
         self.gateway.call("PUT", "/shadows", {"policies": policies})
 
     def add_shadow(self, policy: Mapping[str, Any]) -> None:
-        """Add a shadow; `policy` has the form of `PUT /policy`. Raises ExperimentError."""
+        """Add a shadow; `policy` has the form of `PUT /policy`."""
         self.gateway.call("POST", "/shadows", policy)
 
     def remove_shadow(self, name: str) -> None:
-        """Remove the shadow with this name. Raises ExperimentError, for example if the shadow has
-        already ended.
-        """
+        """Remove the shadow with this name; the gateway refuses if the shadow has already ended."""
         self.gateway.call("DELETE", f"/shadows/{quote(name, safe='')}")
 
     def shadows(self) -> list[Json]:
-        """Return the counts of each shadow's decisions so far.
-
-        Raises ExperimentError.
-        """
+        """Return the counts of each shadow's decisions so far."""
         return list(self.gateway.call("GET", "/snapshot")["shadows"])
 
     def set_abandonment(self, abandonment: Abandonment) -> None:
-        """Set what gateway and shop do from now on when a customer leaves. Raises
-        ExperimentError.
-        """
+        """Set what gateway and shop do from now on when a customer leaves."""
         self.shop.call("PUT", "/settings", {"sentry": _sentry_mode(abandonment)})
         self.gateway.call("PUT", "/settings", {"abandonment": abandonment})
 
     def slow_database(self, for_s: float) -> None:
-        """Delay every query of the shop's pages for `for_s` paper seconds. Raises ExperimentError.
-
-        The shop ends the delay by itself.
+        """Delay every query of the shop's pages, until the shop ends the delay after `for_s` paper
+        seconds.
         """
         self.shop.call("PUT", "/slow-database", {"for_s": for_s})
 
     def end_faults(self) -> None:
-        """End the faults that users have caused. Raises ExperimentError."""
+        """End the faults that users have caused."""
         slow = self.shop.call("GET", "/status").get("slow_database")
         if slow and slow["left_s"] > 0:
             self.slow_database(0)

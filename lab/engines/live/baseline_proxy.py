@@ -61,7 +61,9 @@ class BehindProxy(Appliance):
         return self.running.process.proxy.sheet.name
 
     def version(self) -> str:
-        """Return the version that the baseline proxy prints. Raises ExperimentError."""
+        """Return the version that the baseline proxy prints; raises ExperimentError if it prints
+        none.
+        """
         return self.running.process.version()
 
     @property
@@ -83,7 +85,7 @@ class BehindProxy(Appliance):
 
     def snapshot(self) -> Json:
         """Return the proxy's state in the form of a gateway's snapshot; raises ExperimentError if
-        it has died."""
+        the proxy or the gateway does not answer."""
         queue = self.running.process.look()
         self.read_log()
         cancelled = self._total("cancelled")

@@ -25,7 +25,7 @@ REPETITIONS = 3
 """The number of measurements with all workers busy."""
 MEASUREMENTS = REPETITIONS + 1
 DURATION_S = 150.0
-"""The duration of each measurement, in paper seconds."""
+"""The duration of each measurement after the warm-up, in paper seconds."""
 WARM_UP_S = 30.0
 """The warm-up of each measurement, in paper seconds. After the warm-up, all workers are busy with
 the mix of pages.
@@ -49,8 +49,8 @@ def measure(
     """Measure the capacity for the customers and the page work of `spec`.
 
     Several shops are measured at the same time, so that their effects on each other are included.
-    The call takes about `expected_real_s`. The caller holds the machine's lock and has prepared
-    catalogue and database. Raises ExperimentError if a measurement fails.
+    `expected_real_s` returns the duration of the call. The caller holds the machine's lock and has
+    prepared catalogue and database. Raises ExperimentError if a measurement fails.
     """
     found: list[list[float]] = []
     for repetition in range(MEASUREMENTS):

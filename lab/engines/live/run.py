@@ -168,7 +168,7 @@ class LiveRun:
         )
 
     def log_changes(self, load_changes: Sequence[Mapping[str, Any]]) -> None:
-        """Log the changes since the last call.
+        """Log the changes, outages and faults since the last call.
 
         `load_changes` has all changes of the load, in the form of the load generator's progress
         lines. Raises ExperimentError if a part has died.

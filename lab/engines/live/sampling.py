@@ -58,7 +58,7 @@ class Sampler:
         """The Unix time of the run's time 0."""
 
     def start(self) -> None:
-        """Start sampling; the first row has the time 0."""
+        """Start sampling; this moment is the rows' time 0."""
         self._thread.start()
 
     def stop(self) -> None:

@@ -26,7 +26,7 @@ from tests.lab.studies.small import small_study
         # Live unless somebody says otherwise.
         (["connection-sentry", "--processes", "2"], ["--processes", "--engine simulated"]),
         (["ad-server", "--engine", "simulated"], ["--engine", "ad-server", "allowed: live"]),
-        (["ad-server", "--processes", "2"], ["--processes", "allowed: no such option"]),
+        (["ad-server", "--processes", "2"], ["--processes", "allowed: only without this option"]),
         (["ad-server", "--banners", "999"], ["--banners", "1000<=x<=2000000"]),
         (["sbac", "--banners", "2000"], ["--banners", "ad-server"]),
     ],

@@ -69,7 +69,7 @@ def test_a_copy_elsewhere_is_no_reference(tmp_path):
 
 def test_the_newest_result_is_never_a_reference(tmp_path):
     """`doorbuster results draw` without a folder finds nothing where nothing has been made."""
-    with pytest.raises(ExperimentError, match="has no result yet"):
+    with pytest.raises(ExperimentError, match="has no comparison yet"):
         ComparisonResult.newest(tmp_path)
 
 

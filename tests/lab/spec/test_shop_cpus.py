@@ -28,10 +28,10 @@ def test_each_shop_has_as_many_cpus_as_the_appliances():
 @pytest.mark.parametrize(
     ("shop", "other", "shops", "needed"),
     [
-        ((1,), (0,), 2, "2 shops of 1 CPU each and one for everything else need 3 CPUs"),
+        ((1,), (0,), 2, "2 shops of 1 CPU each, and 1 CPU for everything else, need 3 CPUs"),
         ((1,), (0,), 2, "; this machine has 2 ("),
         ((3,), (0, 1, 2), 4, "need 5 CPUs; this machine has 4"),
-        ((2, 3), (0, 1), 2, "2 shops of 2 CPUs each and one for everything else need 5 CPUs"),
+        ((2, 3), (0, 1), 2, "2 shops of 2 CPUs each, and 1 CPU for everything else, need 5 CPUs"),
         ((0,), (0,), 2, "need 3 CPUs; this machine has 1 (0)"),
     ],
 )  # fmt: skip
