@@ -153,7 +153,8 @@ print(json.dumps([without, running, page(step)[1]]))
         assert "appear here when this step has a result" in early
     found = cells(shown)
     assert len(found) == 4
-    yours, outcome, expected, quiet, busy = found["… gain of 8Q-LIFO-Pri in pages completed, %"]
+    gain = "… 8Q-LIFO-Pri minus SQ: pages completed, percentage points"
+    yours, outcome, expected, quiet, busy = found[gain]
     assert (expected, quiet, busy) == ("27.3", "25.5 to 29", "–")
     is_inside = 25.5 <= float(yours) <= 29
     assert outcome == ("in the range" if is_inside else "outside the range")
