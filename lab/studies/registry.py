@@ -1,6 +1,6 @@
 """The papers that can be reproduced, one line each.
 
-A paper is imported when it is first used, so listing the names does not import the studies.
+A study is imported when it is first used, so listing the papers' names imports no study.
 """
 
 from collections.abc import Iterator, Mapping

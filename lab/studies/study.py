@@ -66,7 +66,8 @@ class PaperStudy(Generic[C]):
     figures: Callable[[C, ReportText], PaperFigures[C]]
     claims: Callable[[C], Sequence[Claim]]
     words: Callable[[C], Mapping[str, Any]]
-    """The values that `report.md` prints, in addition to `engine`, `quick`, `cases` and `scale`."""
+    """A function that returns the values that `report.md` can print, in addition to `engine`,
+    `quick`, `cases` and `scale`."""
     default_engine: Engine = "simulated"
     options: Sequence[str] = field(default=())
     """The options of `doorbuster reproduce` that this paper has in addition to the common

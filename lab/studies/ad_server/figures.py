@@ -321,4 +321,4 @@ def _rounded(percent: float | None) -> float | None:
 
 
 _FIGURES = {FEW: "6", MANY: "7"}
-_INTERVALS = "Each value is a mean ± the half-width of its 95 % interval over the repetitions."
+_INTERVALS = "Measured values are means ± half-width of the 95 % interval over the repetitions."

@@ -37,7 +37,7 @@ class AdServer:
 
     url: str
     words: tuple[str, ...]
-    """The most frequent concepts of the server's banners."""
+    """The concepts that requests name; see `_commonest_words`."""
 
 
 @contextmanager
@@ -59,8 +59,7 @@ def running_ad_server(lab: Settings, banners: int) -> Iterator[AdServer]:
 
 
 def _commonest_words(port: int, token: str) -> tuple[str, ...]:
-    """Return the concepts of the first few hundred contracts, starting with the most frequent
-    concept."""
+    """Return the MOST_WORDS most frequent concepts of the first few hundred contracts."""
     counts: Counter[str] = Counter()
     path: str | None = "/ads/contracts"
     try:

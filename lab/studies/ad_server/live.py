@@ -69,7 +69,7 @@ class AdServerStudy(LiveStudy[Cases]):
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """Hold the machine's lock until the block ends, then end the server."""
+        """Hold the machine's lock during the block; end the server after the block."""
         with super().ready(), live_run_lock(), self._held:
             yield
 

@@ -19,8 +19,8 @@ def metrics(attempts: pa.Table, requests: int) -> dict[str, Any]:
     """Return, for each priority, the number of requests and the metrics of their response times.
 
     The metrics are the mean, the relative standard deviation, and the first response times. A
-    request counts if it begins after every client has its first answer, and before every client
-    has answer number `requests`. Times are in real seconds.
+    completed request counts if it began after every client had its first answer, and before the
+    last client had its answer number `requests`. Times are in real seconds.
     """
     step, finished_s = attempts.column("step"), attempts.column("finished_s")
     first_s = pc.max(finished_s.filter(pc.equal(step, 0)))
@@ -52,7 +52,7 @@ def _of(attempts: pa.Table) -> dict[str, Any]:
 
 
 def response_s(priority: str) -> Value:
-    """Return the mean response time of the requests of one priority."""
+    """Return a metric: the mean response time of the requests of one priority."""
 
     def value(found: Metrics) -> float | None:
         seconds: float | None = found[priority]["mean_s"]
@@ -62,7 +62,7 @@ def response_s(priority: str) -> Value:
 
 
 def rsd_percent(priority: str) -> Value:
-    """Return the relative standard deviation of the response times of one priority.
+    """Return a metric: the relative standard deviation of the response times of one priority.
 
     A smaller deviation means more predictable response times (section IV.C).
     """

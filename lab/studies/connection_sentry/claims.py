@@ -10,7 +10,7 @@ from lab.studies.connection_sentry.figures import SCHEMES, against_ignored, gain
 from lab.wording import TITLES
 
 NO_GAIN = 1.10
-"""The largest throughput gain that counts as almost no gain, with 3 clients in each set."""
+"""The largest throughput ratio S / X that counts as almost no gain, with 3 clients in each set."""
 WASTED_AT_MOST_PERCENT = 5.0
 COMPLETED_AT_LEAST = 1.5
 

@@ -86,10 +86,10 @@ def clients_label(cell: Cell) -> str:
 
 
 class Measure(NamedTuple):
-    """A table of the paper, with a value for each class of requests."""
+    """A table with a value for each class of requests."""
 
     name: str
-    """The paper's name for the table."""
+    """The table's name: the paper's name, or a letter if the table is not in the paper."""
     printed: Printed
     word: str
     unit: str
@@ -202,7 +202,8 @@ class Figures(PaperFigures[Cases]):
         )
 
     def wasted_work(self) -> Figure:
-        """Return the table of wasted work, with a row for each cell."""
+        """Return the figure and the table of wasted work, for each cell without the sentry and with
+        it."""
         columns: list[Column] = [
             ("Wasted CPU, %", measures.wasted_percent, 1),
             ("Unanswered CPU, %", measures.unanswered_percent, 1),
@@ -361,7 +362,7 @@ class Figures(PaperFigures[Cases]):
         }
         return Panel(
             measure.name,
-            f"{measure.word}, with the sentry over without",
+            f"{measure.word} with the sentry / without the sentry",
             "class of request",
             f"{measure.word} S / X",
             [

@@ -80,7 +80,7 @@ def page_levels(
 
     The wait is calculated with Little's law. Time is counted from the first sample with new
     arrivals, because the samples of a live run begin before its clients start. All values are None
-    if the measured time has fewer than two samples.
+    if there are no arrivals, or if the measured time has fewer than two samples.
     """
     arrived = _column(samples, "arrived_total")
     time_s = _column(samples, "time_s")
@@ -155,8 +155,8 @@ FILE = "file"
 
 
 def latency_s(kind: str) -> Value:
-    """Return the mean response time of the control set's requests of a class, or None if the set
-    made no request of this class."""
+    """Return a metric: the mean response time of the control set's requests of a class, or None if
+    none was answered."""
 
     def value(metrics: Metrics) -> float | None:
         found: float | None = metrics["classes"][kind]["latency_s"]
@@ -166,7 +166,8 @@ def latency_s(kind: str) -> Value:
 
 
 def throughput(kind: str) -> Value:
-    """Return the number of the control set's answered requests of a class per 30 minutes."""
+    """Return a metric: the number of the control set's answered requests of a class per 30
+    minutes."""
 
     def value(metrics: Metrics) -> float:
         return _per_run(metrics, metrics["classes"][kind]["answered"])
@@ -190,7 +191,8 @@ def page_latency_s(metrics: Metrics) -> float | None:
 
 
 def busy(name: str) -> Value:
-    """Return a page metric of both client sets together: `in_service`, `waiting` or `queue_s`."""
+    """Return a metric of the pages of both client sets together: `in_service`, `waiting` or
+    `queue_s`."""
 
     def value(metrics: Metrics) -> float | None:
         found: float | None = metrics["busy"][name]
@@ -209,8 +211,8 @@ def build_s(metrics: Metrics) -> float | None:
 
 
 def task_s(name: str) -> Value:
-    """Return the mean `build_s` of a page in the shop, or one of its parts; None in a simulated
-    run."""
+    """Return a metric: the mean `build_s` of a page in the shop, or one of its parts; None in a
+    simulated run."""
 
     def value(metrics: Metrics) -> float | None:
         return _weighted({kind: each[name] for kind, each in metrics.get("tasks", {}).items()})

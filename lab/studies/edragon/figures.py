@@ -359,7 +359,7 @@ class Figures(PaperFigures[Cases]):
             title,
             ("Zone", "Application", "New sessions/s", *(_COLUMNS[a.key] for a in arrangements)),
             rows,
-            "Each value is a mean ± the half-width of its 95 % interval over the repetitions.",
+            "Reproduced values are means ± half-width of the 95 % interval over the repetitions.",
         )
 
 

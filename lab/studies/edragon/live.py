@@ -55,8 +55,8 @@ class PlatformStudy(LiveStudy[Cases]):
     machine."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        """Read the measured costs of a connection. Raises ExperimentError if they were not
-        measured, or if the appliance does not run."""
+        """Read the measured costs of a connection. Raises ExperimentError if they were not measured
+        with the settings of LIVE, or if the appliance does not run."""
         super().__init__(STUDY, given)
         running_appliance(self.lab)
         self.costs = connection_costs.kept(
@@ -72,8 +72,8 @@ class PlatformStudy(LiveStudy[Cases]):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return the facts of every live study, the costs of a connection, and the names of the
-        runs."""
+        """Return the facts of every live study, the time at which the costs of a connection were
+        measured, and the names of the runs."""
         return {
             **super().facts,
             "costs": self.costs.measured_at,

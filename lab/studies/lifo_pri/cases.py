@@ -39,8 +39,8 @@ LONG_INTERVAL_S = 120.0
 mostly uses FIFO below capacity (Fig. 3)."""
 SHORT_INTERVAL_S = 1.0
 WARM_UP_S = 300.0
-"""The approximate paper seconds in which a queue of 50 places fills at ρ = 1.15. Requests in this
-time do not count."""
+"""The warm-up in paper seconds, within which a queue of 50 places fills at ρ = 1.15. Requests in
+this time do not count."""
 
 
 @dataclass(frozen=True, slots=True)

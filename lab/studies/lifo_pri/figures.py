@@ -138,7 +138,8 @@ class Figures(PaperFigures[Cases]):
         )  # fmt: skip
 
     def page_readings(self) -> Figure:
-        """Return the table that compares possible CPU times of the page with published values."""
+        """Return the table that compares published values with the results of several CPU times of
+        the page."""
         paper = published()["lifo_pri"]
         table_1 = paper["table1"]["timeout_20s"]["completed"]
         modes, shares = paper["claims"]["fig4_mode_s"], paper["claims"][

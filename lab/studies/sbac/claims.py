@@ -182,14 +182,14 @@ def _curves(cases: Cases) -> list[Claim]:
     top = scale.loads[-1]
     found = [
         falling(
-            f"No admission control, {100 * top:g} %, mean length 15: more retries, less throughput "
-            "(Fig. 2a)",
+            f"No admission control, {100 * top:g} %, mean length 15: more retries lower the "
+            "throughput (Fig. 2a)",
             "0 above 1 above 2 above 3 retries",
             [(cases.overloaded(15, top, retries=n), throughput) for n in range(4)],
         ),
         falling(
-            f"No admission control, {100 * top:g} %, mean length 15: a longer think time, less "
-            "throughput (Fig. 2b)",
+            f"No admission control, {100 * top:g} %, mean length 15: a longer think time lowers "
+            "the throughput (Fig. 2b)",
             "1 s above 2 s above 5 s",
             [(cases.overloaded(15, top, think_time_s=s), throughput) for s in (1.0, 2.0, 5.0)],
         ),
