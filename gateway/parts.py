@@ -37,13 +37,15 @@ from gateway.tracing.tracer import Tracer
 
 _K_APL_S: Final = 2.0
 """The longest interval, in paper seconds, between two requests to the CPU manager (Guitart et al.,
-2008, section 3.2). A timer or a switch of the admission policy leads to an earlier request.
+2008, section 3.2). An earlier request follows when the timer of the admission policy for
+connections is due, or when this policy is switched.
 """
 
 
 class Parts:
     """All parts of a gateway between a customer's connection and the shop. Raises RulesError if
-    `pages_file` is unusable, and SettingsError if a certificate or the trace exporter is unusable.
+    `pages_file` is unusable, PolicyError if the choice of the admission policy for connections is
+    invalid, and SettingsError if a certificate or the trace exporter is unusable.
     """
 
     def __init__(

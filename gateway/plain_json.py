@@ -15,7 +15,7 @@ _SMALL_BYTES: Final = 1024
 
 
 class Most(NamedTuple):
-    """The limits on the content of a call: its size in bytes, and its number of values."""
+    """The limits on JSON content: its size in bytes, and its number of values."""
 
     size_bytes: int
     values: int

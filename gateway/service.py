@@ -1,4 +1,4 @@
-"""The gateway as a service, which starts and stops its parts and its admin API in order."""
+"""The gateway as a service, which starts and stops the gateway's parts and its admin API."""
 
 import asyncio
 from collections.abc import Callable

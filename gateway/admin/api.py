@@ -1,5 +1,5 @@
-"""The answers to the calls of the admin API (docs/admin-api.md), and the check that keeps web pages
-from calling it through a browser.
+"""The answers to the calls of the admin API (docs/admin-api.md). Before an answer, the caller's
+token and the web page that sends the call are checked.
 """
 
 import json
@@ -69,13 +69,13 @@ class Controlled(Protocol):
         """Return a new policy for a shadow; raise PolicyError if the choice is invalid."""
 
     def replace_shadows(self, made: Sequence[tuple[PolicyChoice, Policy]]) -> None:
-        """Run exactly these shadows from now on; no two may be the same. A listed shadow that
-        already runs continues.
+        """Run exactly these shadows from now on. All must differ. A listed shadow that already runs
+        continues.
         """
 
     def add_shadow(self, choice: PolicyChoice, policy: Policy) -> None:
-        """Add a shadow; raise ShadowsError and change nothing if the shadow already runs or too
-        many shadows run.
+        """Add a shadow; raise ShadowsError and change nothing if the shadow already runs or
+        there are too many shadows.
         """
 
     def take_shadow_away(self, name: str) -> None:

@@ -49,7 +49,10 @@ SWITCH_POLICY: Final = Call(
     refusals={409: _OVERTAKEN, 503: _FULL},
 )
 SHADOWS: Final = Call(
-    "GET", "/shadows", "Show the shadows, with the counts of their decisions", models.Shadows
+    "GET",
+    "/shadows",
+    "Show the shadows, with their metrics and latest disagreements",
+    models.Shadows,
 )
 REPLACE_SHADOWS: Final = Call(
     "PUT",
@@ -65,7 +68,10 @@ ADD_SHADOW: Final = Call(
     "Run one more shadow",
     models.Shadows,
     models.WantedPolicy,
-    refusals={409: f"the shadow runs already, too many shadows run, or {_OVERTAKEN}", 503: _FULL},
+    refusals={
+        409: f"the shadow runs already, there are too many shadows, or {_OVERTAKEN}",
+        503: _FULL,
+    },
 )
 REMOVE_SHADOW: Final = Call(
     "DELETE",

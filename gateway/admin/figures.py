@@ -65,7 +65,7 @@ class GatewayFigures:
         return {**self._parts.pages.dispatcher.counts(), **bypasses}
 
     def abandonment(self) -> dict[str, object]:
-        """Return the abandonment setting, and the numbers, since the start, of requests whose
+        """Return the abandonment setting, and the counts, since the start, of requests whose
         customers left.
         """
         fates = [*self.counts().values()]
@@ -138,18 +138,18 @@ class GatewayFigures:
         shop = sum(pool.open_connections for pool in self._parts.pools)
         return {
             "in_service_requests": (
-                "Requests in service at the shop",
+                "Requests for the eight pages in service",
                 self._parts.pages.dispatcher.in_service,
             ),
             "workers": (
-                "Maximum number of requests in service at the same time",
+                "Maximum number of requests for the eight pages in service at the same time",
                 self._parts.settings.workers,
             ),
             "customer_connections": (
                 "Open connections of customers",
                 len(self._parts.connections.customers),
             ),
-            "shop_connections": ("Open connections to the shop", shop),
+            "shop_connections": ("Open connections to the shop and the ad server", shop),
             "policy_fallbacks_total": (
                 "Students' policies that failed and were replaced by FIFO",
                 self._in_force.fallbacks,
@@ -163,7 +163,7 @@ class GatewayFigures:
                 self._parts.context.left_in_service,
             ),
             "overdue_cancels_total": (
-                "Requests that the shop did not end in time after their customers had left",
+                "Requests that the shop did not end in time after the gateway had stopped them",
                 self._overdue,
             ),
             "load_samples_total": (

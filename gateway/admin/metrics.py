@@ -237,7 +237,7 @@ class GatewayMetrics(Collector):
         self._registry.register(self)
 
     def switched(self, policy: str) -> None:
-        """Start to count for the policy of this name."""
+        """Count response times for this policy from now on; forget the previous policy's labels."""
         self._times.switched(policy)
         self._queues.forget()
         self._disciplines.forget()

@@ -19,10 +19,10 @@ from gateway.shadow.shadows import MOST as MOST_SHADOWS
 from gateway.students import files
 
 SMALL: Final = Most(32 * 1024, 1_000)
-"""The limits on the body of a call without a file: bytes and values."""
+"""The limits on the body of a call that cannot contain a file: bytes and values."""
 ONE_POLICY: Final = Most(SMALL.size_bytes + 6 * files.MOST_BYTES, SMALL.values)
-"""The limits on the body of a call with a file. In JSON, a byte of the file may take six bytes
-(`\\u0009`).
+"""The limits on the body of a call that may contain a file. In JSON, a byte of the file may take
+six bytes (`\\u0009`).
 """
 ALL_SHADOWS: Final = Most(MOST_SHADOWS * ONE_POLICY.size_bytes, MOST_SHADOWS * SMALL.values)
 
@@ -135,7 +135,7 @@ class Health(Reply):
 
 
 class AdmissionInForce(Reply):
-    """The admission policy in force, with the values of all its parameters."""
+    """An admission policy, with the values of all its parameters."""
 
     name: str = Field(description="the name of the admission policy")
     parameters: dict[str, Any] = Field(description="the values of all its parameters")
@@ -257,7 +257,9 @@ class Shadows(Reply):
     """All shadows with their latest disagreements."""
 
     time_s: float = Field(description="paper time")
-    shadows: list[Shadow] = Field(description="the shadows in the order of their start")
+    shadows: list[Shadow] = Field(
+        description="the shadows in the order in which calls requested them"
+    )
 
 
 class WaitingRequests(Reply):
@@ -275,7 +277,7 @@ class Load(Reply):
     """The latest sample of the shop's load."""
 
     cpu_utilisation_ratio: float | None = Field(
-        description="share of the shop's CPU time that was used in the interval"
+        description="share of the interval in which the shop's processors were busy"
     )
     busy_workers: int | None = Field(
         description="workers of the shop that served a request at the end of the interval"
@@ -294,7 +296,7 @@ class Load(Reply):
 
 
 class Abandonments(Reply):
-    """The numbers, since the gateway started, of requests whose customers left."""
+    """Counts of the requests whose customers have left since the gateway started."""
 
     mode: Abandonment = Field(description="the treatment in force")
     left_waiting: int = Field(description="requests whose customers left while the requests waited")
@@ -304,12 +306,15 @@ class Abandonments(Reply):
     left_in_service: int = Field(
         description="served requests whose customers left during the service or before it"
     )
-    cancelled: int = Field(description="requests out of `left_in_service` that were stopped")
+    cancelled: int = Field(description="requests that were stopped in service")
     finished: int = Field(
         description="requests out of `left_in_service` that were served to the end (orphan "
         "requests)"
     )
-    overdue: int = Field(description="stopped requests that the shop did not end within `cancel_s`")
+    overdue: int = Field(
+        description="requests that the shop did not end within `cancel_s` after the gateway had "
+        "stopped them"
+    )
 
 
 class Bypass(Reply):
@@ -323,7 +328,7 @@ class Connections(Reply):
     """The numbers of open connections, and of TLS connections since the gateway started."""
 
     customers: int = Field(description="open connections of customers")
-    shop: int = Field(description="open connections to the shop")
+    shop: int = Field(description="open connections to the shop and the ad server")
     new: int = Field(description="TLS connections classified as new")
     resumed: int = Field(description="TLS connections classified as resumed")
     accepted_new: int = Field(description="new TLS connections that were accepted")
@@ -353,7 +358,7 @@ class CpuManager(Reply):
     registrations: int = Field(description="number of registrations since the gateway started")
     requested: float | None = Field(description="number of requested processors")
     assigned: float | None = Field(description="number of assigned processors")
-    processors: list[int] | None = Field(description="numbers of the assigned processors")
+    processors: list[int] | None = Field(description="ids of the assigned processors")
     error: str | None = Field(
         description="latest fault of the connection; null once the manager assigns processors"
     )
@@ -365,9 +370,9 @@ class Snapshot(Reply):
     time_s: float = Field(description="paper time")
     policy: PolicyInForce = Field(description="the policy in force")
     shadows: list[ShadowFigures] = Field(description="the metrics of each shadow")
-    workers: int = Field(description="maximum number of requests in service at the same time")
-    in_service: int = Field(description="requests in service")
-    waiting: int = Field(description="waiting requests")
+    workers: int = Field(description="maximum number of requests for the eight pages in service")
+    in_service: int = Field(description="requests for the eight pages in service")
+    waiting: int = Field(description="waiting requests for the eight pages")
     waiting_by_page: dict[Page, int] = Field(description="page type → requests")
     counts: dict[str, dict[str, int]] = Field(
         description=f"page type, `other` or `ads` → {', '.join(f'`{fate}`' for fate in FATES)} → "

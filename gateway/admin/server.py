@@ -1,6 +1,5 @@
 """The HTTP server of the admin API, which uses the gateway's request reader. The server handles the
-calls of a connection one after another. It limits the size of a call, and the time until a call is
-complete.
+calls of a connection one after another, limits the size of a call, and closes idle connections.
 """
 
 import asyncio
@@ -18,7 +17,7 @@ from gateway.http.request_reader import RequestHead, RequestReader
 
 _IDLE_S: Final = 60.0
 _IDLE_BEFORE_A_CALL_S: Final = 30.0
-"""The time, in real seconds, after which a connection without an accepted call is closed."""
+"""The time, in real seconds, in which a caller without an accepted call must complete a call."""
 _LINGER_S: Final = 2.0
 MOST_CONNECTIONS: Final = 64
 
@@ -27,7 +26,7 @@ log = logging.getLogger("gateway.admin")
 
 class AdminConnections:
     """The open connections, at most MOST_CONNECTIONS. If all places are taken, a new connection
-    replaces the oldest connection without an accepted call. Idle connections therefore cannot keep
+    replaces the oldest connection without an accepted call. Such connections therefore cannot keep
     callers out.
     """
 
@@ -79,7 +78,7 @@ class AdminConnection(asyncio.Protocol):
 
     @property
     def unread_bytes(self) -> int:
-        """The number of received bytes that do not belong to a call yet."""
+        """The number of received bytes that the server has not processed."""
         return self._reader.buffered_bytes
 
     @property

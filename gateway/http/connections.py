@@ -54,7 +54,7 @@ class Connections:
         self._deadlines.watched.discard(customer)
 
     def shaking_hands(self, newcomer: Member) -> None:
-        """Count a connection whose TLS handshake begins."""
+        """Add a connection whose TLS handshake begins; cut it off if the limit is reached."""
         self.newcomers.add(newcomer)
         self._deadlines.watched.add(newcomer)
         if self.is_draining:  # the port was closed just after this connection was accepted
@@ -63,9 +63,7 @@ class Connections:
             self._cut_off_beyond_limit(newcomer)
 
     def handshake_over(self, newcomer: Member) -> None:
-        """Stop counting a connection whose TLS handshake is over; if it succeeded, `opened`
-        follows.
-        """
+        """Remove a connection whose TLS handshake is over; if it succeeded, `opened` follows."""
         self.newcomers.discard(newcomer)
         self._deadlines.watched.discard(newcomer)
 

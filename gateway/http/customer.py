@@ -65,12 +65,12 @@ class Customer(asyncio.Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether the connection is between two requests."""
+        """Whether no request is in progress, and no part of a request has arrived."""
         return self._exchange is None and not self._reader.buffered_bytes
 
     @property
     def unread_bytes(self) -> int:
-        """The number of received bytes that do not belong to a request yet."""
+        """The number of received bytes that the gateway has not processed."""
         return self._reader.buffered_bytes
 
     @property

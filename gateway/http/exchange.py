@@ -104,9 +104,9 @@ class Event(Enum):
     STARTED = "given to a worker"
     REFUSED = "dropped or rejected"
     WITHDRAWN = "withdrawn from its queue"
-    GIVEN_UP = "its customer left before the body was complete"
+    GIVEN_UP = "its body can no longer become complete"
     STOPPED = "its answer is no longer wanted"
-    ABORTED = "its connection to the shop is reset"
+    ABORTED = "stopped before the shop received all of it"
     ENDED = "the shop has answered completely"
     FAILED = "the shop has failed"
 
@@ -163,7 +163,7 @@ class IllegalMoveError(RuntimeError):
 
 class Exchange:
     """One request and its response. `customer` becomes None when the customer has been answered or
-    disconnected. `has_left` is true if the customer left without an answer.
+    disconnected. `has_left` is true if the customer left before the end of the answer.
     """
 
     __slots__ = (
@@ -282,9 +282,9 @@ class Exchange:
     def customer_gone(self) -> None:
         """Handle the end of the customer's connection.
 
-        With every abandonment setting, the gateway ends its stream to the shop. The shop's sentry
-        then stops the work or only counts it as wasted. A complete request may continue as an
-        orphan request; an incomplete request cannot.
+        If the request is complete, the gateway ends its stream to the shop with every abandonment
+        setting. The shop's sentry then stops the work or only counts it as wasted. An incomplete
+        request is stopped.
         """
         self.customer = None
         self.has_left = True

@@ -114,7 +114,8 @@ class ChunkedBody:
     def read(self, data: bytes) -> tuple[bytes, bytes, bool]:
         """Return (decoded piece, rest of the data after the body, whether the body is complete).
 
-        Raises FramingError or TooLongError. The decoder keeps an unfinished line.
+        Raises TooLongError if a limit is exceeded, and FramingError if the body is malformed. The
+        decoder keeps an unfinished line.
         """
         data = self._pending + data if self._pending else data
         self._pending = b""

@@ -1,5 +1,5 @@
-"""The objects that all customers' connections share: the limits, the registry of connections, and
-the creation of exchanges.
+"""The objects that all customers' connections share, such as the limits and the registry of
+connections.
 """
 
 import asyncio

@@ -47,7 +47,7 @@ class Hangups:
         self._descriptors: dict[Unread, int] = {}
 
     def watch(self, sock: Descriptor, who: Unread, *, for_end: bool) -> None:
-        """Call `who` at a reset and, with `for_end`, at the end of the stream."""
+        """Report a reset to `who`; with `for_end`, also report the end of the stream."""
         epoll = self._epoll
         if epoll is None:
             epoll = self._epoll = select.epoll()

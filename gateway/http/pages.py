@@ -1,4 +1,4 @@
-"""The rules file, which assigns a page type to each request."""
+"""The rules that give requests their page types, and the reader of the rules file."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""The answers to requests that the gateway does not pass on: status, reason and page."""
+"""The gateway's own answers to requests: status, reason and page."""
 
 from html import escape
 
@@ -49,7 +49,7 @@ ADVICE: dict[int, str] = {
 """The advice to visitors, for each status whose reason alone does not help them."""
 
 RETRY_SOON: tuple[tuple[bytes, bytes], ...] = ((b"Retry-After", b"2"),)
-"""The headers of answers while the shop is unavailable; the shop restarts within seconds."""
+"""The headers of answers to failed or stopped requests: the customer may retry after 2 s."""
 
 _FRAME = """<!doctype html>
 <html lang="en">

@@ -160,8 +160,8 @@ class _Collector:
 
 class RequestReader:
     """A reader of the requests of one connection. Call `receive` with bytes, then `pull` until it
-    returns None. `pull` returns, for each request, a RequestHead, the pieces of the body (if any),
-    and END.
+    returns None. For each request, `pull` returns a RequestHead; if the request has a body, the
+    pieces of the body and END follow.
     """
 
     __slots__ = (
@@ -194,7 +194,7 @@ class RequestReader:
 
     def pull(self) -> RequestHead | bytes | End | None:
         """Return the next event, or None if more bytes are needed. Raises RefusedError if the
-        request must be refused.
+        request is malformed, too large or unsupported.
         """
         if self._body is not None:
             return self._pull_body(self._body)
@@ -286,7 +286,9 @@ class _HeadReader:
         self._body_limits = body_limits
 
     def read(self, data: bytes) -> RequestHead:
-        """Return the head in `data`; raise RefusedError if the request must be refused."""
+        """Return the head in `data`; raise RefusedError if it is malformed, too large or
+        unsupported.
+        """
         match = _HEAD.fullmatch(data)
         if match is None:
             _refuse_hopeless(data, 0, self._head_limits)

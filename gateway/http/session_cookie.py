@@ -1,7 +1,7 @@
 """The signed cookie by which the gateway recognises a session.
 
-The value is `1.<session>.<expiry>.<signature>`: a version, 16 random bytes, seconds since 1970, and
-the HMAC-SHA256 of these parts and of the cookie's name. Random bytes and HMAC are in base64url.
+The value is `1.<session>.<expiry>.<signature>`: a version, the session id (16 bytes), seconds since
+1970, and the HMAC-SHA256 of these parts and of the cookie's name. Id and HMAC are in base64url.
 """
 
 import hmac
@@ -17,7 +17,7 @@ NAME: Final = b"doorbuster_session"
 must differ from the cookies of other servers.
 """
 SESSION_BYTES: Final = 16
-"""The number of random bytes in a session id."""
+"""The number of bytes in a session id."""
 
 _VALUE: Final = re.compile(rb"(1\.([A-Za-z0-9_-]{22})\.([0-9]{1,12}))\.([A-Za-z0-9_-]{43})")
 _LONGEST_BYTES: Final = 96
@@ -96,7 +96,7 @@ class SessionCookie:
 
 
 def session_id(random: bytes) -> str:
-    """Return the id of a session, made from SESSION_BYTES random bytes."""
+    """Return the session id that encodes these SESSION_BYTES bytes."""
     return _base64url(random).decode()
 
 

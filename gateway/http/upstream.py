@@ -55,7 +55,8 @@ class Pool:
         self._open: set[ShopConnection] = set()
         self._connecting: set[asyncio.Task[None]] = set()
         self.overdue = 0
-        """The number of requests that the shop did not end in time after their customers had left.
+        """The number of requests that the shop did not end in time after the gateway had stopped
+        them.
         """
 
     @property

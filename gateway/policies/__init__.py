@@ -67,8 +67,9 @@ CONNECTION_ADMISSIONS: Final[dict[str, Entry]] = {
 
 
 class PolicyError(ValueError):
-    """The error for an unknown policy, or for an unknown or invalid parameter. `field` names the
-    fault's field, e.g. `policy` or `parameters.<name>`; `allowed` describes the valid values.
+    """The error for an unknown or invalid policy or parameter, or an invalid policy file. `field`
+    names the fault's field, e.g. `policy` or `parameters.<name>`; `allowed` describes the valid
+    values.
     """
 
     def __init__(self, field: str, message: str, allowed: str) -> None:

@@ -116,8 +116,8 @@ class FixedLimit:
 
 
 class AimdLimit:
-    """A limit that grows by one after each answer while at least half of it is used, and shrinks by
-    a share after each loss.
+    """A limit that grows by one after each answer in time if at least half of it was used, and
+    shrinks by a share after each loss.
     """
 
     def __init__(

@@ -28,7 +28,8 @@ class Dagor(LimitedLine):
     window's mean queueing time exceeds the threshold; in a window without a dispatch, the wait of
     the oldest request counts. Under overload, the level becomes stricter until it would have
     admitted only the share 1 − α of the window's admitted requests. Otherwise, the level becomes
-    less strict until it would have admitted β × all arrivals more requests.
+    less strict until the number of further requests that it would have admitted is β × all
+    arrivals.
     """
 
     def __init__(
@@ -132,7 +133,8 @@ DAGOR = Sheet(
     "arrivals, whichever comes first. If requests queued longer than "
     "queueing_threshold_s on average, the level becomes stricter until it would have turned away "
     "the share decrease_ratio (α) of the window's admitted requests. Otherwise, the level becomes "
-    "less strict until it would have admitted increase_ratio (β) × all arrivals more requests",
+    "less strict until the number of further requests that it would have admitted is "
+    "increase_ratio (β) × all arrivals",
     source=_SOURCE + "sections 4.1 and 4.2, Algorithm 1",
     deviations="There is only one service, so no priorities are passed on. The later a page "
     "comes in a session, the higher its business priority. A window ends with the first arrival "

@@ -318,7 +318,7 @@ DOOR_FIFO = Sheet(
     "have left, but at least 0.5 s. If the number of waiting newcomers has reached places, a "
     "further newcomer is dropped",
     source="this project (docs/door.md)",
-    deviations="To protect memory, the parameter places limits the admission queue.",
+    deviations="The admission queue has a limit (places), which protects memory.",
     parameters=(
         HANDS,
         HANDS_AUTOMATIC,

@@ -179,7 +179,10 @@ class Ledger(Generic[T]):
                 f"{given} {id} {self._fates[id]}; take a request out of your queue when you give a "
                 "verdict on it, and in withdraw"
             )
-        return f"{given} no request {id} waits; a verdict must name a request that waits"
+        return (
+            f"{given} no request {id} waits; a verdict must name a request that waits or, with "
+            "Cancel, a request in service"
+        )
 
     def _broken(self, words: str) -> BrokenPolicyError:
         return BrokenPolicyError(words)

@@ -161,8 +161,8 @@ EIGHT_QUEUES_AF = Sheet(
     title="8Q-AF",
     idea="Each page type has a queue, and the oldest request of the most valuable queue is served "
     "first.",
-    rule="serve the oldest request of the queue with the largest N_i × utility_i; drop an "
-    "arrival whose queue is full",
+    rule="serve the oldest request of the queue with the largest N_i × utility_i (N_i waiting "
+    "requests); drop an arrival whose queue is full",
     source="LIFO-Pri, section 3.2.1, scheme 2 (8Q-AF)",
     deviations="The paper does not define how this scheme chooses a queue; this policy uses the "
     "dynamic priority of scheme 3, which fits the paper's figures.",
@@ -174,9 +174,9 @@ EIGHT_QUEUES_LIFO_PRI = Sheet(
     idea="Each page type has a queue, and the most valuable queue is served first. Under overload, "
     "the newest request of a browsing queue comes first, because its customer is probably still "
     "waiting.",
-    rule="serve the queue with the largest N_i × utility_i. Transaction queues are FIFO; browsing "
-    "queues are LIFO once the utilisation is above cpu_upper_threshold, and FIFO again once it is "
-    "below cpu_lower_threshold. Drop an arrival whose queue is full",
+    rule="serve the queue with the largest N_i × utility_i (N_i waiting requests). Transaction "
+    "queues are FIFO; browsing queues are LIFO once the utilisation is above cpu_upper_threshold, "
+    "and FIFO again once it is below cpu_lower_threshold. Drop an arrival whose queue is full",
     source="LIFO-Pri, sections 2.2 and 3.2.1, Algorithm 1, scheme 3 (8Q-LIFO-Pri)",
     deviations="If priorities are equal, the later page comes first (not defined in the paper). "
     "Among transaction queues, the priority is Algorithm 1's N_i × U_i, although section 2.2 "

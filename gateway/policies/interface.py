@@ -1,4 +1,4 @@
-"""The vocabulary between a policy and its driver: events and verdicts.
+"""The interface between a policy and its driver: events and verdicts.
 
 The gateway drives a policy with real connections; the simulator drives it in virtual time. All
 times are in paper seconds since a zero that the driver chooses; a policy reads no clock. The driver

@@ -64,7 +64,7 @@ def assign(wishes: Sequence[Wish], processors: int, sharing: Sharing = "both") -
     An application shares at most one processor.
 
     The order of `wishes` decides between equal applications. Raises ValueError if a name occurs
-    twice, a priority is not above 0, or a number of processors is negative.
+    twice, a priority is not above 0 or is infinite, or a number of processors is negative.
     """
     _check(wishes, processors)
     whole = _whole(wishes, processors)

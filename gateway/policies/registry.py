@@ -56,8 +56,8 @@ def create(
     admission_parameters: Mapping[str, object] | None = None,
 ) -> Policy:
     """Return a new queueing policy combined with a new admission policy; omitted parameters have
-    their defaults. Raises PolicyError for the field `policy`, `parameters.<name>`, `admission` or
-    `admission_parameters.<name>`.
+    their defaults. Raises PolicyError if a policy or a parameter is unknown or invalid. The error's
+    field is `policy`, `parameters.<name>`, `admission` or `admission_parameters.<name>`.
     """
     values = sheet(name).read(parameters)
     queueing: Policy = _make(POLICIES[name])(**values)
@@ -78,8 +78,8 @@ def create_connection_admission(
 ) -> ConnectionAdmission:
     """Return a new connection admission policy; omitted parameters have their defaults.
 
-    Raises PolicyError for the field `connection_admission` or
-    `connection_admission_parameters.<name>`.
+    Raises PolicyError if the policy or a parameter is unknown or invalid. The error's field is
+    `connection_admission` or `connection_admission_parameters.<name>`.
     """
     known = connection_admission_sheet(name)
     with _named("connection_admission"):

@@ -21,10 +21,10 @@ class HybridAdmission(CountingAdmission):
     """A policy that becomes responsive after an aborted request, and more stable after each cycle
     without one.
 
-    Ab(i) is the number of aborted requests and refused connections in ac-interval i. If Ab(i) > 0,
-    the weight becomes 1. Once Ab has been 0 for a whole ac_cycle since the last change, the weight
-    falls by 0.1, but not below 0.1. The ac_cycle is `ac_cycle_s` or, if this is 0, inter_request_s
-    × session_length, measured as in SBAC, section 12.
+    Ab(i) is the number of requests, in ac-interval i, whose customer left or that the queueing
+    policy turned away. If Ab(i) > 0, the weight becomes 1. Once Ab has been 0 for a whole ac_cycle
+    since the last change, the weight falls by 0.1, but not below 0.1. The ac_cycle is `ac_cycle_s`
+    or, if this is 0, inter_request_s × session_length, measured as in SBAC, section 12.
     """
 
     def __init__(

@@ -26,7 +26,7 @@ sessions in progress than the server can serve.
 """
 
 REMEMBERED_INTERVALS = 10_000
-"""The number of newest intervals before the first quota that are kept."""
+"""The number of ac-intervals before the first quota whose admissions are kept, the newest."""
 
 ROUNDING = 1e-9
 
@@ -62,7 +62,8 @@ class PredictiveAdmission(CountingAdmission):
     """A policy that admits in each ac-interval only as many new sessions as the server can
     complete.
 
-    Eq. 7 gives y from the load of the previous interval. The quota is the sum of three numbers:
+    Eq. 7 gives y, in sessions per second, from the load of the previous interval. The quota is the
+    sum of three numbers:
 
     - y × ac_interval_s;
     - a correction for the previous interval: the quota for its measured load, minus the quota for

@@ -62,7 +62,7 @@ class SessionCensus:
 
     @property
     def in_system(self) -> tuple[int, ...]:
-        """The ids of requests in the system, in their order of arrival."""
+        """The ids of the sessions' requests in the system, in order of arrival."""
         return tuple(self._in_system)
 
     @property
@@ -103,7 +103,7 @@ class SessionCensus:
             self._end_oldest()
 
     def request_ended(self, id: int, outcome: Outcome) -> None:
-        """Count the end of an admitted request that was served or failed."""
+        """Count the end of an admitted and dispatched request."""
         asked = self._in_system.pop(id, None)
         if outcome in _PROCESSED:
             self.processed += 1

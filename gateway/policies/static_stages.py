@@ -62,7 +62,7 @@ STATIC_STAGES = Sheet(
     "hands. Serve the queue of the latest page that has requests. Transaction queues are FIFO; "
     "browsing queues are LIFO once the utilisation is above cpu_upper_threshold, and FIFO again "
     "once it is below cpu_lower_threshold. Drop an arrival whose queue is full",
-    source="this project: a step of DOOR's ablation; queues and switch as in LIFO-Pri, scheme 3",
+    source="this project: a step towards DOOR; queues and switch as in LIFO-Pri, scheme 3",
     deviations="none",
     parameters=(
         *CAPACITIES,

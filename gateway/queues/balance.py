@@ -17,8 +17,8 @@ class Processors:
 
     def __init__(self) -> None:
         self.assigned: float | None = None
-        """The number of processors (0, 0.5, 1, …). It is None without a CPU manager; every process
-        then gets requests.
+        """The number of processors (0, 0.5, 1, …). It is None before the CPU manager's first
+        assignment, and without a manager; every process then gets requests.
         """
 
     def taking_part(self, processes: int) -> int:

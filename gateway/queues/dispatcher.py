@@ -192,7 +192,7 @@ class Dispatcher:
 
     def switch(self, policy: Policy) -> None:
         """Replace the policy; waiting requests continue to wait. The new policy gets an abandonment
-        event for each customer who has already left.
+        event for each waiting request whose customer has left.
         """
 
         def switching(now_s: float) -> None:

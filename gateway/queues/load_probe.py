@@ -48,8 +48,8 @@ class Status:
 
 
 def read_status(body: bytes) -> Status:
-    """Return the status in a controller's JSON answer; if a value is invalid, raise ProbeError,
-    which names the field.
+    """Return the status in a controller's answer. Raises ProbeError if the answer is not a JSON
+    object, or if a value is invalid; the message then names the field.
     """
     try:
         whole = plain_json.decoded(body, _MOST_VALUES)

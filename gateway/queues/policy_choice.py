@@ -40,7 +40,7 @@ class PolicyChoice:
         """Return the choice. If `name` is a path, the policy's text is `source`; if `source` is
         None, the file is read.
 
-        Raises PolicyError.
+        Raises PolicyError if the file is invalid, or if there is a `source` without a path.
         """
         file = None
         if source is not None and not is_path(name):
@@ -56,7 +56,7 @@ class PolicyChoice:
 
     @property
     def sheet(self) -> Sheet:
-        """The data sheet of the queueing policy; raises PolicyError."""
+        """The queueing policy's data sheet; raises PolicyError if there is no valid sheet."""
         return naming.sheet_of_file(self.file) if self.file else registry.sheet(self.name)
 
     @property
@@ -142,7 +142,7 @@ class PolicyInForce:
         self.own_policy_s = own_policy_s
 
     def make(self, choice: PolicyChoice) -> Policy:
-        """Return a new policy; raises PolicyError."""
+        """Return a new policy; raise PolicyError if the choice is invalid."""
 
         def fell_back(why: FallBack) -> None:
             self.fallbacks += 1

@@ -22,8 +22,8 @@ Observe = Callable[[Exchange, str], None]
 def _told(exchange: Exchange, tell: Callable[[], bool | None]) -> bool | None:
     """Pass a queue's decision to an exchange, and return the exchange's answer.
 
-    If the exchange raises an error, this function ends the exchange and returns None, because a
-    fault must not stop other requests.
+    If the exchange raises IllegalMoveError, this function ends the exchange and returns None,
+    because a fault must not stop other requests.
     """
     try:
         return tell()
@@ -34,7 +34,7 @@ def _told(exchange: Exchange, tell: Callable[[], bool | None]) -> bool | None:
 
 
 class PolicyQueue:
-    """The policy's queue, for the eight pages; the policy dispatches or refuses each request.
+    """The policy's queue, for the eight pages; the policy decides about each request.
 
     `serve` sends a request to the shop. Whenever a request ends, `observe` is called with the
     request and the name of its fate.
@@ -140,7 +140,7 @@ class PolicyQueue:
         self.set_timer()
 
     def set_time_scale(self, scale: float) -> None:
-        """Change the time scale without losing a request."""
+        """Change the time scale, and set the timer again."""
         self._clock.scale = scale
         self._timer_s = None
         self.set_timer()

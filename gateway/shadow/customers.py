@@ -1,8 +1,8 @@
 """The times at which customers leave in a shadow's world.
 
 A customer who leaves in the real world leaves in the shadow's world at the same time. If the real
-world has already answered or refused a request that still waits in the shadow's world, its
-customer's patience is unknown. The module estimates AGES equally likely patiences from the real
+world has already answered or refused a request that is still in the shadow's world, its customer's
+patience is unknown. The module estimates AGES equally likely patiences from the real
 requests (product-limit estimate), and chooses one that is longer than the request's present age.
 Until there is an estimate, the module uses UNKNOWN_S.
 """
@@ -44,8 +44,8 @@ class Customers:
         self._ages_s = self._estimate.quantiles_s(_SHARES) or []
 
     def leaves_s(self, request: Request, now_s: float) -> float:
-        """Return the time (`now_s` or later) at which the customer of a waiting request would
-        leave.
+        """Return the time (`now_s` or later) at which the customer of a request in the shadow's
+        world would leave.
         """
         age_s = now_s - request.arrived_s
         if not self._ages_s:

@@ -81,14 +81,14 @@ class Shadows:
 
     def add(self, name: str, described: Mapping[str, object], policy: Policy) -> None:
         """Add a shadow; it replaces a failed shadow of the same name. Raises ShadowsError if the
-        shadow already runs or too many shadows run.
+        shadow already runs or there are too many shadows, including failed ones.
         """
         others = [entry for entry in self.entries if entry.name != name or entry.shadow is not None]
         if name in self._going():
             raise ShadowsError(f"{name} is a shadow already", "another policy")
         if len(others) >= MOST:
             allowed = f"at most {MOST} shadows; remove a shadow first"
-            raise ShadowsError(f"already {MOST} policies run as shadows", allowed)
+            raise ShadowsError(f"there are already {MOST} shadows", allowed)
         now_s = self._caught_up_s()
         self._become([*others, Entry(name, described, self._fresh(now_s, policy))])
 
@@ -210,7 +210,7 @@ class Shadows:
         return {entry.name: entry for entry in self.entries if entry.shadow is not None}
 
     def _caught_up_s(self) -> float:
-        """Handle all events up to the present time, and return this time."""
+        """Advance the shadows' worlds to the present time, and return this time."""
         now_s = self._clock_s()
         if not self.is_running:
             self._begin(now_s)

@@ -1,4 +1,4 @@
-"""The calls of a student's policy, as messages to the confined process (`process.Child`) or the
+"""The calls to a student's policy, as messages to the confined process (`process.Child`) or the
 visitor's browser that has loaded the policy.
 """
 

@@ -37,15 +37,15 @@ def listed(folder: Path = Path(FOLDER)) -> list[str]:
 
 
 def read(name: str) -> PolicyFile:
-    """Return the file at this path; if it is impure, raise PolicyError, which names the first
-    impure line.
+    """Return the file at this path. Raises PolicyError if the name is invalid or the file is
+    unreadable, too large or impure; the message then names the first impure line.
     """
     _check_name(name)
     return checked(opened(name))
 
 
 def opened(name: str) -> PolicyFile:
-    """Return the file at this path, even if it is not pure; raise PolicyError if it is not text."""
+    """Return the file at this path, pure or not; raise PolicyError if it is not a readable text."""
     try:
         content = _content(Path(name))
     except OSError as fault:
@@ -117,7 +117,7 @@ def impurities(file: PolicyFile) -> tuple[str, ...]:
 
 
 def _check_name(name: str) -> None:
-    allowed = "lower-case letters, digits and _, e.g. own/quiet_door.py"
+    allowed = "letters, digits and _, e.g. own/quiet_door.py"
     if not name.isprintable():
         raise PolicyError("policy", f"{name!a}: must contain only printable characters", allowed)
     if len(name) > MOST_NAME or len(stem(name)) > MOST_STEM:

@@ -45,7 +45,7 @@ class _Attributes(ctypes.Structure):
 
 def forbid_all() -> str:
     """Remove every right from this process, and return the name of the layer, e.g. `landlock 6`.
-    Raises OSError.
+    Raises OSError if the kernel refuses.
 
     The process must have `no_new_privs`.
     """

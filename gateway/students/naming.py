@@ -36,8 +36,8 @@ def sheet_of_file(file: PolicyFile) -> Sheet:
 
 
 def confinement_of_file(file: PolicyFile) -> Mapping[str, str]:
-    """Return the layers that confine this file's policy (`confinement.LAYERS`); raises
-    PolicyError.
+    """Return the layers that confine this file's policy (`confinement.LAYERS`); raise PolicyError
+    if the file is invalid.
     """
     return _of(file).holding
 
@@ -67,7 +67,7 @@ def create(
     on_fall_back: Callable[[FallBack], None] = lambda _: None,
 ) -> Policy:
     """Return a student's policy combined with a new admission policy, as `registry.create` does.
-    The call takes at most `limits.start_s`; raises PolicyError.
+    The call takes at most `limits.start_s`. Raises PolicyError if the file or a choice is invalid.
     """
     door = registry.create_admission(admission, admission_parameters or {})
     child = _made(file, parameters, limits)

@@ -38,14 +38,14 @@ _INSTEAD: Final = {
     "random": "use random.Random(seed), so that a run can be repeated",
     "threading": "a policy must answer immediately; next_timer_s requests a later call",
     "asyncio": "a policy must answer immediately; next_timer_s requests a later call",
-    "logging": "return what you want to show from snapshot()",
+    "logging": "let snapshot() return what you want to show",
     "os": "a policy must not use files or processes",
     "sys": "a policy must not inspect the interpreter",
     "numpy": "only the standard library is available",
 }
 _NAMES: Final = {
     "open": "a policy must not use files",
-    "print": "its output is not shown; return what you want to show from snapshot()",
+    "print": "its output is not shown; let snapshot() return what you want to show",
     "input": "a policy must not read input",
     "eval": "write the code directly instead",
     "exec": "write the code directly instead",

@@ -32,8 +32,8 @@ class ReadingRoom:
         self._thread = ThreadPoolExecutor(1, "students-files")
 
     async def do(self, work: Callable[[], T]) -> T:
-        """Return the result of `work`, which may block; raises FullError, and any error
-        of `work`.
+        """Return the result of `work`, which may block. Raises FullError if there are already MOST
+        calls, and any error of `work`.
         """
         if self._calls >= MOST:
             raise FullError

@@ -152,7 +152,8 @@ class _Program(ctypes.Structure):
 
 
 def forbid_most(*, with_files: bool = False) -> str:
-    """Install the filter and return the name of the layer. Raises OSError.
+    """Install the filter and return the name of the layer. Raises OSError if the machine has no
+    list of calls, or if the kernel refuses.
 
     The process must have `no_new_privs`.
     """

@@ -83,8 +83,8 @@ def packed(message: object) -> bytes:
 
 
 def unpacked(content: bytes, most: Most = LARGEST) -> Any:
-    """Return the message in `content`, which does not include the length; raises WireError. A
-    message larger than `most` is not decoded.
+    """Return the message in `content`, which does not include the length. Raises WireError if the
+    message is not JSON or is larger than `most`.
     """
     check_size(len(content), most)
     try:
@@ -155,8 +155,8 @@ _TOO_MANY: Final = f"its answer has more than {MOST_VERDICTS:,} verdicts"
 
 
 def said(event: str, verdicts: object) -> list[Any]:
-    """Return a policy's verdicts as plain values; raises WireError, which explains the
-    right form.
+    """Return a policy's verdicts as plain values; if their form is wrong, raise WireError, which
+    explains the right form.
     """
     if verdicts is None:
         raise WireError(
@@ -183,7 +183,7 @@ def said(event: str, verdicts: object) -> list[Any]:
 
 
 def verdicts_of(rows: object) -> Verdicts:
-    """Return the verdicts of an answer; raises WireError."""
+    """Return the verdicts of an answer; raise WireError if one is invalid."""
     if not isinstance(rows, list):
         raise WireError("its answer must be a list of verdicts")
     if len(rows) > MOST_VERDICTS:
@@ -229,7 +229,7 @@ def _retry_after_s(id: int, after_s: float) -> float:
 
 
 def timer_of(value: object) -> float | None:
-    """Return the time at which to call `timer_due`; raises WireError."""
+    """Return the time at which to call `timer_due`; raise WireError if it is invalid."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -238,7 +238,9 @@ def timer_of(value: object) -> float | None:
 
 
 def decision_of(answer: object) -> tuple[float | None, Verdicts]:
-    """Return the time at which the timer is due, and the verdicts on an event; raises WireError."""
+    """Return the time at which the timer is due, and the verdicts on an event; raise WireError if
+    the answer is invalid.
+    """
     if type(answer) is not list or len(answer) != 2:
         raise WireError("its answer does not have the right form")
     timer_s = timer_of(answer[1])
@@ -246,19 +248,21 @@ def decision_of(answer: object) -> tuple[float | None, Verdicts]:
 
 
 def waiting_of(answer: object) -> list[int]:
-    """Return the ids of the requests that wait according to the policy; raises WireError."""
+    """Return the ids of the requests that wait according to the policy; raise WireError if the
+    answer is invalid.
+    """
     if not isinstance(answer, list) or not all(map(_is_id, answer)):
         raise WireError("waiting() must return the waiting requests in order of arrival")
     return answer
 
 
 MAY_BE_IGNORED: Final = ("completion", "abandonment", "load_sample")
-"""The events that a policy may ignore; the gateway does not send them, to save time."""
+"""The events that a policy may ignore; to save time, the gateway does not send ignored events."""
 
 
 def made_of(answer: object) -> tuple[float | None, frozenset[str]]:
     """Return the time at which the timer of a new policy is due, and the events that it ignores;
-    raises WireError.
+    raise WireError if the answer is invalid.
     """
     if not isinstance(answer, dict) or set(answer) != {"timer_s", "ignores"}:
         raise WireError("its answer does not have the right form")
@@ -276,7 +280,7 @@ _BY_QUEUE: Final = ("queues", "capacities", "dynamic_priority")
 def snapshot_of(found: object) -> dict[str, object]:
     """Return a policy's snapshot: `discipline`, the numbers for each queue, and other single
     values. These other values are under `figures`, so that they cannot replace the gateway's names.
-    Raises WireError.
+    Raises WireError if the snapshot is too large or has an invalid value.
     """
     if not isinstance(found, dict) or len(found) > _MOST_FIGURES:
         raise WireError(f"snapshot() must return a dictionary of at most {_MOST_FIGURES} entries")
@@ -308,7 +312,7 @@ def _by_queue(name: str, value: object) -> dict[str, float]:
 
 
 def _number(where: str, value: object) -> float:
-    """Return a finite number that fits into a float; raises WireError."""
+    """Return `value`; raise WireError if it is not a finite number that fits into a float."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise WireError(f"{where} must be a number")
     if not abs(value) <= sys.float_info.max:
@@ -328,7 +332,7 @@ _MOST_IMPURITIES: Final = 100
 
 
 def impurities_said(found: Sequence[object]) -> list[str]:
-    """Return the impurities as the child sends them."""
+    """Return the lines about impurities that the child sends."""
     words = [str(one) for one in found[:_MOST_IMPURITIES]]
     if len(found) > len(words):
         words.append(f"and {len(found) - len(words):,} more lines like these")
@@ -336,7 +340,7 @@ def impurities_said(found: Sequence[object]) -> list[str]:
 
 
 def impurities_of(answer: object) -> list[str]:
-    """Return one line for each impurity of a file. Raises WireError."""
+    """Return the lines about impurities in an answer; raise WireError if they are not texts."""
     if not isinstance(answer, list) or not all(isinstance(one, str) for one in answer):
         raise WireError("its answer does not have the right form")
     return answer
@@ -366,7 +370,7 @@ _PARAMETER: Final = ("name", "default", "unit", "meaning", "source", "low", "hig
 
 
 def sheet_of(row: object) -> Sheet:
-    """Return the data sheet in a message; raises WireError."""
+    """Return the data sheet in a message; raise WireError if it is incomplete or invalid."""
     if not isinstance(row, dict) or set(row) != {*_SHEET, "needs_sessions", "parameters"}:
         raise WireError("SHEET is incomplete")
     for field in _SHEET:

@@ -58,7 +58,8 @@ class AskedSSLObject(ssl.SSLObject):
 
 def server_context(certificate: Path, key: Path, minimum: TlsVersion, ask: Ask) -> ssl.SSLContext:
     """Return a context whose connections are `AskedSSLObject`s; the handshake's thread calls `ask`.
-    TLS 1.2 tickets and session ids are valid only for this context. Raises CertificateError.
+    TLS 1.2 tickets and session ids are valid only for this context. Raises CertificateError if a
+    file is unusable.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = VERSIONS[minimum]

@@ -1,6 +1,7 @@
 """The gate for TLS connections: the admission policy for connections, its clock and its counts.
 
-All handshake threads call one `ConnectionAdmission`, the policy. Its timers run in the event loop.
+All handshake threads call one `ConnectionAdmission`, the policy. The event loop, or a connection
+that comes first, calls the policy when its timer is due.
 """
 
 import asyncio

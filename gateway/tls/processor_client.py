@@ -78,8 +78,8 @@ class ProcessorClient:
         self._woken.set()
 
     def snapshot(self) -> dict[str, object]:
-        """Return the number of requested and of assigned processors, and the latest error, ready
-        for JSON.
+        """Return the registration, the requested and the assigned processors, and the latest
+        error, ready for JSON.
         """
         assigned = self.assigned
         return {
@@ -127,7 +127,7 @@ class ProcessorClient:
         return 0 if self._writer is None else self._writer.transport.get_write_buffer_size()
 
     def tell(self) -> None:
-        """Send the present request if the manager has read the earlier requests."""
+        """Send the present request, unless the manager has stopped reading."""
         requested = self._requested()
         if requested is None or self._writer is None:
             return

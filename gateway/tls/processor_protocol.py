@@ -42,7 +42,7 @@ class ProtocolError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """An application's registration, the first message of each connection.
+    """An application's registration, the first message of each of its connections.
 
     `priority` is the application's weight (P_i). `process` is the id of the root of the process
     tree that the manager binds. `processors` are the numbers of the processors that an earlier

@@ -431,7 +431,7 @@ def test_a_ninth_shadow_is_refused():
         )
     )
     assert (eighth[0], len(eighth[1]["shadows"])) == (200, 8)
-    assert (ninth[0], ninth[1]["error"]) == (409, "already 8 policies run as shadows")
+    assert (ninth[0], ninth[1]["error"]) == (409, "there are already 8 shadows")
 
 
 def test_a_label_has_what_is_not_its_default():

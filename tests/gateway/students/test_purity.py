@@ -21,7 +21,7 @@ from gateway.students.purity import impurities
         ("\n\nopen('x')", "line 3: open: a policy must not use files"),
         (
             "print(1)",
-            "print: its output is not shown; return what you want to show from snapshot()",
+            "print: its output is not shown; let snapshot() return what you want to show",
         ),
         ("eval('1')", "eval: write the code directly"),
         (

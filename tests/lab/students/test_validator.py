@@ -55,7 +55,7 @@ def test_all_impurities_are_said_and_nothing_is_run(tmp_path):
     (only,) = found.findings
     assert only.says.splitlines() == [
         "line 1: import os: a policy must not use files or processes",
-        "line 2: print: its output is not shown; return what you want to show from snapshot()",
+        "line 2: print: its output is not shown; let snapshot() return what you want to show",
     ]
 
 
