@@ -72,7 +72,7 @@ def call(
 def listing(
     path: str, permission: Permission, summary: str, *, answers: Any
 ) -> Callable[[_Operation], _Operation]:
-    """Return a decorator for a call that lists the entries which a query in the address selects."""
+    """Return a decorator for a call that lists entries. The query in its address selects them."""
     return call("GET", path, permission, summary, answers=answers, refusals=(400,))
 
 

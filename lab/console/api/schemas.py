@@ -156,19 +156,20 @@ class LaunchesQuery(Query):
 class Launch(Reply):
     """A launch. All durations are in real seconds."""
 
-    id: str = Field(description="id in the paths of calls")
+    id: str = Field(description="id for the paths of calls")
     title: str = Field(description="title of the experiment")
     engine: Literal["live", "simulated"] = Field(description="engine that runs it")
     state: StateName = Field(description="present state")
     by: str = Field(
-        description="the person who launched the experiment; empty if the console has no accounts"
+        description="the person who launched the experiment; empty if the console launched it or "
+        "has no accounts"
     )
     asked_at: datetime = Field(description="time of the launch")
     began_at: datetime | None = Field(description="time at which the launch began to run, or null")
     ended_at: datetime | None = Field(description="time at which the launch ended, or null")
     expected_s: float = Field(description="predicted duration")
     left_s: float | None = Field(
-        description="approximate remaining time; null if the launch does not run or has already "
+        description="approximate remaining time; null if the launch is not running or has already "
         "taken longer than predicted"
     )
     position: int | None = Field(description="position of a waiting launch in the queue")
@@ -203,13 +204,13 @@ class ResultsQuery(Query):
         description="words to search for in the title, the name, the policies and the date",
     )
     engine: Literal["", "live", "simulated"] = Field("", description="only this engine")
-    page: int = Field(1, ge=1, le=1_000_000, description="the page of the list to return")
+    page: int = Field(1, ge=1, le=1_000_000, description="number of the wanted page of the list")
 
 
 class Result(Reply):
     """A result in the result list."""
 
-    name: str = Field(description="name in the paths of calls")
+    name: str = Field(description="name for the paths of calls")
     title: str = Field(description="title in the console")
     kind: Literal["comparison", "reproduction"] = Field(
         description="a comparison of policies, or a report, for example on a paper"
@@ -251,9 +252,12 @@ class Summary(Result):
     """The summary of one result."""
 
     policies: list[str] = Field(description="the keys of the compared policies")
-    verdict: list[str] = Field(description="the conclusion, with one sentence for each load")
+    verdict: list[str] = Field(
+        description="the conclusion: a sentence for each load of a comparison, or about a report's "
+        "claims"
+    )
     warnings: list[str] = Field(description="warnings about the runs")
-    checks: list[str] = Field(description="checks that the runs passed")
+    checks: list[str] = Field(description="checks and conditions of the runs")
     tables: list[Table] = Field(
         description="the tables; the first table of a comparison has the main results"
     )

@@ -26,10 +26,10 @@ class Card:
     name: str
     question: str
     paper: str
-    """The experiment's paper, or TODAY if no paper has the experiment."""
+    """The experiment's paper, or TODAY if no paper describes it."""
     title: str
     sentence: str
-    """A sentence that describes what the experiment shows."""
+    """One or two sentences about what the experiment shows."""
     picture: str
     """The name of the picture's static file. The picture shows the numbers of the paper or of this
     project."""

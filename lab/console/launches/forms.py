@@ -51,7 +51,7 @@ _FIELD_OF = {
     "load.duration_s": "duration_s",
     "--duration-s": "duration_s",
 }
-"""The form field that shows the errors of a key of the spec. A key that is missing here has the
+"""For each key of a spec, the form field that shows its errors. A key that is missing here has the
 same name as its field."""
 
 _ESSENTIAL = ("policies", "rho", "sessions", "duration_s", "repetitions", "engine")

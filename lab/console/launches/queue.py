@@ -206,8 +206,7 @@ def reap() -> None:
             end(
                 launch,
                 State.INTERRUPTED,
-                "The process that ran the launch has died. The measurements made before that are "
-                "kept.",
+                "The process that ran the launch has died. Its measurements until then are kept.",
             )
 
 

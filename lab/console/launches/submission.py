@@ -1,5 +1,5 @@
-"""Functions that create a launch from a spec, check it against the person's limits, and put it into
-the queue."""
+"""Functions that create a launch from a spec or a command, check it against the person's limits,
+and put it into the queue."""
 
 from collections.abc import Callable, Sequence
 

@@ -25,7 +25,7 @@ from lab.spec.experiment import changed
 OVER = 286
 """The HTTP status that makes htmx stop polling."""
 LEADS_AFTER_S = 4
-"""The time, in real seconds, from the end of a launch until its page shows the result."""
+"""The time, in real seconds, from the end of a launch until its page opens the result."""
 
 
 @students

@@ -72,7 +72,7 @@ class BoardShown:
         return self.result.file("report.html") is not None
 
     def tables(self, key: str) -> list[Mapping[str, Any]]:
-        """Return the report's tables with this key."""
+        """Return the tables in the report's entry with this key."""
         return next(
             (one["tables"] for one in self.result.figures_and_tables() if one["key"] == key), []
         )

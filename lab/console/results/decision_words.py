@@ -126,10 +126,11 @@ def _held(trace: DecisionTrace) -> Sentence:
     if trace.overtook:
         parts.append(f"{_total(trace.overtook)} arrived after it and overtook it")
     count = sum(trace.served_before.values()) + sum(trace.overtook.values())
+    others = "1 other request" if count == 1 else f"{count} other requests"
     return Sentence(
         trace.arrived_s,
         "It was held",
-        f"While the request waited, workers took {count} other requests: {', and '.join(parts)}.",
+        f"While the request waited, workers took {others}: {', and '.join(parts)}.",
     )
 
 

@@ -308,8 +308,8 @@ class ResultEntry:
         return [table for one in self.figures_and_tables() for table in one["tables"]]
 
     def verdict(self) -> list[str]:
-        """Return the conclusion: one sentence for each load of a comparison, or one sentence about
-        a report's claims. The list is empty if there is no conclusion.
+        """Return the conclusion: a sentence for each load of a comparison, or one or two sentences
+        about a report's claims. The list is empty if there is no conclusion.
         """
         return self.verdict_of_loads() or (
             conclusion(self.claims()) if self.is_reproduction else []
@@ -337,7 +337,7 @@ class ResultEntry:
         return [line for line in self.lines() if not is_warning(line)]
 
     def _marked(self, mark: str) -> list[str]:
-        """Return the lines above the first table that begin with `mark`, without `mark`."""
+        """Return the lines that begin with `mark` above the first table, without `mark`."""
         head = self.text("tables.md").split("\n### ", 1)[0]
         return [line.removeprefix(mark) for line in head.splitlines() if line.startswith(mark)]
 

@@ -82,7 +82,8 @@ class TlsListener:
 
 
 async def _first_byte(connection: socket.socket) -> bytes:
-    """Return the client's first byte without consuming it; empty if the client sends nothing."""
+    """Return the client's first byte without consuming it; empty if the client ends the connection
+    before."""
     connection.setblocking(False)
     while True:
         await _readable(connection)

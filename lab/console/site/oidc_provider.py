@@ -105,7 +105,7 @@ def provider(variables: Mapping[str, str], *, accounts: bool) -> Provider | None
     ]
     name = given[NAME] or urlsplit(given[ISSUER]).hostname or ""
     if len(name) > 60 or not name.isprintable():
-        faults.append(f"{NAME}={name!a:.80}: must have at most 60 printable characters")
+        faults.append(f"{NAME}={name!a:.80}: must be at most 60 characters, all printable")
     missing = [package for package in _PACKAGES if find_spec(package) is None]
     if missing:
         faults.append(

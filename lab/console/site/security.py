@@ -36,9 +36,9 @@ def is_own_name(host: str) -> bool:
     """Return whether a console without accounts accepts requests for `host`, a host name without
     port.
 
-    A page of another site can make its public host name resolve to this machine (DNS rebinding).
-    Checks of Origin would not stop this page. The console therefore accepts only addresses, names
-    without a dot, and the names of this machine.
+    The owner of another site can make its host name resolve to this machine (DNS rebinding). Checks
+    of Origin would not stop the pages of this site. The console therefore accepts only addresses,
+    names without a dot, and the names of this machine.
     """
     name = host.removeprefix("[").removesuffix("]").lower().rstrip(".")
     if "." not in name and ":" not in name:

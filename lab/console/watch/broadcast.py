@@ -211,7 +211,8 @@ class Watch:
             _put(queue, told)
 
     def _earlier(self, frame: Frame) -> Frame | None:
-        """Return the newest frame that is at least `OVER_S` older than `frame`."""
+        """Return the newest frame that is at least `OVER_S` older than `frame`; None if there is
+        none."""
         for each in reversed(self.frames):
             if "away" not in each and frame["at"] - each["at"] >= OVER_S:
                 return each

@@ -114,7 +114,7 @@ def _measuring(told: Mapping[str, Any], launch: Launch | None) -> UnderWay:
     if launch is not None and launch.title != told["measures"]:
         launch = None  # the launch waits for this measurement
     left_s = told["until"] - time.time()
-    left = f"about {wording.duration(left_s)} left" if left_s >= 1 else "a moment left"
+    left = f"about {wording.duration(left_s)} of real time left" if left_s >= 1 else "a moment left"
     words = (
         f"Measuring the shop's capacity: {left}. Purchases count from the start of the first run."
     )

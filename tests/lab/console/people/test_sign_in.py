@@ -280,7 +280,7 @@ RIGHT = variables("https://login.example.edu/realm")
         ({"ISSUER": "https://me:pw@login.example.edu"}, "not an address of a provider"),
         ({"ISSUER": "https://login.example.edu:x"}, "not an address of a provider"),
         ({"TEACHERS": "tess"}, "'tess' is not an e-mail address"),
-        ({"NAME": "x" * 61}, "at most 60 printable characters"),
+        ({"NAME": "x" * 61}, "at most 60 characters, all printable"),
     ],
 )
 def test_a_setting_that_cannot_be_is_named(changed, said):

@@ -1,4 +1,4 @@
-"""The reasons why one request was served, held or refused, in a simulated and in a live run."""
+"""The reasons why one request was served, held or turned away, in a simulated and in a live run."""
 
 import html
 import json

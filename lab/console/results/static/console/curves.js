@@ -256,7 +256,7 @@ addEventListener("DOMContentLoaded", async () => {
   const atLoad = () => (words("load") === "closed loop" ? "closed loop" : `ρ = ${words("load")}`);
   const choices = {
     above: () => [[words("page"), atLoad()], "Share of requests still unanswered after t seconds (lower is better)", ["unanswered", id("page").value, atLoad()]],
-    histogram: () => [[words("page"), atLoad()], "Share of attempts answered in each second", ["answered per second", id("page").value, atLoad()]],
+    histogram: () => [[words("page"), atLoad()], "Share of attempts for each second of response time", ["answered per second", id("page").value, atLoad()]],
     "against-rho": () => [[], `${capital(words("against"))} against the offered load`, [id("against").value, "against load"]],
   };
   for (const [chart, choice] of Object.entries(choices)) {
