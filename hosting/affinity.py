@@ -100,7 +100,9 @@ class ProcessTree:
         return not all(process.has_ended for process in self.members.values())
 
     def inherit(self, former: "ProcessTree") -> None:
-        """Take over the processes of another tree that shares processes with this one."""
+        """Take over the processes and original CPUs of another tree that shares processes with this
+        tree.
+        """
         self.members = {**former.members, **self.members}
         self._found = {**self._found, **former._found}
         self._root_found = former._root_found

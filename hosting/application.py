@@ -19,7 +19,7 @@ they are killed.
 """
 MOST_WORKERS = 1000
 VARIABLES = ("DOORBUSTER_SHOP_CPUS", "DOORBUSTER_SHOP_WORKERS")
-"""The environment variables that `run` needs."""
+"""The environment variables that `run` reads."""
 _SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
 
 

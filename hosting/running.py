@@ -74,7 +74,7 @@ class RunningApplication:
         return None if response.status == 200 else f"it answered {response.status}"
 
     def prepare(self, options: PlatformOptions) -> None:
-        """Remove earlier orders from the shop, and set the page work that `options` requires."""
+        """Remove the seeded accounts' orders, and set the page work that `options` requires."""
         self.ask(self.controller_ports[0], "POST", "/reset")
         for number, port in enumerate(self.controller_ports):
             wanted = {

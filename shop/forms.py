@@ -14,7 +14,8 @@ from shop.models import COUNTRIES, Customer
 
 TEST_CARDS = ("4242424242424242", "5555555555554444")
 _VALID_USERNAME = RegexValidator(
-    r"^[a-z0-9][a-z0-9_-]*\Z", "Use only lower-case letters, digits, hyphens and underscores."
+    r"^[a-z0-9][a-z0-9_-]*\Z",
+    "Use only lower-case letters, digits, hyphens and underscores. Begin with a letter or digit.",
 )
 
 
@@ -84,7 +85,8 @@ class AddressForm(forms.Form):
         validators=[
             RegexValidator(
                 r"^[0-9A-Za-z][0-9A-Za-z -]{1,11}\Z",
-                "This is not a postal code. Use 2 to 12 letters, digits, spaces or hyphens.",
+                "This is not a postal code. Use 2 to 12 letters, digits, spaces or hyphens. Begin "
+                "with a letter or digit.",
             )
         ],
     )

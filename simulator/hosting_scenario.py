@@ -13,8 +13,8 @@ from simulator.scenario import ScenarioError, require_one_of
 
 Provisioning = Literal["ecm", "static", "linux"]
 """The assignment of processors to applications. `ecm`: the CPU manager assigns them at every
-interval. `static`: each application has an equal part for the whole run. `linux`: all applications
-share all processors by demand.
+interval. `static`: each application keeps the processors that it gets at equal priorities. `linux`:
+all applications share all processors by demand.
 """
 
 Admission = Literal["eac", "none"]
@@ -97,9 +97,9 @@ class AppScenario:
 class PlatformScenario:
     """The description of a run of a hosting platform. The run starts without sessions and is cut
     off at `duration_s`. With `admission` eac, each application has eDragon's load monitor and
-    admission. The admission's capacity depends on `provisioning`: the assigned processors (ecm), an
-    equal part of the processors (static), or all processors (linux). Up to `backlog` connections
-    wait for one of `threads` HttpProcessors; None means no limit.
+    admission. The admission's capacity depends on `provisioning`: the assigned processors (ecm,
+    static) or all processors (linux). Up to `backlog` connections wait for one of `threads`
+    HttpProcessors; None means no limit.
     """
 
     applications: tuple[AppScenario, ...]

@@ -45,7 +45,11 @@ class Concept(models.Model):
     word = models.CharField(
         max_length=40,
         unique=True,
-        validators=[RegexValidator(CONCEPT, "Must be lower-case letters, digits and hyphens.")],
+        validators=[
+            RegexValidator(
+                CONCEPT, "Must be lower-case letters and digits, with single hyphens between them."
+            )
+        ],
     )
 
     class Meta:

@@ -96,8 +96,8 @@ def seed(banners: int, progress: Progress) -> bool:
 
 
 def words(shelf: Shelf) -> list[str]:
-    """Return the concepts of a shelf: its name, and words that occur only in this
-    shelf's titles.
+    """Return the concepts of a shelf: its name, and words of books that no other
+    shelf has.
     """
     plain = {word for word in _words_of(shelf) if re.match(CONCEPT, word)}
     elsewhere = {word for other in SHELVES if other is not shelf for word in _words_of(other)}

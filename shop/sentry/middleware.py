@@ -125,7 +125,7 @@ def _watch_until_closed(response: StreamingHttpResponse, watch: Watch) -> None:
 
 
 def _while_there(content: Iterator[bytes], watch: Watch) -> Iterator[bytes]:
-    """Yield the parts of a streamed response until the client leaves."""
+    """Yield the parts of a streamed response until the request must stop."""
     try:
         for part in content:
             watch.check()

@@ -81,7 +81,7 @@ OTHER_ORDER = (
 
 
 class _SeeOther(HttpResponseRedirect):
-    """The answer to a form that makes the browser request a page with `GET`."""
+    """An answer that makes the browser request a page with `GET`."""
 
     status_code = 303
 

@@ -88,8 +88,8 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer with 500, or with 503 if PostgreSQL or Redis is unavailable.
 
-    Neither page states that no order was placed, because the answer to a commit may have been lost.
-    The form's CSRF token stays valid, so that the customer can send the form again.
+    The pages do not state whether an order was placed, because the answer to a commit may have been
+    lost. The form's CSRF token stays valid, so that the customer can send the form again.
     """
     request.META["CSRF_COOKIE_NEEDS_UPDATE"] = False
     away = outages.away(sys.exc_info()[1])

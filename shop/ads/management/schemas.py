@@ -32,7 +32,7 @@ _YEARS = (2000, 2200)
 
 def _within_reach(time: datetime) -> datetime:
     if not _YEARS[0] < time.year < _YEARS[1]:  # in any zone
-        raise ValueError(f"must be between the years {_YEARS[0]} and {_YEARS[1]}")
+        raise ValueError(f"must be after the year {_YEARS[0]} and before the year {_YEARS[1]}")
     return time
 
 
@@ -61,7 +61,7 @@ class CandidatesQuery(Query):
 class SelectQuery(CandidatesQuery):
     """A request for the banners of one page."""
 
-    slots: int = Field(ge=1, le=MOST_SLOTS, description="number of slots on the page")
+    slots: int = Field(ge=1, le=MOST_SLOTS, description="number of slots to fill on the page")
     priority: int = Field(0, ge=0, description="priority level of the request; 0 is the lowest")
     publisher: Text = Field(
         "", max_length=80, description="the name of the publisher whose page shows the banners"

@@ -104,7 +104,7 @@ class Migration(migrations.Migration):
                         validators=[
                             django.core.validators.RegexValidator(
                                 "^[a-z0-9]+(-[a-z0-9]+)*$",
-                                "Must be lower-case letters, digits and hyphens.",
+                                "Must be lower-case letters and digits, with single hyphens between them.",
                             )
                         ],
                     ),

@@ -1,4 +1,4 @@
-"""Priority by threads: a request with a higher priority level has more search threads.
+"""Priority by threads: the priority level of a request sets its number of search threads.
 
 A thread searches for one concept at a time. In the paper, a request of low priority has one thread
 (Diniz et al., section IV.B).

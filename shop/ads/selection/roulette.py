@@ -16,8 +16,8 @@ def cumulative(weights: Weights) -> Weights:
 
 
 def position(wheel: Weights, number: int) -> int:
-    """Return the position on the wheel at which the cumulative sum exceeds `number`, which must be
-    at least 0 and below the last sum.
+    """Return the first position on the wheel at which the cumulative sum exceeds `number`, which
+    must be at least 0 and below the last sum.
     """
     return int(np.searchsorted(wheel, number, side="right"))
 

@@ -27,7 +27,7 @@ class Request:
 
 
 class Placed(NamedTuple):
-    """A banner on a page: its id, and its words as the text for screen readers."""
+    """A banner on a page: its id, and its text for screen readers."""
 
     id: int
     alt: str
