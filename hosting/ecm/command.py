@@ -137,7 +137,9 @@ def ecm_status(path: Path) -> None:
         status = ask_status(path)
     except (OSError, ProtocolError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise click.ClickException(f"no state from a CPU manager on {path}: {reason}") from None
+        raise click.ClickException(
+            f"cannot read a CPU manager's state on {path}: {reason}"
+        ) from None
     console = Console(highlight=False)
     if not sys.stdout.isatty():
         console.width = 120

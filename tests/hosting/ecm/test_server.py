@@ -307,7 +307,7 @@ def test_what_cannot_be_started(folder):
     status, printed = run("ecm-status", "--socket", folder / "s")
     assert (status, printed) == (
         1,
-        f"Error: no state from a CPU manager on {folder / 's'}: No such file or directory\n",
+        f"Error: cannot read a CPU manager's state on {folder / 's'}: No such file or directory\n",
     )
 
 
