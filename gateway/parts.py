@@ -232,7 +232,7 @@ def _signed_cookie(settings: Settings) -> SessionCookie:
 
 
 def _own_hosts(settings: Settings) -> Mapping[bytes, bytes]:
-    """Return, for each scheme, the authority at which customers reach the gateway."""
+    """Return, for each scheme, the authority that replaces a missing Host."""
     return {
         b"http": hosts.authority(settings.host, settings.port).encode(),
         b"https": hosts.authority(settings.host, settings.tls_port or 0).encode(),

@@ -17,7 +17,7 @@ from gateway.http.request_reader import RequestHead, RequestReader
 
 _IDLE_S: Final = 60.0
 _IDLE_BEFORE_A_CALL_S: Final = 30.0
-"""The time, in real seconds, in which a caller without an accepted call must complete a call."""
+"""The time, in real seconds, in which an unknown caller must complete a call."""
 _LINGER_S: Final = 2.0
 MOST_CONNECTIONS: Final = 64
 
@@ -26,7 +26,7 @@ log = logging.getLogger("gateway.admin")
 
 class AdminConnections:
     """The open connections, at most MOST_CONNECTIONS. If all places are taken, a new connection
-    replaces the oldest connection without an accepted call. Such connections therefore cannot keep
+    replaces the oldest connection of an unknown caller. Unknown callers therefore cannot keep other
     callers out.
     """
 
@@ -68,8 +68,8 @@ class AdminConnection(asyncio.Protocol):
         self._body: list[bytes] = []
         self._is_refused = False
         self._is_known = False
-        """Whether this connection has sent an accepted call that needs the token. Such a connection
-        keeps its place.
+        """Whether the caller is known: it has sent an accepted call that needs the token. Its
+        connection keeps its place.
         """
         self._awaited: asyncio.Future[Answer] | None = None
         """The task of a slow call; further calls on this connection wait for its answer."""

@@ -371,7 +371,7 @@ class Exchange:
     # ---- calls of the connection to the shop ---------------------------------------------------
 
     def request_bytes(self) -> bytes:
-        """Return the request's head and the available part of its body, as the shop gets them."""
+        """Return the request's head and the available part of its body, for the shop."""
         is_streamed = self.is_streamed
         self.is_sent = not is_streamed
         head = forwarding.request_head(
@@ -417,7 +417,7 @@ class Exchange:
         return True
 
     def begin(self, head: ResponseHead) -> bytes:
-        """Return the response's head as the customer gets it; the caller sends it with `write`."""
+        """Return the response's head for the customer; the caller sends it with `write`."""
         is_1_0 = self.head.minor_version == 0
         has_unknown_length = head.has_body and head.length_bytes is None
         self._is_chunked = has_unknown_length and not is_1_0

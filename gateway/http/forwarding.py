@@ -65,7 +65,7 @@ def request_head(
     buffered_length_bytes: int | None,
     traceparent: bytes | None = None,
 ) -> bytes:
-    """Return the request's head as the shop gets it: always HTTP/1.1, without `own_cookie`.
+    """Return the request's head for the shop: always HTTP/1.1, without `own_cookie`.
 
     `peer` is the customer's address, and `scheme` is http or https. `own_host` replaces a missing
     Host (HTTP/1.0). `buffered_length_bytes` is the length of a completely received body, or None
@@ -131,7 +131,7 @@ def response_head(
     to_http_1_0: bool,
     set_cookie: bytes | None = None,
 ) -> bytes:
-    """Return the response's head as the customer gets it.
+    """Return the response's head for the customer.
 
     `date` gives the Date if the shop sent none (RFC 9110, 6.6.1). `set_cookie` is the gateway's
     Set-Cookie; it is added to the shop's Set-Cookie fields, which may set every cookie except

@@ -45,7 +45,7 @@ def content_length(values: list[bytes]) -> int | None:
     if not values:
         return None
     if len(values) > 1:
-        raise FramingError("Content-Length occurs more than once")
+        raise FramingError("Content-Length must occur only once")
     if not _LENGTH.fullmatch(values[0]):
         raise FramingError("Content-Length must have 1 to 18 decimal digits")
     return int(values[0])
@@ -134,7 +134,7 @@ class ChunkedBody:
             if self._state == self._DATA_END:
                 ending = data[at : at + 2]
                 if not b"\r\n".startswith(ending):
-                    raise FramingError("chunk data is not followed by CRLF")
+                    raise FramingError("chunk data must be followed by CRLF")
                 if len(ending) < 2:
                     self._pending = ending
                     break
@@ -167,7 +167,7 @@ class ChunkedBody:
         line = data[at : feed if feed >= 0 else at + allowed + 2]
         carriage_return = line.find(b"\r")
         if 0 <= carriage_return < len(line) - 1 or (feed >= 0 and carriage_return < 0):
-            raise FramingError("a line of a chunked body does not end in CRLF")
+            raise FramingError("a line of a chunked body must end in CRLF")
         if feed < 0:
             if len(data) - at > allowed:
                 raise TooLongError("a line of a chunked body is too long")
@@ -177,7 +177,7 @@ class ChunkedBody:
     def _take_size(self, line: bytes) -> None:
         match = _CHUNK_LINE.fullmatch(line)
         if match is None:
-            raise FramingError("a chunk size must have 1 to 12 hexadecimal digits")
+            raise FramingError("the size line of a chunk is malformed")
         self._extension_bytes += len(match[2])
         if self._extension_bytes > self._limits.chunk_extension_bytes:
             raise TooLongError("chunk extensions are too long")

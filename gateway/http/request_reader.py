@@ -251,7 +251,8 @@ class RequestReader:
             start += 2
             self._empty_lines += 1
             if self._empty_lines > _MOST_EMPTY_LINES:
-                raise RefusedError(400, f"more than {_MOST_EMPTY_LINES} empty lines")
+                reason = f"the request begins with more than {_MOST_EMPTY_LINES} empty lines"
+                raise RefusedError(400, reason)
         self._buffer = buffer[start:]
         self._scanned = 0
         return self._buffer
@@ -306,7 +307,7 @@ class _HeadReader:
             raise RefusedError(501, "the method is not implemented")
         fields = self._second_opinion(data, target)
         if len(fields) > limits.header_fields:
-            raise RefusedError(431, f"more than {limits.header_fields} header fields")
+            raise RefusedError(431, f"the head has more than {limits.header_fields} header fields")
         return self._interpret(method, target, 0 if minor == b"0" else 1, fields)
 
     @staticmethod

@@ -21,9 +21,9 @@ class ResponseContext:
         is_draining: Callable[[], bool],
         wall_s: Callable[[], float] = time.time,
     ) -> None:
-        """Create the state with all counts at 0. `own_hosts` maps each scheme to the authority at
-        which customers reach the gateway. `is_draining` returns whether connections must close
-        after their next answers.
+        """Create the state with all counts at 0. `own_hosts` maps each scheme to the authority that
+        replaces a missing Host. `is_draining` returns whether connections must close after their
+        next answers.
         """
         self.sessions = sessions
         self.own_hosts = own_hosts

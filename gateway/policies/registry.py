@@ -78,8 +78,8 @@ def create_connection_admission(
 ) -> ConnectionAdmission:
     """Return a new connection admission policy; omitted parameters have their defaults.
 
-    Raises PolicyError if the policy or a parameter is unknown or invalid. The error's field is
-    `connection_admission` or `connection_admission_parameters.<name>`.
+    Raises PolicyError as `create` does, with the field `connection_admission` or
+    `connection_admission_parameters.<name>`.
     """
     known = connection_admission_sheet(name)
     with _named("connection_admission"):

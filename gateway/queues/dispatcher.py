@@ -142,9 +142,8 @@ class Dispatcher:
         self._handle(completion)
 
     def client_left(self, id: int, mode: Abandonment | None = None) -> None:
-        """Handle the departure of a request's customer; do nothing if the request has ended. The
-        policy gets the event first. Then `mode` (by default `abandonment`) decides whether a
-        waiting request is withdrawn, or a request in service is cancelled.
+        """Handle the departure of a request's customer as `Driver.abandonment` does; the default of
+        `mode` is `abandonment`.
         """
 
         def abandonment(now_s: float) -> None:

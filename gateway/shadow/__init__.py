@@ -1,1 +1,1 @@
-"""Shadows: policies that receive all events, and whose verdicts have no effect."""
+"""Shadows: policies that decide in simulated worlds, without effect on real requests."""

@@ -1,5 +1,4 @@
-"""A shadow: a policy that receives all events and decides in a separate world, without effect on
-real requests.
+"""A shadow: a policy that decides in a separate world, without effect on real requests.
 
 This world has separate waiting requests, requests in service and ended sessions, and a model of the
 shop (`shadow.shop`). A second dispatcher drives the policy. The customers are the real customers,

@@ -1,8 +1,8 @@
-"""The shadows of a gateway: policies that receive all events, and whose verdicts have no effect.
+"""The shadows of a gateway, which are the dispatcher's observer.
 
-The shadows are the dispatcher's observer: they receive every event after the acting policy has
-handled it. A shadow that raises an error is removed, and the reason is recorded. A shadow that
-never returns stops the gateway, as an acting policy would.
+The shadows receive every event after the acting policy has handled it. A shadow that raises an
+error is removed, and the reason is recorded. A shadow that never returns stops the gateway, as an
+acting policy would.
 """
 
 import logging

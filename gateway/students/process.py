@@ -43,7 +43,7 @@ class Confined:
     """
 
     def __init__(self, limits: Limits) -> None:
-        """Start and confine the process. This takes about 0.1 s, and at most `limits.start_s`."""
+        """Start and confine the process within `limits.start_s`."""
         self._limits = limits
         self.begun_s = time.monotonic()
         try:

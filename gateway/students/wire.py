@@ -65,9 +65,7 @@ def most_about(requests: int) -> Most:
 ABOUT_NONE: Final = most_about(0)
 """The maximum size of an answer that is not about requests, such as a snapshot."""
 OF_A_FILE: Final = Most(512 * 1024, 100_000)
-"""The maximum size of the answer after a file has been read: a data sheet with fifty parameters, or
-all impurities.
-"""
+"""The maximum size of the answer after a file has been read: a data sheet, or impurities."""
 LARGEST: Final = most_about(MOST_WAITING)
 
 
@@ -75,9 +73,7 @@ _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 def packed(message: object) -> bytes:
-    """Return a message as it is sent; raises ValueError or TypeError for values that JSON cannot
-    express.
-    """
+    """Return the bytes of a message; raise ValueError or TypeError if JSON cannot express it."""
     content = _encode(message).encode()
     return HEAD.pack(len(content)) + content
 
@@ -126,7 +122,7 @@ def _plain(value: Any) -> Any:
 
 
 def told(event: str, values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return an event's arguments as the policy gets them; the gateway's message is trusted."""
+    """Return an event's arguments for the policy; the gateway's message is trusted."""
     match event:
         case "arrival":
             return (_request(values[0]),)

@@ -45,8 +45,7 @@ class Register:
     """An application's registration, the first message of each of its connections.
 
     `priority` is the application's weight (P_i). `process` is the id of the root of the process
-    tree that the manager binds. `processors` are the numbers of the processors that an earlier
-    manager assigned, or None.
+    tree that the manager binds. `processors` are the CPU numbers of the latest assignment, or None.
     """
 
     application: str
