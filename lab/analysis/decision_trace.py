@@ -27,7 +27,7 @@ from loadgen.records.attempt_log import AttemptLog
 from simulator.simulation import simulate
 
 PREFERRED_KEPT = 12
-"""The maximum number of decisions in favour of other requests that are kept in detail. Earlier
+"""The trace keeps this number of the last decisions in favour of other requests in detail. Earlier
 decisions are only counted.
 """
 

@@ -2,7 +2,7 @@
 
 Every query has one dictionary as its argument, so that `common.bounded` can answer the query in a
 process with limits. A query of a damaged file can raise any exception. `size` and `check` are not
-queries; they only read and check the files.
+queries.
 """
 
 from collections.abc import Mapping, Sequence

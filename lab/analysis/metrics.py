@@ -37,7 +37,7 @@ class Metric:
     """The name of the column in the database. A value of 1 in a `…_ratio` means 100 %; a `…_s` is
     in paper seconds."""
     title: str
-    """The title of the metric's column in tables."""
+    """The title of the metric in tables."""
     unit: Unit
     """The unit in tables; a ratio with the unit `%` is printed multiplied by 100."""
     definition: str

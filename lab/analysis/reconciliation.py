@@ -74,8 +74,8 @@ def reconcile(
     *,
     hasty: Mapping[str, int] | None = None,
 ) -> list[Check]:
-    """Return all checks of a run. `before` and `after` are the results of `Appliance.counts()`
-    before and after the run.
+    """Return all checks of a run. `before` and `after` are the counts before and after the run, in
+    the form of `Appliance.counts()`.
 
     If a customer leaves while an answer is sent, the client counts a timeout, and the gateway
     counts an answer, a drop or a rejection. These gateway's counts may therefore exceed the

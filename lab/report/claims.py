@@ -23,9 +23,9 @@ class Claim:
     check: Callable[[Results], Verdict]
 
     def decide(self, results: Results) -> Verdict:
-        """Return the verdict; `not simulated` if a case that the claim needs has no runs yet."""
+        """Return the verdict; `no runs yet` if a case that the claim needs has no runs yet."""
         if any(not results.of(case) for case in self.needs):
-            return "not simulated", None
+            return "no runs yet", None
         return self.check(results)
 
 
@@ -141,7 +141,7 @@ def is_above_zero(found: Estimate) -> bool | None:
 
 def is_between(found: Estimate, low: float, high: float) -> bool | None:
     """Return whether a metric is between `low` and `high`; None if the 95 % interval contains a
-    bound. The metric could then be on either side of the bound by chance.
+    limit. The metric could then be on either side of the limit by chance.
     """
     half_width = found.half_width or 0.0
     if any(abs(found.mean - bound) < half_width for bound in (low, high)):

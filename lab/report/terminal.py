@@ -140,7 +140,7 @@ class RunProgress(_Bar):
     def at_once(
         self, titles: Sequence[str], real_s: float, clients_until_s: float | None = None
     ) -> list[Callable[[Mapping[str, Any]], None]]:
-        """Begin several simultaneous runs, as `run` begins one run."""
+        """Begin several simultaneous runs. Return a function for each run, as in `run`."""
         base = self._done_real_s
         self._done_real_s += real_s
         done = [0.0] * len(titles)

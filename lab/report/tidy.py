@@ -69,7 +69,7 @@ def of_table(table: Table) -> str:
 
 
 def summary(runs: Iterable[Mapping[str, Any]]) -> str:
-    """Return the mean and 95 % interval of every metric over the repetitions."""
+    """Return the mean and 95 % interval of every metric over the repetitions as CSV."""
     cells: dict[tuple[Any, str], list[Mapping[str, Any]]] = {}
     for run in runs:
         cells.setdefault((run["rho"], run["policy"]), []).append(run)
@@ -90,7 +90,7 @@ def summary(runs: Iterable[Mapping[str, Any]]) -> str:
 
 
 def by_run(runs: Iterable[Mapping[str, Any]]) -> str:
-    """Return a table of all metrics and runs, with a row for each run and a column for each
+    """Return all metrics of all runs as CSV, with a row for each run and a column for each
     metric."""
     names = [metric.name for metric in METRICS]
     rows = [

@@ -37,7 +37,7 @@ class Table:
         return Table(self.title, header, rows, self.note)
 
     def markdown(self) -> str:
-        """Return a Markdown table with its title."""
+        """Return a Markdown table with its title and note."""
         lines = [f"### {self.title}", "", _line(self.header)]
         lines.append(_line(["---"] + ["---:"] * (len(self.header) - 1)))
         lines += [_line(row) for row in self.rows]
@@ -57,8 +57,8 @@ class Table:
         """Return an HTML table with its note. With `of_words`, long cells wrap.
 
         A cell of `published | measured` has a name for each number, for screen readers. The style
-        sheet of the page must define the classes `unseen`, `theirs`, `ours`, `yes`, `no` and
-        `soft`.
+        sheet of the page must hide the class `unseen`. It can style `scroll`, `words`, `theirs`,
+        `ours`, `yes`, `no` and `soft`.
         """
         return Markup(_as_html()(table=self, of_words=of_words))
 

@@ -1,7 +1,7 @@
 """The claims of eDragon's reproduction.
 
 The 95 % interval over the repetitions decides each claim. A claim is undecided if the interval
-contains its bound, because the metric could then be on either side by chance. A single repetition
+contains its limit, because the metric could then be on either side by chance. A single repetition
 has no interval, so its value alone decides.
 """
 

@@ -118,7 +118,7 @@ def test_claims_are_written_beside_what_was_found(reported):
     assert second == {
         "Claim": "Of another case",
         "Required": "anything",
-        "Found": "not simulated",
+        "Found": "no runs yet",
         "Holds": "not decided",
     }
     assert "1 of 2 claims hold, 1 could not be decided" in text

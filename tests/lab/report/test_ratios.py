@@ -95,6 +95,6 @@ def test_claims_wait_for_both_cases():
         below_one("a", "b", ratio()),
         ratio_within("a", "b", ratio(), 0.0, 1.0),
     ):
-        assert claim.decide(results(with_=[1.0])) == ("not simulated", None)
+        assert claim.decide(results(with_=[1.0])) == ("no runs yet", None)
     nothing = results(with_=[None], without=[None], third=[None])
     assert below_one("a", "b", ratio()).decide(nothing) == ("nothing to measure", None)
