@@ -224,7 +224,8 @@ class Result(Reply):
         description="duration of the result's last launch in real seconds; null if unknown"
     )
     began_at: datetime | None = Field(
-        description="time at which the experiment began; null if unknown"
+        description="time at which the experiment began or a reference result was made; null if "
+        "unknown"
     )
     made: int = Field(description="complete runs")
     planned: int = Field(description="planned runs")
@@ -345,7 +346,7 @@ class Row(Reply):
 
 
 class Scoreboard(Reply):
-    """The scoreboard, with its rows from the best to the worst."""
+    """The scoreboard, with its rows from the best to the worst. Rows without a position come last."""
 
     rows: list[Row] = Field(description="the rows")
     is_reference: bool = Field(

@@ -2,7 +2,7 @@
 of an imported result.
 
 A child process with limits unpacks and checks the bundle. The console itself writes the mark and
-chooses a name that no result of this lab has or will have.
+chooses a name that no later result of this lab will have.
 """
 
 import hashlib

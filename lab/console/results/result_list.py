@@ -153,8 +153,8 @@ def _summarised(path: Path) -> Summary:
 
 
 def _dates(path: Path, reference: Reference | None) -> list[str]:
-    """Return the time at which a result's launch began, in the form that pages show and in the
-    forms that a search can match."""
+    """Return the time of `ResultEntry.began_at`, in the form that pages show and in the forms that
+    a search can match."""
     at = reference.at if reference else began_at_of(path.name)
     return [] if at is None else [f"{at:%a} {at.day} {at:%d %b %B %Y %Y-%m-%d %H:%M:%S %H:%M}"]
 
@@ -194,14 +194,14 @@ class ResultEntry:
 
     @property
     def began_at(self) -> datetime | None:
-        """The time at which the result's launch began, from the result's name or a reference's
-        mark; None if the result was renamed."""
+        """The time at which the experiment began, from the result's name, or at which a reference
+        result was made, from its mark; None if it is unknown."""
         return self.reference.at if self.reference else began_at_of(self.name)
 
     @property
     def when(self) -> str:
-        """The start of the result's launch, to the second, so that results with the same title
-        differ. If the start is unknown, this is the result's name."""
+        """The time `began_at` as text, to the second, so that results with the same title differ.
+        If the time is unknown, this is the result's name."""
         return f"{self.began_at:%d %b %Y %H:%M:%S}" if self.began_at else self.name
 
     @property
