@@ -2,8 +2,7 @@
 
 Only the search for good settings uses the models; published rows come from measurements with the
 real programs. Requests that the proxy has sent to the shop wait in a FIFO queue while all workers
-are busy. Both models support only the abandonment `ignore`, so they serve requests whose customers
-have left.
+are busy. Both models support only the abandonment `ignore`.
 """
 
 from collections import OrderedDict

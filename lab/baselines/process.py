@@ -71,10 +71,8 @@ def program(proxy: Proxy) -> str:
 
 
 def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
-    """Raise ExperimentError if a proxy in `wanted` cannot replace the gateway: its program is not
-    installed, or the gateway, the shop or the load generators are on another machine.
-
-    None means the gateway, which can always run.
+    """Raise ExperimentError if a program in `wanted` (None means the gateway) is not installed, or
+    if a proxy is wanted although the gateway, the shop or the load generators are elsewhere.
     """
     for name in wanted:
         if name is None:

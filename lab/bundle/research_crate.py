@@ -64,7 +64,7 @@ _DESCRIPTIONS = {
         "Queues, CPU and counters of the gateway and the shop, one row for each utilisation "
         "interval."
     ),
-    "scores.json": "The ranks of the policies on the scoreboard.",
+    "scores.json": "The scoreboard: the estimates and sales of each policy.",
     "spec.schema.json": "The JSON schema of spec.toml.",
     "spec.toml": "The spec: everything that defines the experiment.",
     "tables.json": "The tables of the result as numbers and text.",

@@ -211,9 +211,8 @@ def _is_in(one: Entry, group: str, lab: settings.Settings) -> bool:
 def estimates_command(names: tuple[str, ...], markdown: bool, as_json: bool) -> None:
     """Print the predicted and the actual duration of every included experiment.
 
-    Predictions are based on the measured cost of work on this machine, and assume that no other
-    work runs. With --run, the exit status is 1 if an experiment failed, or if a prediction was
-    wrong by more than a factor of 1.5.
+    Predictions assume that this machine does no other work. With --run, the exit status is 1 if an
+    experiment failed, or if a prediction was wrong by more than a factor of 1.5.
     """
     from lab.report.terminal import console, output, show
 

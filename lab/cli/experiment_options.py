@@ -251,7 +251,7 @@ def _behind(
 ) -> Iterator[PolicyChoice]:
     """Return each queueing policy combined with each admission policy.
 
-    If the spec contains a combination, the spec's choice is returned. A baseline proxy has no
+    A combination that the spec contains keeps its label and abandonment. A baseline proxy has no
     admission policy, so each proxy is returned once.
     """
     if unknown := [name for name in admissions if name not in ADMISSIONS]:

@@ -43,7 +43,7 @@ class Figures:
 
     @classmethod
     def of(cls, application: "RunningApplication") -> "Figures":
-        """Return the current counts of an application. Raises HostingError."""
+        """Return an application's current counts; raises HostingError if it does not answer."""
         connections = application.snapshot()["connections"]
         return cls(time.monotonic(), connections, application.cpu_s())
 

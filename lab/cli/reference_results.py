@@ -132,8 +132,8 @@ def carry_out(names: Iterable[str], *, quick: bool, fresh: bool, say: Say) -> No
     """Run these parts (by default, all parts), store their results, and print the duration of each
     part.
 
-    Without `fresh`, parts that are up to date do not run again. The same call resumes after an
-    interruption. If a part failed, the function raises ExperimentError after the last part.
+    Without `fresh`, parts that are up to date do not run again, and an interrupted part is
+    resumed. If a part failed, the function raises ExperimentError after the last part.
     """
     wanted = set(names)
     todo = [part for part in PARTS if not wanted or part.name in wanted]

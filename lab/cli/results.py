@@ -143,7 +143,8 @@ def publish() -> None:
     with ResultsDatabase(lab) as database:
         database.prepare()
         count = database.publish(lab.results_dir, console.print)
-    console.print(f"{count} results are in {lab.postgres_host}:{lab.postgres_port}, schema results")
+    where = f"{lab.postgres_host}:{lab.postgres_port}"
+    console.print(f"Comparisons in PostgreSQL ({where}, schema results): {count}")
 
 
 @click.command(cls=LabCommand)

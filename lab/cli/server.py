@@ -25,7 +25,7 @@ TOKEN: Final = "DOORBUSTER_TOKEN"
 """The environment variable that holds the user's token."""
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
 QUIET = click.option(
-    "--quiet", is_flag=True, help="Print only warnings, the conclusion and errors."
+    "--quiet", is_flag=True, help="Print only warnings, the conclusion, the main table and errors."
 )
 _TIMEOUT_S: Final = 120.0
 _LOOK_EVERY_S: Final = 2.0

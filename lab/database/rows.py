@@ -103,7 +103,7 @@ def run_row(folder: ComparisonResult, spec: Spec, planned: PlannedRun) -> Row:
 def event_rows(folder: ComparisonResult, spec: Spec, planned: PlannedRun) -> list[Row]:
     """Return the rows of the table `results.events`, in the order of the log.
 
-    Raises ExperimentError.
+    Raises ExperimentError if a file of the run is damaged.
     """
     run = folder.run(planned)
     events = run.events()

@@ -1,7 +1,4 @@
-"""Run a pure function on many tasks, on local cores or on Celery workers.
-
-In both cases, tasks and results are JSON, so the results are the same.
-"""
+"""Run a pure function on many tasks, on local cores or on Celery workers."""
 
 import json
 from collections.abc import Sequence

@@ -43,13 +43,13 @@ A session ends while browsing (1 to 3), in the checkout (4 to 6), or with a conf
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
-    """The fairness of one run by class; None for an empty class."""
+    """The fairness of one run by class; None for a class without such sessions."""
 
     completed_ratio: Mapping[str, float | None]
     """The share of each class's sessions that completed."""
     wait_median_s: Mapping[str, float | None]
-    """The median wait of each class's failed sessions, in paper seconds. The wait lasts from the
-    first attempt for the page that the session did not get to the last answer or timeout.
+    """The median wait of each class's failed sessions, in paper seconds. The wait begins with the
+    first attempt for the missing page and ends with the last answer or timeout.
     """
     wait_p95_s: Mapping[str, float | None]
     told_ratio: float | None

@@ -112,8 +112,8 @@ def _table(conduct: Conduct, cases: Cases, results: Results) -> Table:
             "Values are means of the repetitions ± half-width of the 95 % interval. “Never” means "
             "that the policy did not recover in the observed time. “Not normal before” means that "
             "customers left even before the rush, or that no request was answered. “Answered” is "
-            "the share of answered attempts among all attempts that ended, including attempts "
-            "that were turned away."
+            "the share of answered attempts among all attempts that ended (including attempts "
+            f"that were turned away) in the last {AT_THE_END_S} s before the last arrival."
         )
         + board.fallback_words(
             (policy, conduct.title, results.of(cases[policy])) for policy in cases

@@ -29,7 +29,7 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place from which the value of a band is read."""
+    """The place from which a measured value is read."""
 
     kind: str
     """The kind of place: `table`, `scoreboard`, `claim`, `held` or `printed`."""

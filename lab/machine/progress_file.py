@@ -48,4 +48,4 @@ class ProgressFile:
 
 
 progress_file = ProgressFile()
-"""The progress of this process; a command runs one experiment at a time."""
+"""The only progress of this process, because a command runs one experiment at a time."""

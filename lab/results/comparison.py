@@ -9,7 +9,7 @@
         tables.md  tables.json  figures/*.png, *.svg
         imported.json                                   (only if the result was imported)
 
-All files except events.jsonl are written completely or not at all.
+Files are written completely or not at all, except events.jsonl and figures.
 """
 
 import os

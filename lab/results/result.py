@@ -1,8 +1,7 @@
 """A result: the folder with all files of a comparison (`lab.results.comparison`) or a study
 (`lab.results.study`).
 
-The folder's name contains the time at which the experiment began. A result can be resumed after an
-interruption, and can come from another machine.
+The folder's name contains the time at which the experiment began.
 """
 
 import contextlib

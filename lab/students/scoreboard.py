@@ -63,8 +63,8 @@ def play(
     """Check these policies, run the valid policies, and update, show and return the board.
 
     `by` replaces the author that each file names. With `with_known`, the known policies run again,
-    so that the result can be shown as a race. Raises ExperimentError if no policy is valid or a run
-    fails.
+    so that the result can be shown as a race. Raises ExperimentError if there is no valid policy,
+    two files have the same name, or a run fails.
     """
     from lab.report.terminal import console, show
     from runtime import settings

@@ -342,7 +342,7 @@ def test_the_command_says_what_it_wrote_and_what_is_wrong(lab, result, monkeypat
         monkeypatch.setenv(f"DOORBUSTER_{name}", value)
     done = CliRunner().invoke(main, ["results", "publish"])
     assert done.exit_code == 0, done.output
-    assert "1 results are in" in done.output
+    assert "schema results): 1" in done.output
     monkeypatch.setenv("DOORBUSTER_POSTGRES_PORT", "1")
     done = CliRunner().invoke(main, ["results", "publish"])
     assert done.exit_code == 1
