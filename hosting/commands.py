@@ -36,7 +36,7 @@ def _shop(context: click.Context, option: click.Parameter, given: tuple[str, ...
 )
 @click.option("--logs", type=click.Path(path_type=Path), required=True, help="Folder for the logs.")
 def application(shops: list[tuple[int, int]], logs: Path) -> None:
-    """Run the gateway and the shop processes of an application, until one of them ends.
+    """Run an application's gateway and shop processes, until one ends or a signal arrives.
 
     All other settings come from the environment that hosting/template.py prepares.
     """

@@ -1,4 +1,4 @@
-"""Sessions, which are stored in PostgreSQL and read from Redis.
+"""Sessions in PostgreSQL and Redis, which the shop reads from Redis.
 
 PostgreSQL has the sessions with data that a customer would miss: a cart, a sign-in or a purchase.
 All other sessions are only in Redis. Redis may be unavailable or lose all data at any time; the

@@ -39,7 +39,7 @@ class Server(Protocol):
         ...
 
     def cancel(self, now_s: float, id: int) -> None:
-        """Stop a request in service; the next call of `advance` returns its id."""
+        """Stop a request in service; one of the next calls of `advance` returns its id."""
         ...
 
     def reject(self, now_s: float) -> None:

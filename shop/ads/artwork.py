@@ -93,7 +93,7 @@ def _tall(
     rng: random.Random,
 ) -> str:
     """Return the SVG of a high banner: an emblem, text below the emblem (above it in a narrow
-    column), and a button at the bottom.
+    column), and a button at the bottom if there is room.
     """
     ink, accent, accent_ink = colours
     narrow = min(width, height)

@@ -213,8 +213,8 @@ class Contract(models.Model):
         return f"{self.pk}: {self.impressions:,} impressions of {self.banner_id}"
 
     def clean(self) -> None:
-        """Check the times and the capacity. Raises ValidationError; if the capacity is too small,
-        the error has the numbers of wanted and free impressions.
+        """Raise ValidationError if the times are invalid, and NoCapacity if too few impressions are
+        free.
         """
         if None in (self.banner_id, self.impressions, self.starts, self.ends):
             return  # a field is invalid

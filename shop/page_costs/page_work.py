@@ -265,7 +265,7 @@ def burn(stopwatch: Stopwatch, until_cpu_s: float) -> None:
     """Use CPU time until the stopwatch shows `until_cpu_s`.
 
     The thread runs Python code, so it shares the interpreter with other threads, as a page's code
-    does. Raises ClientGone (`sentry.check`).
+    does. Raises ClientGone if the request must stop.
     """
     while stopwatch.cpu_s < until_cpu_s:
         sentry.check()

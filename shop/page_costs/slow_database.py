@@ -15,7 +15,7 @@ from django.db import connection
 from shop.page_costs import page_work
 
 LONGER_S: Final = 1.0
-"""The paper seconds for which each query waits longer."""
+"""The additional wait of each query, in paper seconds."""
 MOST_REAL_S: Final = 300.0
 """The longest duration of the fault in real seconds."""
 

@@ -266,4 +266,6 @@ class Health(Reply):
 
     status: Literal["ok"]
     banners: int
-    reports_failed: int = Field(description="consecutive reports that the database did not accept")
+    reports_failed: int = Field(
+        description="exchanges with the database that failed since the last success"
+    )

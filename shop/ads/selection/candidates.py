@@ -22,8 +22,8 @@ _NONE = np.empty(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The conditions that a request's candidates must meet for every concept: the size of the slot,
-    and the time at which the banner must be due.
+    """The conditions that are the same for all concepts of a request: the size of the slot, and the
+    time at which the banner must be due.
     """
 
     size: int
