@@ -254,8 +254,8 @@ class Summary(Result):
 
     policies: list[str] = Field(description="the keys of the compared policies")
     verdict: list[str] = Field(
-        description="the conclusion: a sentence for each load of a comparison, or about a report's "
-        "claims"
+        description="the conclusion: a sentence for each load of a comparison, or sentences about "
+        "a report's claims"
     )
     warnings: list[str] = Field(description="warnings about the runs")
     checks: list[str] = Field(description="checks and conditions of the runs")
@@ -346,7 +346,7 @@ class Row(Reply):
 
 
 class Scoreboard(Reply):
-    """The scoreboard, with its rows from the best to the worst. Rows without a position come last."""
+    """The scoreboard: the rows from the best to the worst, then the rows without a position."""
 
     rows: list[Row] = Field(description="the rows")
     is_reference: bool = Field(

@@ -43,8 +43,8 @@ _REASONS: Final = {
     "415": "the type of the body is wrong",
     "422": "the result cannot be packed",
     "429": (
-        "a rate limit is reached, or other downloads are being packed; Retry-After gives the "
-        "waiting time in seconds"
+        "a rate limit is reached, or the console is busy with other files; Retry-After gives the "
+        "waiting time in seconds, if it is known"
     ),
     "503": "the console cannot read or write its disk",
 }

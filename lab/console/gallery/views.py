@@ -111,8 +111,8 @@ def _spec_form(
 @students
 @require_POST
 def predict(request: HttpRequest, name: str) -> HttpResponse:
-    """Show how long the launch would take that the form describes. The page sends the form after
-    each change."""
+    """Show the expected duration of the launch that the form describes. The page sends the form
+    after each change."""
     card = cards.card(name)
     base = card.spec if card else None
     if base is None:
@@ -123,7 +123,7 @@ def predict(request: HttpRequest, name: str) -> HttpResponse:
 @students
 @require_POST
 def predict_change(request: HttpRequest, name: str) -> HttpResponse:
-    """Show how long the launch would take that the form of a result's spec describes."""
+    """Show the expected duration of the launch that the form of a result's spec describes."""
     return _prediction(request, _result_with_spec(name)[1])
 
 

@@ -322,8 +322,8 @@ def uploaded(name: str, content: bytes, allowance: Allowance) -> Spec:
 
 
 def from_values(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Spec:
-    """Return the spec with these values. Raises SpecError, in which the spec is called `name`, if
-    the spec is invalid."""
+    """Return the spec with these values. Raises SpecError if the spec is invalid or exceeds a
+    limit. Error messages call the spec `name`."""
     _check_own(plain, name, allowance)
     spec = checked_without_files(spec_of(plain, name), name)
     _check_room(spec)

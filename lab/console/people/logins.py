@@ -57,8 +57,8 @@ class TooManyError(Exception):
 
 
 class ConcurrencyLimit:
-    """A context manager in which at most `most` callers can be at a time. Further callers wait, or
-    get TooManyError."""
+    """A context manager in which at most `most` callers can be at a time. At most `most_waiting`
+    further callers wait, for at most `patience_s`; other callers get TooManyError."""
 
     def __init__(self, most: int, *, most_waiting: int, patience_s: float) -> None:
         self._free = threading.Semaphore(most)

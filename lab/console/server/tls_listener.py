@@ -83,7 +83,7 @@ class TlsListener:
 
 async def _first_byte(connection: socket.socket) -> bytes:
     """Return the client's first byte without consuming it; empty if the client ends the connection
-    before."""
+    first."""
     connection.setblocking(False)
     while True:
         await _readable(connection)

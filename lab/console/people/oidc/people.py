@@ -61,7 +61,7 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has
             )
             sociallogin.save(request)
         logger.info(
-            "%s signed in for the first time and has the new account %s",
+            "%s signed in for the first time; role of the new account: %s",
             user,
             "teacher" if user.is_staff else "student",
         )
