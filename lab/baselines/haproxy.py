@@ -111,7 +111,6 @@ def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: P
 
 
 def check_options(file: Path) -> list[str]:
-    """Return the options with which HAProxy checks the configuration."""
     return ["-c", "-q", "-f", str(file)]
 
 

@@ -155,7 +155,6 @@ def rate_per_minute(parameters: Mapping[str, Any], place: Place) -> int:
 
 
 def check_options(file: Path) -> list[str]:
-    """Return the options with which nginx checks the configuration."""
     return ["-t", "-q", "-p", str(file.parent), "-c", str(file)]
 
 

@@ -137,7 +137,6 @@ class ProxyProcess:
 
     @property
     def url(self) -> str:
-        """The proxy's address for customers."""
         return f"http://{hosts.authority(hosts.from_here(self.place.host), self.place.port)}"
 
     @property

@@ -82,7 +82,6 @@ class Taken:
 
     @property
     def is_good(self) -> bool:
-        """Whether the prediction differs by at most the allowed factor."""
         return 1 / ALLOWED_FACTOR <= self.ratio <= ALLOWED_FACTOR
 
 

@@ -79,5 +79,4 @@ class TimedCommand(LabCommand):
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON for programs."""
     click.echo(json.dumps(value, indent=1, ensure_ascii=False))

@@ -29,7 +29,6 @@ class Section(NamedTuple):
 
 
 def sheets() -> list[Section]:
-    """Return all sections of data sheets."""
     return [
         Section("Queueing policies", [*map(registry.sheet, POLICIES)]),
         Section("Admission policies", [*map(registry.admission_sheet, ADMISSIONS)]),

@@ -136,7 +136,6 @@ class ResultsDatabase:
         return len(published)
 
     def forget(self, name: str) -> None:
-        """Delete the rows of a result."""
         with faults(self._lab):
             forget = "DELETE FROM results.experiments WHERE experiment = %s"
             self._connection.execute(forget, [name])

@@ -40,7 +40,6 @@ class Publishing:
         self._try(lambda to: to.run(folder, planned))
 
     def of_run(self, folder: ComparisonResult, planned: PlannedRun) -> Callable[[], None]:
-        """Return a function that writes this run to the database."""
         return partial(self.run, folder, planned)
 
     def _try(self, write: "Callable[[ResultsDatabase], None]") -> None:

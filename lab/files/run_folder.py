@@ -62,12 +62,10 @@ class RunFolder:
 
     @property
     def attempts_file(self) -> Path:
-        """The log of all attempts."""
         return self.path / "attempts.parquet"
 
     @property
     def samples_file(self) -> Path:
-        """The samples of the gateway and the shop."""
         return self.path / "samples.parquet"
 
     @property

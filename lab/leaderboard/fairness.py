@@ -97,11 +97,9 @@ class FairnessRow:
     runs: tuple[Fairness, ...]
 
     def completed(self, words: str) -> Estimate | None:
-        """Return the completed share of a class."""
         return _over([run.completed_ratio[words] for run in self.runs])
 
     def wait(self, words: str) -> Estimate | None:
-        """Return the median wait of a class's failed sessions."""
         return _over([run.wait_median_s[words] for run in self.runs])
 
 

@@ -173,7 +173,6 @@ def estimated(metrics: Mapping[str, float | None]) -> float | None:
 
 
 def counted(metrics: Mapping[str, float | None]) -> float | None:
-    """Return the confirms divided by the bound."""
     return metrics["counted"]
 
 

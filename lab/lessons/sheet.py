@@ -81,7 +81,6 @@ class Step:
 
     @property
     def asks_prediction(self) -> bool:
-        """Whether the step asks for a prediction."""
         return any(part.is_prediction for part in self.parts)
 
     @property
@@ -172,12 +171,10 @@ class Sheet:
 
     @property
     def name(self) -> str:
-        """Return the name of the file without its extension."""
         return self.path.stem
 
     @property
     def number(self) -> int:
-        """Return the number of the lab."""
         return int(self.name[:2])
 
     @property
@@ -187,7 +184,6 @@ class Sheet:
 
     @property
     def headings(self) -> list[str]:
-        """Return the headings of the sheet's sections, in the order of the sheet."""
         return re.findall(r"^## (.+)$", self.text, re.MULTILINE)
 
     def section(self, heading: str) -> str:

@@ -47,7 +47,6 @@ def folder() -> Path:
 
 
 def is_there() -> bool:
-    """Return whether all files exist."""
     return all(_file(name).is_file() for name in FILES)
 
 

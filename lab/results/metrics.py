@@ -33,7 +33,6 @@ class Results:
         return sum(len(self._found.get(id, ())) for id in {case.id for case in cases})
 
     def of(self, case: AnyCase) -> Sequence[Metrics]:
-        """Return all existing repetitions of a case."""
         return self._found.get(case.id, ())
 
     def together(self, *cases: AnyCase) -> dict[int, tuple[Metrics, ...]]:

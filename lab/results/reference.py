@@ -49,7 +49,6 @@ class Reference:
             return cls("", "", "", "", 0.0, False, "")
 
     def write(self, folder: Path) -> None:
-        """Write the origin to the folder of the result."""
         write_json(folder / MARK, asdict(self))
 
     @property

@@ -82,7 +82,6 @@ class StudyResult(Result):
         return found
 
     def has(self, simulation: Simulation) -> bool:
-        """Return whether the result has the metrics of this simulation."""
         return self._file(simulation).is_file()
 
     def missing(self, planned: Iterable[Simulation]) -> list[Simulation]:

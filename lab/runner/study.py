@@ -71,7 +71,6 @@ class StudyRun(Experiment[StudyResult]):
         return StudyResult.unfinished(self.lab.results_dir, self.facts)
 
     def begin(self) -> StudyResult:
-        """Create a result with these facts."""
         return StudyResult.create(self.lab.results_dir, self.folder_name, self.facts, self.policies)
 
     @staticmethod
@@ -128,7 +127,6 @@ class Options:
 
     @property
     def suffix(self) -> str:
-        """The suffix of the folder's name."""
         return "-quick" if self.quick else ""
 
     @property
@@ -177,7 +175,6 @@ class SimulatedStudy(StudyRun):
 
     @property
     def policies(self) -> Mapping[str, str]:
-        """Return the texts of the given students' policies by file name."""
         return self._policies
 
     def estimate(self, result: StudyResult) -> Estimate | None:
@@ -221,7 +218,6 @@ class SimulatedStudy(StudyRun):
         console.print(f"Simulated in {self._took_real_s / 60:.1f} minutes.")
 
     def study(self, result: StudyResult, results: Results) -> Study:
-        """Return the study with its figures and claims."""
         return self._study
 
     def results(self, result: StudyResult) -> Results:

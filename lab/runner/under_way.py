@@ -198,7 +198,6 @@ def load_factor_of(customers: Mapping[str, Any]) -> float:
 
 
 def experiment_of(run: RunFolder) -> str:
-    """Return the name of the result folder of a run."""
     return run.path.parents[1].name
 
 

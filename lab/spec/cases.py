@@ -48,7 +48,6 @@ class Case(Generic[Run]):
         return f"{what}/{self.measure.partition(':')[2]}"
 
     def with_(self, **changes: Any) -> "Case[Run]":
-        """Return a copy of the case whose run has these changes."""
         return replace(self, run=self.run.with_(**changes))
 
     def expected_requests(self) -> float:

@@ -55,7 +55,6 @@ class _Run:
         return {"kind": self.kind, **asdict(self)}
 
     def with_(self, **changes: Any) -> Self:
-        """Return a copy of the run with these changes."""
         return replace(self, **changes)
 
     @cached_property

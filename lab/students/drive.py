@@ -57,7 +57,6 @@ class Drive:
 
     @property
     def free(self) -> int:
-        """The number of free workers."""
         return WORKERS - len(self._driver.in_service)
 
     def event(self, kind: str, value: Any) -> None:

@@ -267,7 +267,6 @@ def entries() -> list[Entry]:
 
 
 def page() -> str:
-    """Return the text of the page."""
     return "\n".join(_lines()).rstrip() + "\n"
 
 

@@ -244,7 +244,6 @@ class Board:
 
     @property
     def loads(self) -> list[str]:
-        """Return the loads of the columns in increasing order."""
         return sorted({rho for row in self.rows.values() for rho in row["estimated"]}, key=float)
 
     def table(self) -> Table:

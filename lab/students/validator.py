@@ -60,7 +60,6 @@ class Checked:
 
     @property
     def is_valid(self) -> bool:
-        """Whether all checks passed."""
         return all(finding.holds for finding in self.findings)
 
 

@@ -82,7 +82,6 @@ def hosted_application(
 
 
 def by_second(times_s: npt.NDArray[np.float64], seconds: int) -> Series:
-    """Return the number of `times_s` in each of the run's first `seconds` seconds."""
     return np.histogram(times_s, np.arange(seconds + 1))[0].astype(float)
 
 

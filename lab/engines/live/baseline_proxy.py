@@ -57,7 +57,6 @@ class BehindProxy(Appliance):
 
     @property
     def name(self) -> str:
-        """The baseline proxy's name."""
         return self.running.process.proxy.sheet.name
 
     def version(self) -> str:
@@ -80,7 +79,6 @@ class BehindProxy(Appliance):
         return self._log.ended
 
     def check_lives(self) -> None:
-        """Raise ExperimentError if the baseline proxy has died."""
         self.running.process.check_lives()
 
     def snapshot(self) -> Json:

@@ -74,7 +74,6 @@ class Sampler:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The rows of the samples until now."""
         return self._rows
 
     def _poll(self) -> None:

@@ -59,7 +59,6 @@ class LiveShop:
         )
 
     def write(self, folder: RunFolder) -> None:
-        """Write the description to the folder of the shop's run."""
         write_json(folder.live_shop_file, asdict(self))
 
 
