@@ -176,11 +176,11 @@ def clients(cells: Sequence[Cell]) -> Table:
     table = Table(
         "Requests of clients by class",
         ("Policy", "Set", "Class", "Served", "Mean latency s", "p95 s", "Left", "Turned away"),
-        note="Values are means of the repetitions ± half-width of the 95 % interval, in paper "
-        "seconds. Clients of the control set never leave, so the paper measures their requests. "
-        "Latency is the mean over served requests. In the test set, clients leave before slow "
-        "requests are served, so compare the latencies of the control set. Left is the number of "
-        "attempts whose client left before the answer; a reload is a new attempt.",
+        note="Values are means of the repetitions ± half-width of the 95 % interval; times are in "
+        "paper seconds. Clients of the control set never leave, so the paper measures their "
+        "requests. Latency is the mean over served requests. In the test set, clients leave before "
+        "slow requests are served, so compare the latencies of the control set. Left is the number "
+        "of attempts whose client left before the answer; a reload is a new attempt.",
     )
     for cell in cells:
         for part in dict.fromkeys(part for sets in cell.clients for part in sets):

@@ -89,8 +89,8 @@ class LiveStudy(StudyRun, Generic[C]):
         return self._estimate
 
     def ended(self) -> None:
-        """Keep the duration for later estimates if the command had the default options and carried
-        out all runs."""
+        """Keep the duration for later estimates if the command had the default size and carried out
+        all runs."""
         chosen = ("repetitions", *self.paper.options)
         if stopwatch.is_new and all(self.given[option] is None for option in chosen):
             stopwatch.spent(f"live {self.name}", 1, stopwatch.real_s)

@@ -98,7 +98,7 @@ class ReportText:
 def read_report(path: Path, values: Mapping[str, Any]) -> ReportText:
     """Return the prose of a file, with these values filled in.
 
-    Raises ReportTextError, which names the missing or misplaced part.
+    Raises ReportTextError if a part is missing or misplaced; the message names the part.
     """
     source = _LONE_TAG.sub(r"\1", path.read_text(encoding="utf-8"))
     environment = Environment(

@@ -127,7 +127,7 @@ class Figures(PaperFigures[Cases]):
             key,
             (
                 Panel(f"{name[7:]} histogram", f"timeout {timeout_s} s",
-                      "response time t, s", "share of requests per second, %",
+                      "response time t, s", "answered in each second of t, % of attempts",
                       self._profiles(self.single_queue_cases(EFFECTIVE_RHO, timeout_s),
                                      np.arange(0.5, timeout_s),
                                      lambda t: measures.answered_between_percent(t - 0.5, t + 0.5)),
