@@ -325,8 +325,8 @@ _HEAD = """\
 # Metrics of a run
 
 `make pages` writes this page from the metrics in `lab/analysis/metrics.py`.
-The CSV files of metrics and the columns of `results.runs` in PostgreSQL have all these metrics, with
-1 for 100 %. Tables and curves show some of them.
+The CSV files of metrics and the columns of `results.runs` in PostgreSQL have all these metrics,
+with 1 for 100 %. Tables and curves show some of them.
 
 | metric | in tables | unit | definition |
 | --- | --- | --- | --- |
