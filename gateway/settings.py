@@ -206,8 +206,8 @@ class Settings(SettingsModel):
     abandonment: Abandonment = Field(
         "ignore",
         description="treatment of a request whose customer leaves. `ignore` serves the orphan "
-        "request. `drop-queued` removes a waiting request from its queue. `cancel` also expects "
-        "that the shop's sentry stops a request in service",
+        "request. `drop-queued` removes a waiting request from its queue. `cancel` also stops a "
+        "request in service, which needs the shop's sentry",
     )
     half_close: HalfClose = Field(
         "probe",
@@ -313,8 +313,8 @@ class Settings(SettingsModel):
     )
     cancel_s: Seconds = Field(
         10.0,
-        description="with abandonment `cancel`: time that the shop has to end a request whose "
-        "customer has left, before the gateway frees the worker",
+        description="time that the shop has to end a request after the gateway has stopped it; "
+        "then the gateway frees the worker",
     )
     shop_idle_s: Seconds = Field(
         30.0,

@@ -171,7 +171,7 @@ class GatewayFigures:
                 self._parts.probe.samples,
             ),
             "load_failures_total": (
-                "Samples of the shop's load that failed",
+                "Failed samples of the shop's load",
                 self._parts.probe.failures,
             ),
             "time_scale_ratio": ("Paper seconds per real second", self._parts.clock.scale),

@@ -61,9 +61,7 @@ class Host(Protocol[T_contra]):
         """Turn the request away; the driver has already removed it."""
 
     def rejected(self, now_s: float, number: int) -> None:
-        """Charge the server for the `number` rejections among the verdicts that have just been
-        carried out.
-        """
+        """Charge the server for `number` rejections that have just been carried out."""
 
     def cancel(self, now_s: float, id: int) -> None:
         """Stop the request in service; its completion follows."""
@@ -91,7 +89,7 @@ class Ledger(Generic[T]):
         self._fates: OrderedDict[int, str] = OrderedDict()
 
     def completed(self, now_s: float, id: int) -> T:
-        """Take a request out of service and return the host's data about it."""
+        """Record the end of a request in service, and return the host's data about it."""
         if self._remembered:
             self._remember(id, f"ended at {now_s:g} s")
         return self.in_service.pop(id)

@@ -32,7 +32,7 @@ class PatienceEstimate:
         self._ended = [0.0] * _STEPS  # customers who left or whose requests ended
 
     def left(self, age_s: float) -> None:
-        """Record that a customer left when its request was `age_s` old."""
+        """Record that a customer left when the request was `age_s` old."""
         step = _step(age_s)
         self._left[step] += 1.0
         self._ended[step] += 1.0

@@ -29,7 +29,7 @@ class Customers:
         self._ages_s: list[float] = []
 
     def left(self, age_s: float) -> None:
-        """Record that a customer left when its request was `age_s` old."""
+        """Record that a customer left when the request was `age_s` old."""
         self._estimate.left(age_s)
 
     def stayed(self, age_s: float) -> None:

@@ -44,19 +44,15 @@ class _Attributes(ctypes.Structure):
 
 
 def forbid_all() -> str:
-    """Remove every right from this process, and return the name of the layer, e.g. `landlock 6`.
-    Raises OSError if the kernel refuses.
-
-    The process must have `no_new_privs`.
-    """
+    """Do the same as `forbid_but` without any paths."""
     return forbid_but((), ())
 
 
 def forbid_but(readable: Iterable[str], writable: Iterable[str]) -> str:
-    """Remove every right from this process. It may still read the `readable` paths, and read and
-    write the `writable` paths, with everything below them. Paths that do not exist are ignored.
-    Return the name of the layer; raise OSError if the kernel refuses. The process must have
-    `no_new_privs`.
+    """Remove every right that Landlock controls from this process, except to read the `readable`
+    paths, and to read and write the `writable` paths, with everything below them. Paths that do not
+    exist are ignored. Return the name of the layer, e.g. `landlock 6`; raise OSError if the kernel
+    refuses. The process must have `no_new_privs`.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     version = libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION)
