@@ -207,7 +207,7 @@ class Settings(SettingsModel):
         "ignore",
         description="treatment of a request whose customer leaves. `ignore` serves the orphan "
         "request. `drop-queued` removes a waiting request from its queue. `cancel` also stops a "
-        "request in service, which needs the shop's sentry",
+        "request in service; this needs the shop's sentry",
     )
     half_close: HalfClose = Field(
         "probe",

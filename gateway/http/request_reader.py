@@ -312,7 +312,7 @@ class _HeadReader:
 
     @staticmethod
     def _second_opinion(data: bytes, target: bytes) -> list[tuple[bytes, bytes]]:
-        """Return the fields as llhttp reads them; refuse the request if llhttp rejects it or reads
+        """Return the fields that llhttp reads; refuse the request if llhttp rejects it or reads
         another target.
         """
         collector = _Collector()

@@ -26,7 +26,7 @@ sessions in progress than the server can serve.
 """
 
 REMEMBERED_INTERVALS = 10_000
-"""The number of ac-intervals before the first quota whose admissions are kept, the newest."""
+"""Before the first quota, the admissions of this number of latest ac-intervals are kept."""
 
 ROUNDING = 1e-9
 

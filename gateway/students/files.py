@@ -37,8 +37,8 @@ def listed(folder: Path = Path(FOLDER)) -> list[str]:
 
 
 def read(name: str) -> PolicyFile:
-    """Return the file at this path. Raises PolicyError if the name is invalid or the file is
-    unreadable, too large or impure; the message then names the first impure line.
+    """Return the file at this path. Raises PolicyError if the name is invalid, or if the file is
+    unreadable, too large or impure; the message names the first impure line.
     """
     _check_name(name)
     return checked(opened(name))

@@ -44,7 +44,7 @@ class _Attributes(ctypes.Structure):
 
 
 def forbid_all() -> str:
-    """Do the same as `forbid_but` without any paths."""
+    """Call `forbid_but` without paths."""
     return forbid_but((), ())
 
 
