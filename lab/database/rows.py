@@ -76,7 +76,7 @@ def experiment_row(folder: ComparisonResult) -> Row:
 
 def run_row(folder: ComparisonResult, spec: Spec, planned: PlannedRun) -> Row:
     """Return the row of the table `results.runs`, with metrics if the run is complete; raises
-    ExperimentError."""
+    ExperimentError if a file of the result is missing or damaged."""
     choice = spec.choice(planned.policy)
     run = folder.run(planned)
     events = run.events()

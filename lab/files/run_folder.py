@@ -147,7 +147,7 @@ class RunFolder:
 
     def attempts(self) -> pa.Table:
         """Return the attempts after checking their schema; raises ExperimentError if their file is
-        damaged.
+        missing or damaged.
         """
         try:
             return read_attempts(self.attempts_file)
@@ -156,7 +156,7 @@ class RunFolder:
 
     def samples(self) -> pa.Table:
         """Return the samples of gateway and shop, with a row for each utilisation interval; raises
-        ExperimentError if their file is damaged.
+        ExperimentError if their file is missing or damaged.
         """
         try:
             return read_table(self.samples_file)

@@ -90,7 +90,8 @@ class ComparisonResult(Result):
         return None if self.spec().clients else from_json(self.facts("capacity"))
 
     def plan(self) -> list[PlannedRun]:
-        """Return all runs in the plan's order; raises ExperimentError if the plan is damaged."""
+        """Return all runs in the plan's order; raises ExperimentError if plan.json is missing or
+        damaged."""
         return [PlannedRun(**row) for row in read_json(self.path / _PLAN)]
 
     def run(self, planned: PlannedRun) -> RunFolder:

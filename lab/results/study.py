@@ -74,7 +74,7 @@ class StudyResult(Result):
 
     def facts(self) -> dict[str, Any]:
         """Return the facts that were known before the first simulation; raises ExperimentError if
-        their file is damaged.
+        their file is missing or damaged.
         """
         found = read_json(self.path / _FACTS)
         if not isinstance(found, dict):

@@ -21,7 +21,8 @@ def names() -> list[str]:
 def read(name: str) -> trace.Trace:
     """Return the included trace with this name, or the trace in the file with this path.
 
-    Raises ValueError, which names the file, the line, the column and the allowed values.
+    Raises ValueError if the trace is missing or invalid; the text names the fault's place and the
+    allowed values.
     """
     included = name in names()
     try:
