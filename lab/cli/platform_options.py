@@ -142,7 +142,8 @@ def of_platform(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
-    """Return the platform's options. Costs that are not given are read from the last measurement.
+    """Return the platform's options. If `eac` has no costs, they are read from the last
+    measurement.
 
     Raises SpecError if an option is invalid, and ExperimentError if a necessary cost was not
     measured.

@@ -129,7 +129,7 @@ def study(found: Board) -> Study:
         Figure(
             "curves",
             "Efficiency over the offered load",
-            "A falling curve means that the policy loses a larger share of its sessions at higher "
+            "A falling curve means that the policy reaches a smaller share of the bound at higher "
             "loads.",
             (),
             panels=[

@@ -217,8 +217,8 @@ def surroundings(appliance: Appliance, spec: Spec) -> Iterator[None]:
     """Prepare catalogue and database for `spec` until the block ends; the caller holds the
     machine's lock.
 
-    After the block, the database runs on its former CPUs again. The catalogue keeps its size,
-    because a change takes a minute. Raises ExperimentError if the preparation fails.
+    After the block, the database no longer runs on the shop's CPUs. The catalogue keeps its size,
+    because a change can take minutes. Raises ExperimentError if the preparation fails.
     """
     _stock(appliance, spec.catalogue_books or appliance.lab.catalogue_books)
     beside_shop = spec.database_cpus == "shop"
