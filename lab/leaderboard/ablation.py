@@ -116,9 +116,9 @@ def words(steps: Sequence[Step]) -> str:
             f"gain): {told}."
         )
     else:
-        said = (
-            f"No step's interval is above 0; all steps together gain {whole:.2f} over 8Q-LIFO-Pri."
-        )
+        said = f"All steps together gain {whole:.2f} over 8Q-LIFO-Pri."
+        if not carrying:
+            said = f"No step's interval is above 0. {said}"
     within = [step.words for step in steps if not step.carries and not step.falls]
     if within:
         said += f" Chance can explain the effects of: {', '.join(within)}."

@@ -46,6 +46,15 @@ def test_a_step_that_falls_is_named():
     assert table(steps_of(falling)).rows[2][-1] == "falls at ρ = 1.4, 2"
 
 
+def test_the_sentences_deny_a_gain_only_if_no_step_carries():
+    """Here, one step carries, although all steps together lose."""
+    high, low = (0.78, 0.79, 0.80), (0.60, 0.61, 0.60)
+    losing = words(steps_of(cells((0.70, 0.72, 0.71), high, low, low, low)))
+    assert losing.startswith("All steps together gain -0.11 over 8Q-LIFO-Pri.")
+    level = words(steps_of(cells(low, low, low, low, low)))
+    assert level.startswith("No step's interval is above 0. All steps together gain 0.00 over")
+
+
 def test_without_all_steps_there_is_no_ablation():
     assert steps_of([one for one in RISING if one.policy != "Few hands"]) == []
 
