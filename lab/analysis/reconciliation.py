@@ -78,8 +78,8 @@ def reconcile(
     the form of `Appliance.counts()`.
 
     If a customer leaves while an answer is sent, the client counts a timeout, and the gateway
-    counts an answer, a drop or a rejection. These gateway's counts may therefore exceed the
-    client's by at most the number of timed-out attempts. `hasty` has the number of attempts by page
+    counts an answer, a drop or a rejection. The gateway can therefore count more of these than the
+    client, by at most the number of timed-out attempts. `hasty` has the number of attempts by page
     that ended so early that they may not have reached the gateway.
 
     The shop does not count a request as served if the gateway stopped the request. The shop also

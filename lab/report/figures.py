@@ -118,7 +118,7 @@ def _throughput(folder: ComparisonResult, cells: Sequence[Cell], style: Styles) 
 
 
 def _sessions(cells: Sequence[Cell], style: Styles) -> Figure:
-    """Draw the useful work, and next to it the share of admitted sessions that completed."""
+    """Draw the useful work, and next to it the completed share of the sessions that were let in."""
     figure, (left, right) = new_figure(1, 2, _PAIR_INCHES)
     _over_rho(left, cells, style, lambda run: run.useful_rps)
     _over_rho(right, cells, style, lambda run: run.fates.completed_of_let_in_ratio)

@@ -87,8 +87,8 @@ def styles_of(policies: Iterable[str]) -> dict[str, Style]:
 
 
 def curve_styles(labels: Sequence[str]) -> dict[str, Style]:
-    """Return the styles of curves: those of `styles_of` if any label names a policy, otherwise one
-    after the other.
+    """Return the styles of curves: those of `styles_of` if any label names a policy, otherwise
+    those of `numbered`.
     """
     if any(map(is_policy, labels)):
         return styles_of(labels)

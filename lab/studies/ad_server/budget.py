@@ -51,9 +51,9 @@ CostOf = Callable[[int], Cost]
 def requests_by_clients(runs: Iterable[Cell], cost_of: CostOf, runs_s: float) -> dict[int, int]:
     """Return how many requests each client makes, by number of clients.
 
-    The runs take about the same time for each number of clients. A client makes at most as many
-    requests as in the paper. It makes at least the minimum number of requests, even if all runs
-    together then take longer than `runs_s`.
+    For each number of clients, the runs together take about the same time. A client makes at most
+    as many requests as in the paper. It makes at least the minimum number of requests, even if all
+    runs together then take longer than `runs_s`.
     """
     cells = list(runs)
     by_clients: dict[int, list[Cell]] = {}

@@ -113,13 +113,13 @@ def _shop(cases: Cases) -> list[Claim]:
         for name, case in calm.items()
     ]
     for text, value in (
-        ("completed requests", _completed_percent),
+        ("completed requests (%)", _completed_percent),
         ("confirms", lambda metrics: float(metrics["outcomes"]["confirms"])),
-        ("requests within 5 s at Br-1, %", measures.answered_between_percent(0, 5)),
+        ("attempts at Br-1 answered within 5 s (%)", measures.answered_between_percent(0, 5)),
     ):
         found.append(
             falling(
-                f"ρ = {OVERLOAD:g}: {text}, most with 8Q-LIFO-Pri, fewest with SQ "
+                f"ρ = {OVERLOAD:g}: {text}: most with 8Q-LIFO-Pri, fewest with SQ "
                 "(Tables 4, 5, Fig. 7)",
                 "8Q-LIFO-Pri above 8Q-AF above SQ",
                 [(busy[name], value) for name in upwards],
@@ -127,7 +127,7 @@ def _shop(cases: Cases) -> list[Claim]:
         )
     found.append(
         falling(
-            f"ρ = {OVERLOAD:g}: timed-out requests, most with SQ, fewest with 8Q-LIFO-Pri "
+            f"ρ = {OVERLOAD:g}: timed-out attempts (%): most with SQ, fewest with 8Q-LIFO-Pri "
             "(Table 5)",
             "SQ above 8Q-AF above 8Q-LIFO-Pri",
             [(busy[name], measures.outcome_percent("timed_out")) for name in SCHEMES],
@@ -137,7 +137,7 @@ def _shop(cases: Cases) -> list[Claim]:
     theirs = paper["claims"]["lifo_pri_throughput_rps_at_rho_2"]
     found += [
         falling(
-            f"ρ = {heaviest:g}: throughput, highest with 8Q-LIFO-Pri, lowest with SQ (Fig. 6)",
+            f"ρ = {heaviest:g}: throughput: highest with 8Q-LIFO-Pri, lowest with SQ (Fig. 6)",
             "8Q-LIFO-Pri above 8Q-AF above SQ",
             [(cases.shop(name, heaviest), measures.throughput_rps) for name in upwards],
         ),
@@ -151,7 +151,7 @@ def _shop(cases: Cases) -> list[Claim]:
             2,
         ),
         falling(
-            f"ρ = {OVERLOAD:g}: mean response time, 8Q-LIFO-Pri below 8Q-AF (Fig. 8)",
+            f"ρ = {OVERLOAD:g}: mean response time: 8Q-LIFO-Pri below 8Q-AF (Fig. 8)",
             "8Q-AF above 8Q-LIFO-Pri",
             [
                 (busy["8q-af"], measures.response_mean_s),

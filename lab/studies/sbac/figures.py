@@ -424,7 +424,7 @@ class Figures(PaperFigures[Cases]):
 
 @dataclass(frozen=True, slots=True)
 class LiveFigures(PaperFigures[LiveCases]):
-    """The parts of Figures 6 and 7a that live runs can reproduce."""
+    """The parts of Figs. 3a, 4a, 6 and 7a that live runs can reproduce."""
 
     def all(self) -> list[Figure]:
         """Return the live figures, one for each mean session length."""
