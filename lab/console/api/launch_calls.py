@@ -1,5 +1,4 @@
-"""The API calls about experiments and launches, and the submission of a policy to the
-scoreboard."""
+"""The API calls about experiments, launches, and submissions to the scoreboard."""
 
 from typing import Any
 

@@ -25,7 +25,7 @@ assert set(StateName.__args__) == set(State.values)  # type: ignore[attr-defined
 
 
 class Me(Reply):
-    """The caller: the owner of the call's token, or any program if there are no accounts."""
+    """The caller of the API."""
 
     name: str = Field(description="name of the account; empty if the console has no accounts")
     role: Literal["student", "teacher"] = Field(

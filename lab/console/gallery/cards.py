@@ -240,7 +240,7 @@ def _shipped(name: str) -> Spec:
 
 
 def shipped() -> list[str]:
-    """Return the names of the included specs. A test compares the gallery with these names."""
+    """Return the names of the included specs."""
     return sorted(path.stem for path in SPECS.glob("*.toml"))
 
 

@@ -1,9 +1,8 @@
 """The queue of launches, which chooses the next launch and finds launches whose worker has died.
 
-One live launch runs at a time, because two live launches would disturb each other. Simulated
-launches run at the same time, in SIMULATED_AT_ONCE places and one quick place. The quick place is
-for launches of at most QUICK_S, so a short simulation never waits for a long one. People take
-turns. The next launch usually belongs to the person whose launches have used the least time
+One live launch runs at a time, because two would disturb each other. Simulated launches run at the
+same time, in SIMULATED_AT_ONCE places and one quick place for launches of at most QUICK_S. People
+take turns. The next launch usually belongs to the person whose launches have used the least time
 recently (`in_turn`).
 """
 

@@ -78,8 +78,7 @@ def queue(request: HttpRequest) -> HttpResponse:
 @readers
 @require_GET
 def table(request: HttpRequest) -> HttpResponse:
-    """Return the lists of the queue as a fragment. The page of the queue requests it every two
-    seconds."""
+    """Return the lists of the queue as a fragment."""
     return render(request, "console/queue_table.html", queue_lists())
 
 
@@ -97,8 +96,7 @@ def one(request: HttpRequest, pk: str) -> HttpResponse:
 @readers
 @require_GET
 def state(request: HttpRequest, pk: str) -> HttpResponse:
-    """Return the state of a launch as a fragment. The page of the launch requests it every second
-    until the end."""
+    """Return the state of a launch as a fragment."""
     launch = get_object_or_404(Launch, pk=pk)
     return render(
         request,

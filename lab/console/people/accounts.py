@@ -212,8 +212,7 @@ class _Password:
 def _new_password() -> _Password:
     """Return a new password with its hash.
 
-    The password has three groups of five letters and digits (74 random bits). People can easily
-    copy such a password from paper.
+    The password has three groups of five letters and digits (74 random bits).
     """
     groups = ("".join(secrets.choice(_LETTERS) for _ in range(5)) for _ in range(3))
     text = "-".join(groups)

@@ -1,8 +1,5 @@
 """The limits on logins. Each attempt is counted before its password is hashed, and only a few
-passwords are hashed at the same time.
-
-When names are compared, capitals and compatibility characters make no difference.
-"""
+passwords are hashed at the same time."""
 
 import ipaddress
 import math
@@ -109,8 +106,7 @@ class PasswordHasher(PBKDF2PasswordHasher):
     def made(self, password: str) -> str:
         """Return the hash of a generated password of at least 72 random bits.
 
-        No attacker can try all such passwords, so a few iterations are enough. A class of thirty
-        people can therefore log in at the same time within a few seconds.
+        No attacker can try all such passwords, so a few iterations are enough.
         """
         return self.encode(password, self.salt(), self.MADE_ITERATIONS)
 

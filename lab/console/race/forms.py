@@ -23,10 +23,9 @@ Run = tuple[PlannedRun, RunFolder]
 
 
 def fields_of(result: ResultEntry) -> dict[str, list[Run]]:
-    """Return the complete runs in groups of at least two, with the same load and the same
-    customers. Each group has a label. The largest load comes first, because policies differ most at
-    this load. Within a group, the runs are in the order of the spec's policies, not in the random
-    order in which they took place. The returned value is empty if the plan is damaged."""
+    """Return the complete runs in labelled groups of at least two, with the same load and the same
+    customers; empty if the plan is damaged. The largest load comes first, because policies differ
+    most at this load. Within a group, the runs have the order of the spec's policies."""
     spec = result.spec
     order = [choice.key for choice in spec.policy] if spec else []
     found: dict[str, list[Run]] = {}

@@ -103,9 +103,7 @@ def run_frames(request: HttpRequest, name: str, run: str) -> HttpResponse:
 @readers
 @require_GET
 def waiting(request: HttpRequest, pk: str) -> HttpResponse:
-    """Show the progress of a launched race, and redirect to its runs when it is done. The page
-    polls this view every second.
-    """
+    """Show the progress of a launched race, and redirect to its runs when it is done."""
     launch = get_object_or_404(Launch, pk=pk)
     if launch.state == State.DONE and launch.result:
         target = f"{reverse('race')}?result={launch.result}"

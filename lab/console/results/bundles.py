@@ -67,8 +67,7 @@ def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> N
 
     Raises TooLargeError if the files together are larger than `most_bytes`, because no console
     would import such a bundle. The bundle omits unfinished files, and files without a suffix, which
-    control a run in progress (`load-factor`). The bundle also has files that exist only in bundles
-    (`lab.bundle.extras`).
+    control a run in progress (`load-factor`). It also has the files of `lab.bundle.extras`.
     """
     paths = {path.relative_to(folder).as_posix(): path for path in files_of(folder)}
     sizes = {name: path.stat().st_size for name, path in paths.items()}

@@ -15,8 +15,7 @@ from lab.console.site.permissions import readers
 from lab.errors import ExperimentError
 
 MOST_RESULTS = 6
-"""The maximum number of results in an overlay. A reader could not distinguish the lines of more
-results."""
+"""The maximum number of results in an overlay."""
 
 
 @readers

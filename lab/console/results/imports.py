@@ -67,9 +67,8 @@ def kept_by(results_dir: Path, person: str) -> list[Imported]:
 def name_for(told: str, now: datetime) -> str:
     """Return the name for an imported result that was called `told`.
 
-    A name with a date in the past stays unchanged. Any other name gets the present time. With its
-    old name, the result could take the name of a later result of this lab, or stay first in the
-    list.
+    A name with a date in the past stays unchanged. Any other name gets the present time. Otherwise,
+    the result could take the name of a later result, or stay first in the list.
     """
     began_at = began_at_of(told)
     if began_at is not None and began_at <= now:

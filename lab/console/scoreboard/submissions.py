@@ -46,9 +46,8 @@ def submit(request: HttpRequest, name: str, text: str) -> Launch:
     """Put a policy into the queue and return its launch.
 
     If the person's earlier submission with this name has not ended, it is cancelled. Raises
-    CallError if the policy is not valid or the console is busy with other files. Raises
-    AllowanceError or QueueError if the person is not allowed to submit it now, or if the queue is
-    full.
+    CallError if the policy is not valid or the console is busy with other files, and AllowanceError
+    or QueueError if the person cannot submit a policy now.
     """
     allowance = permissions.allowance_of(request)
     key = permissions.key_of(request)
@@ -144,10 +143,7 @@ def are_under_way(submissions: list[Submission]) -> bool:
 @readers
 @require_GET
 def own(request: HttpRequest) -> HttpResponse:
-    """Return this person's submissions as a fragment.
-
-    The page requests it every two seconds while a submission waits or runs.
-    """
+    """Return this person's submissions as a fragment."""
     found = listed(request)
     context = {"submissions": found, "are_under_way": are_under_way(found)}
     return render(request, "console/submissions.html", context)

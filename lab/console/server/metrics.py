@@ -69,7 +69,7 @@ class LabMetrics(Collector):
         return generate_latest(self.registry)
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metrics. The registry calls this method."""
+        """Yield the metrics."""
         yield _launches()
         yield from _runs(live_runs.under_way(self._lab.state_dir))
         yield from self._experiments()

@@ -85,9 +85,9 @@ students = Permission()
 readers = Permission(sends=_for_teachers)
 """The permission for students and teachers to read, and for teachers to send."""
 teachers = Permission(reads=_accounts_for_teachers, sends=_accounts_for_teachers)
-"""The permission for teachers to read and to send. The pages about accounts have it."""
+"""The permission for teachers to read and to send, for the pages about accounts."""
 answers = Permission(reads=_answers_for_teachers)
-"""The permission for teachers to read. The pages with answers to lab sheets have it."""
+"""The permission for teachers to read, for the pages with answers to lab sheets."""
 launch_owners = Permission(sends=_for_who_launched)
 """The permission for a launch. Students and teachers can read. Teachers and the person who launched
 it can send."""

@@ -1,7 +1,6 @@
 """This module samples the gateway twice a second and sends each sample to all viewers.
 
-Sixty viewers cost the gateway as much as one viewer. The list of waiting requests is
-fetched only while a viewer has the watch page open.
+The list of waiting requests is fetched only while a viewer has the watch page open.
 """
 
 import asyncio

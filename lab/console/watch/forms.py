@@ -31,8 +31,7 @@ class PolicyForm(forms.Form):
 
     The field of a parameter has the name of the parameter. A parameter of the admission policy has
     the field `admission.<name>`, and a value per page type has the field `<name>.<page>`. If a
-    field is missing, the parameter has its default value. For example, a page has no fields yet for
-    a policy that the user has just chosen.
+    field is missing, the parameter has its default value.
     """
 
     policy = forms.ChoiceField(
