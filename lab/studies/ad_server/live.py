@@ -240,8 +240,8 @@ class Shares(NamedTuple):
     def words(self, ratios: list[float]) -> str:
         """Return the mean and the maximum of these shares as text."""
         return (
-            f"{fmean(ratios):.0%} of {self.cpus} CPUs on average, {max(ratios):.0%} at most in a "
-            "run"
+            f"{100 * fmean(ratios):.0f} % of {self.cpus} CPUs on average, "
+            f"{100 * max(ratios):.0f} % at most in a run"
         )
 
     def busy_words(self) -> str:
