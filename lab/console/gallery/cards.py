@@ -167,7 +167,7 @@ CARDS: tuple[Card, ...] = (
         WHO_HAS_LEFT,
         SENTRY,
         "Work for customers who have left",
-        "At twice the capacity, a shop with one queue spends more than half of its CPU time on "
+        "At twice the capacity, a shop with one queue spends about half of its CPU time on "
         "customers who have left. The Connection Sentry stops almost all of this work.",
         "connection-sentry-home",
         engine="live",

@@ -45,8 +45,7 @@ _NO_MEMORY = ("MemoryError", "Cannot allocate memory", "failed to map segment")
 """Texts from Python, the kernel or the loader. If one of them is at the end of a failed command's
 output, the command ran out of memory."""
 _COMMAND = "command"
-"""The file in a launch's folder that contains the id and the start time of the command's process.
-"""
+"""The file with the id and the start time of a command's process, in the launch's folder."""
 _MARKS = FOLDER / "workers"
 """The folder with a file for each worker. A worker touches its file every 2 s as long as it reaches
 the broker.

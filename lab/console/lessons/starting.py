@@ -28,7 +28,7 @@ class Start:
     """The experiment of a step, as the console launches it."""
 
     line: str
-    """The command on the sheet that the launch replaces."""
+    """The sheet's command, which the launch replaces."""
     is_last_of_several: bool
     """Whether the step has other commands, which the person must type at a terminal."""
     title: str

@@ -171,7 +171,7 @@ def checked(bundle: zipfile.ZipFile, limits: Mapping[str, int]) -> str:
         names.add(path.parts[0])
     if len(names) != 1:
         raise SpecError(
-            "bundle: must hold exactly one result folder; allowed: a file that the console packed"
+            "bundle: must hold exactly one result folder; allowed: a file that a console packed"
         )
     return names.pop()
 

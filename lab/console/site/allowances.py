@@ -61,9 +61,9 @@ class Allowance:
 
     # The process that carries out a simulated launch, with all its children.
     job_memory_bytes: int = _limit("Memory of one simulated launch", _bytes)
-    job_least_s: int = _limit("Lowest limit on the CPU time of a simulated launch", _seconds)
+    job_least_s: int = _limit("CPU time that every simulated launch may use", _seconds)
     job_times_expected: int = _limit(
-        "Limit on the CPU time of a simulated launch, as a multiple of its expected CPU time"
+        "CPU time of a longer simulated launch, as a multiple of its expected CPU time"
     )
 
     # Uploads.
