@@ -36,8 +36,8 @@ class RowShown:
     cells: tuple[CellShown, ...]
     """The cells of the row: one for each load, and a last cell for the mean over the loads."""
     behind: str
-    """The difference from the best row, paired by seed; a dash if an older version of Doorbuster
-    made the board."""
+    """The difference from the best row, paired by seed; `best` for the best row. A dash for a step,
+    or if an older version of Doorbuster made the board."""
     recovery: CellShown
     """The time until recovery after a one-minute rush, in paper seconds."""
 

@@ -43,12 +43,12 @@ def test_a_curve_is_saved_as_it_is_seen(chromium, console):
         assert name.startswith("lifo-pri-tables-4-and-5-simulated-reference-unanswered-tr-4-rho-2")
         assert name.endswith(".svg")
         text = words(content)
-        assert "Share of requests still unanswered after t seconds" in text
+        assert "Share of attempts still unanswered after t seconds" in text
         assert "reference-comparison" in text
         assert "8Q-LIFO-Pri" in text
         assert "SQ" not in lines_of(content)
         drawing = ElementTree.fromstring(content)
-        assert drawing.find(f"{SVG}title").text.startswith("Share of requests")
+        assert drawing.find(f"{SVG}title").text.startswith("Share of attempts")
         assert not any("href" in key for one in drawing.iter() for key in one.attrib)
         name, content = saved(page, "against-rho", "PNG")
         assert name.endswith("-against-load.png")

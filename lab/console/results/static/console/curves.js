@@ -255,7 +255,7 @@ addEventListener("DOMContentLoaded", async () => {
   const capital = (text) => text[0].toUpperCase() + text.slice(1);
   const atLoad = () => (words("load") === "closed loop" ? "closed loop" : `ρ = ${words("load")}`);
   const choices = {
-    above: () => [[words("page"), atLoad()], "Share of requests still unanswered after t seconds (lower is better)", ["unanswered", id("page").value, atLoad()]],
+    above: () => [[words("page"), atLoad()], "Share of attempts still unanswered after t seconds (lower is better)", ["unanswered", id("page").value, atLoad()]],
     histogram: () => [[words("page"), atLoad()], "Share of attempts for each second of response time", ["answered per second", id("page").value, atLoad()]],
     "against-rho": () => [[], `${capital(words("against"))} against the offered load`, [id("against").value, "against load"]],
   };
