@@ -19,7 +19,7 @@ addEventListener("DOMContentLoaded", () => {
   };
   const one = (id, series, range = roomy) => chart(byId(id), series, drawn, range, { sync: "watch", rem, xLabel: "", saved });
   const waiting = one("chart-waiting", [{ label: "waiting", colour: "--bad" }, { label: "in service", colour: "--good", dash: [8, 4] }]);
-  const rates = one("chart-rates", [{ label: "arrivals", colour: "--soft", dash: [4, 4] }, { label: "completed", colour: "--good" }, { label: "left waiting", colour: "--bad" }, { label: "dropped", colour: "--p4", dash: [8, 4] }]);
+  const rates = one("chart-rates", [{ label: "arrivals", colour: "--soft", dash: [4, 4] }, { label: "completed", colour: "--good" }, { label: "left waiting", colour: "--bad" }, { label: "turned away", colour: "--p4", dash: [8, 4] }]);
   const cpu = one("chart-cpu", [{ label: "CPU", colour: "--accent" }, { label: "upper", colour: "--soft", dash: [6, 4] }, { label: "lower", colour: "--soft", dash: [2, 4] }], () => [0, 1.4]);
   const confirms = one("chart-confirms", [{ label: "confirms", colour: "--good" }]);
 
