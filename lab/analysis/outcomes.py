@@ -21,28 +21,18 @@ GROUP = {page: "Browsing" if page.startswith("Br") else page for page in PAGES}
 
 @dataclass(frozen=True, slots=True)
 class SessionFates:
-    """The number of a run's sessions with each fate.
-
-    Every session that arrived has exactly one fate: rejected, never let in, lost or completed.
-    """
+    """The number of a run's sessions with each fate; FATES_MEANING explains the fates."""
 
     arrived: int
     rejected: int
-    """The number of sessions that got a rejection page at their first attempt, and no page of the
-    shop later."""
     never_let_in: int
-    """The number of other sessions that got no page of the shop. The customer gave up waiting, or
-    the requests were dropped, refused, failed, or rejected at a later attempt.
-    """
     completed: int
-    """The number of sessions whose planned requests were all answered in time."""
     completed_requests: int
     """The number of requests of the completed sessions."""
 
     @property
     def lost(self) -> int:
-        """The number of sessions that got at least one page of the shop, but not all planned
-        pages."""
+        """The number of sessions that were lost after being let in."""
         return self.arrived - self.rejected - self.never_let_in - self.completed
 
     @property

@@ -24,7 +24,7 @@ _BUYERS: Final[_Metrics] = (
     ("Estimated", 3, lambda run: run.estimated_efficiency_ratio),
     ("Requests/s", 2, lambda run: run.throughput_rps),
 )
-"""The columns if customers buy, each with its title, number of decimals and metric."""
+"""The columns if customers buy."""
 _SESSIONS: Final[_Metrics] = (
     ("Sessions completed %", 1, lambda run: 100 * run.fates.share("completed")),
     ("Mean length of completed", 1, lambda run: run.fates.mean_completed_length),

@@ -282,7 +282,6 @@ _SHADOW_VERDICTS = (
     ("would have served later, %", "later"),
     ("customer would have left, %", "would_lose"),
 )
-"""The titles of a shadow's rows, with the keys of its `verdicts`."""
 
 
 def shadows(cells: Sequence[Cell]) -> Table | None:

@@ -36,7 +36,6 @@ _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] 
     ("… not confirmed", lambda waste: waste["cancels_failed"], 0),
     ("Withdrawn from queues", lambda waste: waste["withdrawn"], 0),
 )
-"""The rows, each with its name, the meter's metric and the number of decimals."""
 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:

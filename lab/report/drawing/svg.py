@@ -10,7 +10,6 @@ _LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _GLYPH = re.compile(
     r'<use xlink:href="([^"]+)" transform="translate\(([-\d.]+)(?: ([-\d.]+))?\)"/>'
 )
-"""The pattern of a letter with its position."""
 _LETTERS = re.compile(r"\bDejaVuSans(-Bold|-Oblique)?-(?=[0-9a-f]+\")")
 _BETWEEN = re.compile(r">\s+<")
 _POINTS = {"M": 1, "L": 1, "Q": 2, "C": 3, "z": 0, "Z": 0}

@@ -1,4 +1,4 @@
-"""The study of the ad server: runs, measures, figures, claims and the text of the report."""
+"""The study of the ad server."""
 
 from lab.analysis.published import PAPERS
 from lab.studies.about import WHO_GETS_CPUS, About

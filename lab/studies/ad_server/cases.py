@@ -86,7 +86,7 @@ SCALES: dict[Engine, dict[bool, Scale]] = {
         True: Scale((FEW, MANY), (2, 10), (2, PUBLISHED_THREADS), 3, 110.0),
     },
 }
-"""The scales by engine and by `quick`; there is no simulator of the ad server."""
+"""The scales by engine; there is no simulator of the ad server."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The study of Connection Sentry: runs, measures, figures, claims and the text of the report."""
+"""The study of Connection Sentry."""
 
 from lab.analysis.published import PAPERS
 from lab.studies.about import WHO_HAS_LEFT, About

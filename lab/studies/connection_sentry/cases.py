@@ -110,7 +110,6 @@ SCALES: dict[Engine, dict[bool, Scale]] = {
         True: Scale(120.0, 20.0, (7.5, 15.0), (9, 3), 3, 1200),
     },
 }
-"""The scales by engine and by `quick`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from lab.studies.live import ApplianceStudy, LivePart
 
 
 def live_study(given: Mapping[str, Any]) -> ApplianceStudy[Cases]:
-    """Return the live study on the appliance for these options of `doorbuster reproduce`."""
+    """Return the live study for these options of `doorbuster reproduce`."""
     return ApplianceStudy(STUDY, parts, given)
 
 

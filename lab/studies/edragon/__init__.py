@@ -1,4 +1,4 @@
-"""The study of eDragon: runs, measures, figures, claims and the text of the report."""
+"""The study of eDragon."""
 
 from lab.analysis.published import PAPERS
 from lab.studies.about import WHO_GETS_CPUS, About

@@ -1,8 +1,5 @@
 """eDragon's runs: applications and their processors, provisioning, admission and load.
 
-The first part of the module describes the 90-minute run with two applications: its schedule, its
-zones and the published numbers. The second part defines the cases of the figures.
-
 Source: Guitart et al., Computer Networks 52 (2008) 1390-1409. Section and figure numbers in this
 package refer to that paper.
 """
@@ -259,7 +256,6 @@ SCALES: dict[Engine, dict[bool, Scale]] = {
         True: Scale((1.0, 3.0, 12.0), 150.0, shortened(6), 1, PROCESSORS, LIVE),
     },
 }
-"""The scales by engine and by `quick`."""
 
 
 @dataclass(frozen=True, slots=True)

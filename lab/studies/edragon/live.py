@@ -46,7 +46,7 @@ manager, Redis and the system are such processes."""
 
 
 def live_study(given: Mapping[str, Any]) -> "PlatformStudy":
-    """Return the live study on hosting platforms for these options of `doorbuster reproduce`."""
+    """Return the live study for these options of `doorbuster reproduce`."""
     return PlatformStudy(given)
 
 
@@ -147,11 +147,8 @@ class PlatformStudy(LiveStudy[Cases]):
         return live_metrics(hosted, scaled, factor)
 
     def _beside_ratio(self, result: StudyResult) -> float:
-        """Return the CPU time of the load generator and the database, divided by the CPU time of
-        the application.
-
-        The ratio is measured once per reproduction, before the first run.
-        """
+        """Return `beside_ratio` of a trial run, which is measured once per reproduction, before the
+        first run."""
         file = result.path / _BESIDE
         if not file.is_file():
             console.print(

@@ -1,4 +1,4 @@
-"""The study of LIFO-Pri: runs, measures, figures, claims and the text of the report."""
+"""The study of LIFO-Pri."""
 
 from lab.analysis.published import PAPERS
 from lab.studies.about import WHO_IS_NEXT, About

@@ -73,7 +73,6 @@ SCALES: dict[Engine, dict[bool, Scale]] = {
         True: Scale(requests=2500, sessions=1, rhos=(), repetitions=1),
     },
 }
-"""The scales by engine and by `quick`."""
 
 
 @dataclass(frozen=True, slots=True)

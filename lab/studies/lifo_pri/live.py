@@ -12,7 +12,7 @@ from lab.studies.measures import page_metrics
 
 
 def live_study(given: Mapping[str, Any]) -> ApplianceStudy[Cases]:
-    """Return the live study on the appliance for these options of `doorbuster reproduce`."""
+    """Return the live study for these options of `doorbuster reproduce`."""
     return ApplianceStudy(STUDY, parts, given)
 
 

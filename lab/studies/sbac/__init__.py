@@ -1,4 +1,4 @@
-"""The study of SBAC: runs, measures, figures, claims and the text of the report."""
+"""The study of SBAC."""
 
 from lab.analysis.published import PAPERS
 from lab.studies.about import WHO_MAY_ENTER, About

@@ -121,7 +121,6 @@ SCALES: dict[Engine, dict[bool, Scale | LiveScale]] = {
         True: LiveScale((1.0, 2.0), 1),
     },
 }
-"""The scales by engine and by `quick`."""
 
 
 @dataclass(frozen=True, slots=True)

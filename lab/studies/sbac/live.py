@@ -13,7 +13,7 @@ from lab.studies.sbac.study import STUDY
 
 
 def live_study(given: Mapping[str, Any]) -> ApplianceStudy[Cases | LiveCases]:
-    """Return the live study on the appliance for these options of `doorbuster reproduce`."""
+    """Return the live study for these options of `doorbuster reproduce`."""
     return ApplianceStudy(STUDY, parts, given)
 
 
