@@ -44,7 +44,7 @@ def _listed(result: ResultEntry, launch: Launch | None) -> Listed:
 
 MACHINE = {"cpu": "CPU", "cpus": "CPUs", "memory_gib": "GiB of memory", "shop_workers": "workers"}
 """The properties of a machine that determine the speed of a live run."""
-CODE = {"code": "code of the experiments", "parts": "code of shop and gateway"}
+CODE = {"code": "code of the experiments", "parts": "code of gateway, shop and hosting platform"}
 VERSIONS = {**CODE, "python": "Python"}
 
 

@@ -102,7 +102,7 @@ addEventListener("DOMContentLoaded", () => {
   const path = () => `own/${name.value}.py`;
   function save() {
     clearTimeout(saving);
-    if (!keep(KEPT_TEXT, { name: name.value, text: text() })) set(byId("name-help"), "This browser does not store the text. Save the file before you leave the page. The Tab key indents the text. To leave the editor, press Escape, then Tab.");
+    if (!keep(KEPT_TEXT, { name: name.value, text: text() })) set(byId("name-help"), "This browser does not store the text. Save the file before you leave the page. While you write, the Tab key indents the text. To leave the editor, press Escape, then Tab.");
   }
   function replaceText(newText) {
     editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: newText }, selection: { anchor: 0 }, scrollIntoView: true });
