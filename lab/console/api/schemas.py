@@ -332,7 +332,8 @@ class Row(Reply):
     policy: str = Field(description="key of the policy in the result's spec")
     title: str = Field(description="title of the policy")
     by: str = Field(
-        description="the person who submitted the policy, or the author named in its file"
+        description="the person who submitted the policy, or the author named in its file; “the "
+        "project” for known policies"
     )
     overall: Efficiency = Field(description="the mean efficiency over the loads")
     loads: dict[str, Efficiency] = Field(description="the efficiency at each offered load")
