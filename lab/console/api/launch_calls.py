@@ -153,8 +153,8 @@ def _wanted(request: HttpRequest, wanted: schemas.NewLaunch) -> Launch:
 
 
 def _changed(request: HttpRequest, base: Spec, options: schemas.Options) -> Spec:
-    """Return the spec with the options, which the launch form checks. Raises CallError if an option
-    is invalid."""
+    """Return the spec with the options, after the launch form has checked them. Raises CallError if
+    an option is invalid."""
     given = options.model_dump(exclude_unset=True)
     if "duration_s" in given:
         given.setdefault("sessions", None)

@@ -34,8 +34,7 @@ used."""
 
 
 class QueueError(ValueError):
-    """The error raised if the queue does not accept a launch. The person sees the error's text,
-    which is one line."""
+    """The error raised if the queue does not accept a launch; its text is one line."""
 
 
 def enqueue(launch: Launch, allowance: Allowance = TEACHER) -> Launch:

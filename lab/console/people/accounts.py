@@ -39,7 +39,7 @@ logger = logging.getLogger("lab.people")
 
 
 class AccountError(ValueError):
-    """The error raised if an account cannot be created or changed. The error's text is one line."""
+    """The error raised if an account cannot be created or changed; its text is one line."""
 
 
 # ---- names ---------------------------------------------------------------------------------------
@@ -155,8 +155,7 @@ def enrol(name: str, *, teacher: bool) -> str:
     """Create an account, or give an existing account a new password. Return the password.
 
     A student can become a teacher in this way, but a teacher cannot become a student. Raises
-    AccountError if the name is not valid, is too similar to another name, or belongs to a teacher
-    or to an account without a password.
+    AccountError also for an invalid or too similar name, and for an account without a password.
     """
     password = _new_password()
     with transaction.atomic():

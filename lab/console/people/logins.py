@@ -114,8 +114,8 @@ class PasswordHasher(PBKDF2PasswordHasher):
         """Return whether the next login hashes this password again; False if `made` hashed it.
 
         A second hash would take a second of CPU time at each person's first login. A wrong password
-        for an account with a generated password is refused faster, which reveals that the account
-        exists. This does no harm, because the names of a class are not secret.
+        for such an account is refused faster, which reveals that the account exists. The names of a
+        class are not secret.
         """
         if self.decode(encoded)["iterations"] == self.MADE_ITERATIONS:
             return False

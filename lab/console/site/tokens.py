@@ -32,7 +32,7 @@ _INVALID: Final = (
 
 
 class TokenError(ValueError):
-    """The error raised if a token cannot be created. The error's text is one line."""
+    """The error raised if a token cannot be created; its text is one line."""
 
 
 def make(account: User, name: str) -> str:

@@ -34,7 +34,7 @@ class Sold:
         self._before: Mapping[str, Any] | None = None
 
     def look(self, run: Mapping[str, Any] | None, now: float) -> dict[str, Any] | None:
-        """Return the purchases for the run `run` (`live_run.UnderWay.told`) at Unix time `now`.
+        """Return the purchases at Unix time `now`. `run` comes from `live_run.UnderWay.told`.
 
         The purchases have `confirms` and `revenue_cents` since the run began, the `words` of the
         run, and `ended_at` (Unix time; None until the run ends). `before` has the confirms and the
@@ -80,7 +80,7 @@ logger = logging.getLogger("lab.console")
 
 
 class Watch:
-    """A sampler of one gateway. `frames` has the latest frames, with the oldest frame first. `name`
+    """A sampler of one gateway. `frames` has the latest frames, the oldest first. `name`
     changes at every start of the server, so frame numbers from before a restart are not valid.
     """
 

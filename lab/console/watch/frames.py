@@ -32,8 +32,8 @@ def frame_of(
     """Return a frame that is made from `GET /snapshot` (`proxies.InPlace`), `GET /waiting` and
     `broadcast.Sold`.
 
-    `strip` has a list for each listed waiting request, with the oldest request first. Each list has
-    the request's id, the number of its page type, and 1 if the customer has left. `waits_s` has the
+    `strip` has a list for each listed waiting request, the oldest first. Each list has the
+    request's id, the number of its page type, and 1 if the customer has left. `waits_s` has the
     paper seconds that the oldest and the newest of these requests have waited; None if no request
     waits. Without the gateway's list of waiting requests, `strip` and `waits_s` are None.
     """

@@ -103,7 +103,7 @@ def percent_width(ratio: float) -> str:
 
 @register.filter
 def share(known: Mapping[str, float | None]) -> str:
-    """Return `23.4 ± 1.2 %` for a mean with its interval."""
+    """Return a mean with its interval as text: `23.4 ± 1.2 %`."""
     mean, high = known["mean"], known["high"]
     if mean is None:
         return "–"
