@@ -214,7 +214,7 @@ class _Simulation:
         return len(self._driver.in_service) + len(self._files.in_service)
 
     def _send(self, now_s: float, session: Session) -> None:
-        """Send the request for the session's next page."""
+        """Send the session's next attempt."""
         id = self._requests = self._requests + 1
         index, step, attempt = session.index, session.step, session.attempt
         place = _PLACE[session.walk[step]]

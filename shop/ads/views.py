@@ -204,7 +204,7 @@ def description(request: HttpRequest) -> HttpResponse:
 @require_safe
 @answering
 def health(request: HttpRequest) -> HttpResponse:
-    """Answer that this process serves requests, with its numbers of banners and failed reports."""
+    """Answer that this process serves requests, and its numbers of banners and failed exchanges."""
     ads = server.running()
     return JsonResponse(
         {
