@@ -34,8 +34,9 @@ def frame_of(
 
     `strip` has a list for each listed waiting request, the oldest first. Each list has the
     request's id, the number of its page type, and 1 if the customer has left. `waits_s` has the
-    paper seconds that the oldest and the newest of these requests have waited; None if no request
-    waits. Without the gateway's list of waiting requests, `strip` and `waits_s` are None.
+    paper seconds that the oldest and the newest waiting request have waited; None if no request
+    waits. The second value is None if the list does not contain all waiting requests. Without the
+    gateway's list of waiting requests, `strip` and `waits_s` are None.
     """
     policy = snapshot["policy"]
     inner = policy["snapshot"]
@@ -81,7 +82,8 @@ def frame_of(
             [id, _PAGE_NUMBER[page], int(left)] for id, page, _, left in queue["requests"]
         ]
         if waits_s := [waited_s for _, _, waited_s, _ in queue["requests"]]:
-            found["waits_s"] = [waits_s[0], waits_s[-1]]
+            is_whole = queue["waiting"] == len(waits_s)
+            found["waits_s"] = [waits_s[0], waits_s[-1] if is_whole else None]
     return found
 
 

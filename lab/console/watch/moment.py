@@ -100,7 +100,9 @@ def _queue(frame: Mapping[str, Any]) -> list[str]:
     gone = _gone(frame)
     requests = "1 request waits" if waiting == 1 else f"{waiting} requests wait"
     if gone:
-        whose = "its customer" if waiting == 1 else f"{gone} of their customers"
+        is_whole = frame["waits_s"][1] is not None
+        number = f"{gone}" if is_whole else f"at least {gone}"
+        whose = "its customer" if waiting == 1 else f"{number} of their customers"
         requests += f", and {whose} {'has' if gone == 1 else 'have'} left"
     return [f"{requests}.", _wait(frame)]
 
@@ -113,10 +115,8 @@ def _wait(frame: Mapping[str, Any]) -> str:
     oldest_s, newest_s = waits
     has_one_queue = frame["policy"] in _ONE_QUEUE and frame["sessions"] is None
     if has_one_queue and frame["discipline"] == "LIFO":
-        text = (
-            f"The newest request is next and has waited {newest_s:.0f} s. The oldest request has "
-            f"waited {oldest_s:.0f} s"
-        )
+        newest = "" if newest_s is None else f" and has waited {newest_s:.0f} s"
+        text = f"The newest request is next{newest}. The oldest request has waited {oldest_s:.0f} s"
     elif has_one_queue and frame["discipline"] == "FIFO":
         text = f"The next request to be served has waited {oldest_s:.0f} s"
     else:

@@ -27,7 +27,7 @@ class Scene:
 
     def answer(self, path: str) -> dict[str, Any]:
         if path.startswith("/waiting"):
-            return {"requests": []}
+            return {"waiting": 0, "requests": []}
         return snapshot(time_s=self.time_s, counts=counted(self.confirms))
 
 
@@ -66,7 +66,8 @@ class Rush(Scene):
             return {"slow_database": self._slow()}
         if path.startswith("/waiting"):
             first = int(self.real_s * 12)
-            return {"requests": [self._request(first, nth) for nth in range(self.waiting)]}
+            requests = [self._request(first, nth) for nth in range(self.waiting)]
+            return {"waiting": self.waiting, "requests": requests}
         pages = [_page(nth) for nth in range(self.waiting)]
         lengths = {page: pages.count(page) for page in PAGES}
         ratio = 0.9 + 0.09 * math.sin(self.real_s / 3)

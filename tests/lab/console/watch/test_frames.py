@@ -31,7 +31,7 @@ def snapshot(**other):
 
 
 def test_a_frame_has_the_queue_in_the_order_of_waiting():
-    queue = {"requests": [[7, "Br-2", 3.0, True], [9, "Tr-4", 1.0, False]]}
+    queue = {"waiting": 2, "requests": [[7, "Br-2", 3.0, True], [9, "Tr-4", 1.0, False]]}
     frame = frame_of(snapshot(), queue, {"confirms": 1, "revenue_cents": 1250})
     assert frame["strip"] == [[7, 1, 1], [9, 7, 0]]
     assert frame["waiting_by_page"] == [0, 3, 0, 0, 0, 0, 0, 0]

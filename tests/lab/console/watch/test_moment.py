@@ -11,7 +11,10 @@ SOLD = {"confirms": 4, "revenue_cents": 9_400, "words": "run 1/2: SQ, ρ = 2", "
 RUN = {"run": 1, "words": "run 1/2: SQ, ρ = 2", "customers": {}, "patience_s": 20.0}
 FIFO = policy() | {"snapshot": {"discipline": "FIFO"}}
 LIFO = policy("always-lifo") | {"snapshot": {"discipline": "LIFO"}}
-QUEUE = {"requests": [[7, "Br-2", 17.2, True], [8, "Br-1", 3.0, False], [9, "Tr-4", 0.4, False]]}
+QUEUE = {
+    "waiting": 3,
+    "requests": [[7, "Br-2", 17.2, True], [8, "Br-1", 3.0, False], [9, "Tr-4", 0.4, False]],
+}
 EMPTY = {"waiting": 0, "in_service": 12}
 
 
@@ -59,6 +62,15 @@ def test_the_second_run_is_compared_with_the_first():
 def test_who_is_next_is_told_where_the_order_is_known(acts, words):
     """With several queues only the longest wait is certain."""
     assert words in said(RUN, QUEUE, policy=acts)
+
+
+def test_a_queue_that_is_listed_in_part_has_no_newest_wait():
+    """The list ends with an older request, and later ones may have lost their customers, too."""
+    words = said(RUN, QUEUE | {"waiting": 400}, policy=LIFO, waiting=400)
+    assert words.startswith(
+        "400 requests wait, and at least 1 of their customers has left. The newest request is "
+        "next. The oldest request has waited 17 s."
+    )
 
 
 def test_customers_who_never_leave_have_no_patience_to_tell():
@@ -118,7 +130,9 @@ def test_a_share_of_pages_is_told_in_words(ratio, words):
 
 def test_a_queue_of_customers_who_have_gone_costs_little_work_if_the_newest_are_served():
     """Without this sentence the long queue of the better policy looks like the worse one."""
-    gone = {"requests": [[7, "Br-2", 17.2, True], [8, "Br-1", 3.0, True], [9, "Tr-4", 0.4, False]]}
+    gone = QUEUE | {
+        "requests": [[7, "Br-2", 17.2, True], [8, "Br-1", 3.0, True], [9, "Tr-4", 0.4, False]]
+    }
     few = said(RUN, gone, policy=LIFO, finished=(30, 1))
     assert few.endswith("Nearly every page is made for a customer who still waits.")
     some = said(RUN, gone, policy=LIFO, finished=(27, 3))

@@ -72,7 +72,8 @@ addEventListener("DOMContentLoaded", () => {
     const lengths = pages.map((page, i) => `${page} ${state.newest.waiting_by_page[i] ?? "unknown"}`).join(", ");
     queues.setAttribute("aria-label", `Queue lengths: ${lengths}`);
     const gone = (state.newest.strip ?? []).filter(([, , left]) => left).length;
-    document.querySelector(".strip").setAttribute("aria-label", `Waiting requests: ${state.newest.waiting}, the oldest first. Waiting requests whose customer has left: ${gone}.`);
+    const least = state.newest.waiting > (state.newest.strip ?? []).length ? "at least " : "";
+    document.querySelector(".strip").setAttribute("aria-label", `Waiting requests: ${state.newest.waiting}, the oldest first. Waiting requests whose customer has left: ${least}${gone}.`);
   }
 
   // After a change of the policy by a new run, renew the control bar, unless the keyboard focus is in the bar.
