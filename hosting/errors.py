@@ -2,6 +2,4 @@
 
 
 class HostingError(RuntimeError):
-    """The error for a platform or shop that cannot start, has ended or refuses a call; the message
-    is the reason.
-    """
+    """The error of a platform or an additional shop; the message is the reason."""

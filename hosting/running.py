@@ -22,7 +22,8 @@ _CALL_TIMEOUT_S = 60.0
 
 class RunningApplication:
     """A running application. `process` is the parent of its gateway and shops. `token` is sent with
-    every call of its gateway's admin API and its shops' controllers.
+    every call of its gateway's admin API and its shops' controllers. A failed call raises
+    HostingError.
     """
 
     def __init__(
@@ -86,11 +87,11 @@ class RunningApplication:
             self.ask(port, "PUT", "/settings", wanted)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the gateway's whole state; raise HostingError if the call fails."""
+        """Return the gateway's whole state."""
         return self.ask(self.admin_port, "GET", "/snapshot")
 
     def orders(self) -> int:
-        """Return the number of the application's orders; raise HostingError if the call fails."""
+        """Return the number of the application's orders."""
         return int(self.ask(self.controller_ports[0], "GET", "/orders")["orders"])
 
     def cpu_s(self) -> float:

@@ -1,7 +1,6 @@
 """The shop's counters of requests, pages and orders since its start.
 
-Every thread has separate counters, so no locks are needed. The functions that return a count add up
-the counters of all threads.
+Every thread has separate counters, so no locks are needed.
 """
 
 import threading

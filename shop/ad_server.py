@@ -1,7 +1,7 @@
 """The client of the ad server, with a deadline for each answer.
 
-Each thread keeps one connection open. The module does not use `http.client`, because the time limit
-of `http.client` applies to each read separately. A slow answer could then delay a page for ever.
+Each thread keeps one connection open. The module does not use `http.client`, whose time limit
+applies to each read separately. A slow answer could then delay a page for ever.
 """
 
 import contextlib

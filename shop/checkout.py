@@ -15,9 +15,7 @@ from shop.models import Book, Customer, Order, OrderLine
 
 
 class OutOfStock(Exception):  # noqa: N818 -- a fact about the shelf, not a fault
-    """The error for an order that was not placed because some titles have too few copies in
-    stock.
-    """
+    """The error for an order of titles with too few copies in stock."""
 
     def __init__(self, left: Mapping[str, int]) -> None:
         super().__init__(
@@ -30,9 +28,7 @@ class OutOfStock(Exception):  # noqa: N818 -- a fact about the shelf, not a faul
 
 
 class NoLongerSold(Exception):  # noqa: N818
-    """The error for an order that was not placed because the shop no longer sells some of the
-    titles.
-    """
+    """The error for an order with some titles that the shop no longer sells."""
 
     def __init__(self, gone: frozenset[int], left: tuple[str, ...]) -> None:
         super().__init__(f"{len(gone)} of {len(gone) + len(left)} titles")
@@ -43,15 +39,11 @@ class NoLongerSold(Exception):  # noqa: N818
 
 
 class AnotherTotal(Exception):  # noqa: N818
-    """The error for an order that was not placed because its total differs from the total on the
-    page.
-    """
+    """The error for an order whose total differs from the total on the page."""
 
 
 class NothingToOrder(Exception):  # noqa: N818
-    """The error for an order that was not placed because the shop no longer sells any of its
-    books.
-    """
+    """The error for an order with no book that the shop still sells."""
 
 
 def find_order(customer: Customer, key: uuid.UUID) -> Order | None:

@@ -45,17 +45,13 @@ def count(back_end: str) -> None:
 
 
 def counts() -> dict[str, int]:
-    """Return, for each back end, the number of requests since the shop started that failed because
-    the back end was unavailable.
-    """
+    """Return the number of failed requests since the shop started, by unavailable back end."""
     lost = activity.lost_to()
     return {back_end: lost.get(back_end, 0) for back_end in BACK_ENDS}
 
 
 class InOneLine(logging.Filter):
-    """A log filter that replaces the traceback of an outage by one line, because an outage can
-    affect hundreds of requests.
-    """
+    """A log filter that replaces the traceback of an outage by one line."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         fault = record.exc_info[1] if record.exc_info else None

@@ -72,22 +72,20 @@ _COUNTS = os.environ["PROMETHEUS_MULTIPROC_DIR"] = _counts_folder()
 
 
 MASTER_DIED = signal.SIGUSR2
-"""The signal that a worker process receives when its master dies. The signal ends the worker. After
-`post_worker_init`, the worker reports its deliveries before it ends.
+"""The signal that ends a worker process when its master dies. After `post_worker_init`, the worker
+reports its deliveries before it ends.
 """
 LAST_REPORT_WITHIN_S = 5
 """The real seconds that a worker has for its last report after its master was killed."""
 
 
 def post_fork(arbiter: Arbiter, worker: Worker) -> None:
-    """Make the worker process end if Gunicorn's master process is killed; Gunicorn calls this when
-    the worker starts.
-    """
+    """Make the starting worker process end if Gunicorn's master process is killed."""
     serving.end_with_master(worker, MASTER_DIED)
 
 
 def post_worker_init(worker: Worker) -> None:
-    """Start the ad server; Gunicorn calls this in the worker process before it serves."""
+    """Start the ad server in the worker process, before the process serves."""
     from django.db import DatabaseError
 
     from shop.ads import server
@@ -119,7 +117,7 @@ def _end_without_master(worker: Worker) -> None:
 
 
 def worker_exit(arbiter: Arbiter, worker: Worker) -> None:
-    """Stop the ad server; Gunicorn calls this in the worker process after its last answer."""
+    """Stop the ad server in the worker process, after its last answer."""
     from shop.ads import server
 
     with contextlib.suppress(server.NotStarted):  # the ad server may not have started yet
@@ -127,14 +125,12 @@ def worker_exit(arbiter: Arbiter, worker: Worker) -> None:
 
 
 def child_exit(arbiter: Arbiter, worker: Worker) -> None:
-    """Remove the gauges of an ended worker, but keep its counters; Gunicorn calls this in the
-    master process.
-    """
+    """Remove the gauges of an ended worker, but keep its counters (in the master process)."""
     from prometheus_client import multiprocess
 
     multiprocess.mark_process_dead(worker.pid)
 
 
 def on_exit(arbiter: Arbiter) -> None:
-    """Remove the folder with the counts; Gunicorn calls this when the master process ends."""
+    """Remove the folder with the counts when the master process ends."""
     shutil.rmtree(_COUNTS, ignore_errors=True)

@@ -21,9 +21,9 @@ Column = npt.NDArray[Any]
 class Banner:
     """The properties of a contracted banner. Times are seconds since the epoch.
 
-    The banners in `not_beside_banners` and the banners of `not_beside_advertisers` must not be on
-    the same page as this banner. If one of two banners excludes the other, they are never on the
-    same page.
+    The banner excludes the banners in `not_beside_banners` and the banners of
+    `not_beside_advertisers`. If one of two banners excludes the other, they are never on the same
+    page.
     """
 
     id: int

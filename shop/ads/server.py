@@ -90,9 +90,7 @@ _running: AdServer | None = None
 
 
 def start() -> AdServer:
-    """Load the inventory and begin to report deliveries. Raises SettingsError if a setting is
-    invalid.
-    """
+    """Load the inventory and begin to report deliveries."""
     global _running
     wanted = configuration.read()
     renewing.renew(timezone.now())

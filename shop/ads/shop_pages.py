@@ -1,7 +1,6 @@
 """The shop's eight pages as a publisher's pages, so that impressions are counted for each page.
 
-The slots have no concepts, because each request names the concepts of the page's books. Capacity
-checks therefore ignore these slots.
+The slots have no concepts, because each request names the concepts of the page's books.
 """
 
 from django.db import transaction

@@ -1,1 +1,1 @@
-"""The shop's books, which are generated from a seed and therefore the same on every machine."""
+"""The shop's books, which are generated from a seed."""

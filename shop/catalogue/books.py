@@ -1,4 +1,4 @@
-"""The books of the seeded shop, which are the same for the same seed on every machine.
+"""The books of the seeded shop.
 
 The default catalogue has 4,309 books, as in the Connection Sentry paper. A larger catalogue adds
 books that sell worse. A title that already exists becomes another volume of a series.

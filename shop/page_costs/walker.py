@@ -102,7 +102,7 @@ class Walker:
 
     def request(self, path: str, fields: dict[str, str] | None = None) -> tuple[int, str, float]:
         """Send a GET request, or a POST request if `fields` is given; return the status, the body
-        and the response time in real seconds. Raises OSError if the connection fails.
+        and the response time in real seconds.
         """
         headers = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items())}
         if self._page:

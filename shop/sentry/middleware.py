@@ -53,7 +53,7 @@ class SentryMiddleware:
 
     def process_view(self, request: HttpRequest, view: Callable[..., Any], *_: object) -> None:
         """Decide whether the request may be stopped, now that its view is known. Raises ClientGone
-        if the client has left and the request may be stopped.
+        if it must stop now.
         """
         watch = current()
         if watch is not None:

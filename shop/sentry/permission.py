@@ -1,6 +1,4 @@
-"""The decorators for views that may be cancelled with any HTTP method, and for views that must
-never be cancelled.
-"""
+"""The decorators for views that may, or must never, be cancelled."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

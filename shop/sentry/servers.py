@@ -1,7 +1,4 @@
-"""The servers whose connections can be watched: Gunicorn's `gthread` and `sync` workers.
-
-For any other server, the sentry logs one warning.
-"""
+"""The servers whose connections can be watched: Gunicorn's `gthread` and `sync` workers."""
 
 import logging
 import os

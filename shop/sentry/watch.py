@@ -161,8 +161,7 @@ class Watch:
     def commit_point(self) -> None:
         """Mark the last moment at which this request may be stopped.
 
-        Raises ClientGone if the client has left and the request may be stopped. Otherwise, the
-        request will be finished.
+        Raises ClientGone if the request must stop; otherwise, it will be finished.
         """
         with self.lock:
             self._look()

@@ -41,14 +41,12 @@ SWITCH_INTERVAL_S = 0.0005
 
 
 def post_fork(arbiter: Arbiter, worker: Worker) -> None:
-    """Make the worker process end if Gunicorn's master process is killed; Gunicorn calls this when
-    the worker starts.
-    """
+    """Make the starting worker process end if Gunicorn's master process is killed."""
     serving.end_with_master(worker, signal.SIGKILL)
 
 
 def post_worker_init(worker: Worker) -> None:
-    """Start the controller; Gunicorn calls this in the worker process before it serves."""
+    """Start the controller in the worker process, before the process serves."""
     from shop.control import controller
 
     sys.setswitchinterval(SWITCH_INTERVAL_S)

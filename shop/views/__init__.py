@@ -1,1 +1,1 @@
-"""The views of the shop's pages; each module serves one area of the shop."""
+"""The views of the shop's pages."""

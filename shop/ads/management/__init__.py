@@ -1,3 +1,1 @@
-"""The management of contracts and publishers: an HTTP API, its schemas and reports, and the check
-of tokens.
-"""
+"""The management of contracts and publishers over HTTP."""

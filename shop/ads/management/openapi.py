@@ -1,6 +1,4 @@
-"""The OpenAPI document of the ad server: the calls that manage contracts, and the calls that show
-banners.
-"""
+"""The OpenAPI document of the whole ad server."""
 
 from functools import cache
 from typing import Any, Final

@@ -32,7 +32,7 @@ _YEARS = (2000, 2200)
 
 def _within_reach(time: datetime) -> datetime:
     if not _YEARS[0] < time.year < _YEARS[1]:  # in any zone
-        raise ValueError(f"must be after the year {_YEARS[0]} and before the year {_YEARS[1]}")
+        raise ValueError(f"must be after the year {_YEARS[0]} and before {_YEARS[1]}")
     return time
 
 

@@ -33,8 +33,7 @@ class Wanted:
 class _Scratch(threading.local):
     """Each thread's working memory for one block of rows, 16 bytes per row.
 
-    Allocating memory for each search would cost more than the search. The operating system provides
-    only the memory pages that are used.
+    Allocating memory for each search would cost more than the search.
     """
 
     def __init__(self) -> None:

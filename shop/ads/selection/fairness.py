@@ -96,6 +96,4 @@ def draw(
 
 
 class ServerError(Exception):
-    """The error for an ad server that does not answer or refuses a call; its text explains the
-    fix.
-    """
+    """The error of `draw`; its text explains the fix."""
