@@ -338,7 +338,7 @@ def test_a_warm_up_that_leaves_nothing_is_an_error_for_people(tmp_path):
 def test_what_is_not_true_is_said(folder):
     cells = read_cells(folder)
     assert [line.split(":")[0] for line in honesty(cells)[:1]] == ["TOO FEW SALES"]
-    assert [line.split()[0] for line in honesty(cells)[1:]] == ["Counts", "The", "These"]
+    assert [line.split()[0] for line in honesty(cells)[1:]] == ["Counts", "The", "Compare"]
     first = folder.run(plan(SPEC)[0]).summary_file
     summary = json.loads(first.read_text())
     check = {"statement": "orders", "value": 3, "low": 1, "high": 2, "holds": False}

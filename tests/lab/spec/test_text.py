@@ -42,10 +42,10 @@ EVIL = {
 def test_a_text_that_is_no_spec_is_refused_at_once(what: str) -> None:
     """Each of these took the parser seconds, or raised an unexpected exception."""
     text, words = EVIL[what]
-    began_s = time.perf_counter()
+    began_s = time.process_time()
     with pytest.raises(SpecError) as refused:
         read_spec(text, "evil.toml")
-    assert time.perf_counter() - began_s < 2
+    assert time.process_time() - began_s < 2
     said = str(refused.value)
     assert words in said
     assert len(said.splitlines()) <= MOST_FAULTS + 1

@@ -84,7 +84,7 @@ print(json.dumps([
     assert f"Runs in one launch: 100,000; allowed: 2,000 for a student. {raised}" in found[0]
     assert "Expected time of one launch: " in found[1]
     assert f"allowed: 30 min for a student. {raised} expected_s_per_launch" in found[1]
-    assert "allowed: 20,000 for a teacher. The command line" in found[2]
+    assert "allowed: 20,000 for a teacher. Without --server, the command line" in found[2]
     assert "Runs in one launch: 4,000; allowed: 2,000" in found[3]
     assert "Runs in one launch: 4,000; allowed: 2,000" in found[4]
     assert "Takes about" in found[5]

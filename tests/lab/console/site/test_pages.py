@@ -9,6 +9,7 @@ import pytest
 
 from lab.console import pages
 from lab.spec.experiment import SPECS
+from runtime.docs_site import SITE
 from runtime.settings import REPOSITORY
 
 VENDOR = REPOSITORY / "lab/console/site/static/console/vendor"
@@ -58,6 +59,9 @@ def test_the_first_page_says_where_to_begin(console):
     leads_to = re.findall(r'href="(/(?!static)[^"]*)"', start[start.index('class="start"') :])
     assert len(leads_to) >= 8
     for address in leads_to:
+        if address.startswith("/docs/") and not SITE.is_dir():
+            assert "make docs" in console.get(address).text
+            continue
         assert console.get(address).status_code == 200, address
 
 
