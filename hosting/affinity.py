@@ -17,19 +17,19 @@ from hosting.processes import Listing, Process, has_thread, read, threads
 log = logging.getLogger(__name__)
 
 MOST_PASSES = 50
-"""The maximum number of passes over a tree per interval, because a tree may start threads faster
-than they can be bound.
+"""The maximum number of passes each time a tree is bound, because it may start threads faster than
+they can be bound.
 """
 
 
 class AffinityError(RuntimeError):
-    """The error for CPUs that this process cannot use; the message names the cause."""
+    """The error if processes cannot be bound to the wanted CPUs; the message names the cause."""
 
 
 def check(cpus: Sequence[int]) -> None:
     """Bind this process to each of `cpus` in turn, as a test, and restore its CPUs.
 
-    Raises AffinityError with the cause if this is not possible.
+    Raises AffinityError if this fails, /proc is not mounted, or the system is not Linux.
     """
     if sys.platform != "linux" or not hasattr(os, "sched_setaffinity"):
         raise AffinityError(f"CPU affinity needs Linux (sched_setaffinity); this is {sys.platform}")
@@ -69,7 +69,7 @@ class ProcessTree:
     """A process, all its descendants, and their threads.
 
     A process that was found once stays in the tree, even if its parent ends. A process whose parent
-    ended before the tree was first read is not found, and keeps its CPUs.
+    ends before the process is found keeps its CPUs.
     """
 
     def __init__(
@@ -141,7 +141,9 @@ class ProcessTree:
                 return changed
             changed += by_this_pass
             self.look(Listing.now())
-        log.warning("process %d starts threads faster than they can be bound", self.root.pid)
+        log.warning(
+            "the tree of process %d starts threads faster than they can be bound", self.root.pid
+        )
         return changed
 
     def _complain(self, process: Process, error: OSError) -> None:

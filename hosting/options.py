@@ -1,4 +1,4 @@
-"""The options of a hosting platform: applications, processors and provisioning."""
+"""The options of a hosting platform. Sections and equations are those of Guitart et al., 2008."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -75,7 +75,7 @@ def owner(pid: int) -> int | None:
 
 
 def threads(pid: int) -> list[int]:
-    """Return the ids of the process's threads; none if it no longer exists."""
+    """Return the ids of the process's threads; an empty list if it no longer exists."""
     with suppress(*_GONE):
         return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
     return []

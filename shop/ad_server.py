@@ -1,7 +1,7 @@
 """The client of the ad server, with a deadline for each answer.
 
 Each thread keeps one connection open. The module does not use `http.client`, whose time limit
-applies to each read separately. A slow answer could then delay a page for ever.
+applies to each read separately, so that a slow answer could delay a page for ever.
 """
 
 import contextlib
@@ -61,7 +61,7 @@ class _Whereabouts:
         return self._address
 
     def look_up(self) -> None:
-        """Start a look-up of the host's name in the background, unless one is in progress."""
+        """Start a look-up in the background if the host is a name and no look-up is in progress."""
         if self._is_name and self._is_asking.acquire(blocking=False):
             threading.Thread(target=self._ask, name="ad-server-name", daemon=True).start()
 

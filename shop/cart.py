@@ -35,7 +35,7 @@ class CartLine:
 
 
 def quantities(session: SessionBase) -> Quantities:
-    """Return the copies in the cart by book id."""
+    """Return the number of copies of each book in the cart, by book id."""
     return {int(book): copies for book, copies in session.get(_KEY, {}).items()}
 
 

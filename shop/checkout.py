@@ -47,7 +47,7 @@ class NothingToOrder(Exception):  # noqa: N818
 
 
 def find_order(customer: Customer, key: uuid.UUID) -> Order | None:
-    """Return the order that this customer has already placed with this key."""
+    """Return the order that this customer has already placed with this key, or None."""
     return Order.objects.filter(customer=customer, idempotency_key=key).first()
 
 
@@ -115,7 +115,6 @@ def _books_to_sell(wanted: Quantities) -> list[Book]:
 
 
 def _move(books: list[Book], wanted: Quantities, order: Order) -> None:
-    """Move the copies from the stock into the order."""
     for book in books:
         book.stock -= wanted[book.pk]
     if len(books) == 1:

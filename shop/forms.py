@@ -107,8 +107,8 @@ class PaymentForm(forms.Form):
     idempotency_key = forms.UUIDField(
         widget=forms.HiddenInput,
         error_messages={
-            "required": "This form has no order key. Go back and send the form before it again.",
-            "invalid": "The order key of this form is invalid. Go back and send the form before it "
+            "required": "This form has no order key. Go back and send the previous form again.",
+            "invalid": "The order key of this form is invalid. Go back and send the previous form "
             "again.",
         },
     )

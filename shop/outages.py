@@ -51,7 +51,7 @@ def counts() -> dict[str, int]:
 
 
 class InOneLine(logging.Filter):
-    """A log filter that replaces the traceback of an outage by one line."""
+    """A log filter that replaces the traceback of an outage or an ended session by one line."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         fault = record.exc_info[1] if record.exc_info else None

@@ -25,7 +25,7 @@ class Unreadable(Exception):  # noqa: N818 -- a fact about a form, not a fault
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
-    """A purchase. `wanted` has its copies by book id, and `key` is the order's idempotency key."""
+    """A purchase. `wanted` maps book ids to numbers of copies; `key` is the idempotency key."""
 
     wanted: Quantities
     key: uuid.UUID

@@ -25,7 +25,7 @@ _START, _STOP = "\ue000", "\ue001"
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A page of found books with highlights, and the five shelves with the most matches."""
+    """A page of found books with highlights, and up to five shelves with the most matches."""
 
     page: Page[Book]
     hits: list[tuple[Book, SafeString]]

@@ -1,7 +1,7 @@
 """The bookshop's Django settings, which include the settings of `shop.environment`
 (docs/settings.md).
 
-The defaults are for a call of `django-admin`; an appliance sets every environment variable.
+The defaults are for a call of `django-admin`; an appliance sets the environment variables.
 """
 
 import os

@@ -35,7 +35,8 @@ def static_profile(
 ) -> ConnectionProfile:
     """Measure both costs with about `sessions` sessions and without admission control.
 
-    Raises `ScenarioError` if no connection is resumed, because CTO then cannot be measured.
+    Raises `ScenarioError` if a value is invalid, or no connection is resumed, so that CTO cannot be
+    measured.
     """
     costs = costs or Costs()
     rate_ps = LOAD_RATIO / costs.session_s

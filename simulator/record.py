@@ -169,7 +169,7 @@ class Record:
         return LoadSample(min(1.0, ratio), in_service, interval_s)
 
     def sample(self, now_s: float, load: LoadSample, busy: int) -> None:
-        """Add a row of samples. `busy` is the number of requests in service."""
+        """Add a row of samples. `busy` is the number of requests in service, without files."""
         waiting = self._waiting()
         snapshot = self._policy.snapshot()
         row = [

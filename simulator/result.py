@@ -85,6 +85,6 @@ class Simulated:
     """The number of events; the end of a patience counts only if the session still waits."""
     samples: Mapping[str, list[Any]]
     """The samples by column, one value per utilisation interval; the last interval ends at `end_s`.
-    The columns are those of samples.parquet up to `confirms_total` and, with an admission policy,
-    `admission`, the policy's snapshots.
+    The columns are those of samples.parquet up to `confirms_total`. An admission policy adds
+    `admission`, the column of its snapshots.
     """

@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class Server(Protocol):
-    """A model of a server. Ids are above 0, and times never go backwards."""
+    """A model of a server. Request ids are above 0, and times never go backwards."""
 
     cpus: int
     free: int

@@ -77,7 +77,7 @@ Asked = tuple[Session, int, float]
 """A request in the system: (session, index of the page in SERVED_PAGES, work)."""
 
 NOBODY = Session(-1, math.inf, (), (), 0)
-"""The placeholder after the last session. The placeholder never arrives."""
+"""The placeholder after the last session, which never arrives."""
 
 
 class _Endless(Generic[T_co]):

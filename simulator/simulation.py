@@ -47,7 +47,7 @@ IDLE_SAMPLES = 1000
 """A policy is broken if only waiting requests remain for more load samples in a row than this."""
 
 TIMERS_ON_END = 1000
-"""A policy is broken after more timers in a row at the same time than this."""
+"""A policy is broken if more timers than this are due in a row at the same time."""
 
 _PatienceEnd = tuple[float, int, Session]
 """The end of a patience, (time, id, session), which counts only if the session still waits for
@@ -214,7 +214,6 @@ class _Simulation:
         return len(self._driver.in_service) + len(self._files.in_service)
 
     def _send(self, now_s: float, session: Session) -> None:
-        """Send the session's next attempt."""
         id = self._requests = self._requests + 1
         index, step, attempt = session.index, session.step, session.attempt
         place = _PLACE[session.walk[step]]
@@ -243,7 +242,6 @@ class _Simulation:
             self._on_progress(now_s, self._conduct.sessions_ended)
 
     def _request_ended(self, now_s: float, id: int) -> None:
-        """Handle the end of a request at the server."""
         driver, record = self._driver, self._record
         asked = driver.in_service.get(id)
         is_file = asked is None

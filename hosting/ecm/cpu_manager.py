@@ -84,7 +84,7 @@ class CpuManager:
     # --------------------------------------------------------------------
 
     def register(self, message: Register, peer: int) -> Application:
-        """Register an application for the process `peer`.
+        """Register the application that the process `peer` names in `message`.
 
         Raises ProtocolError if the name is in use, or the application's process is unsuitable.
         """
@@ -238,7 +238,7 @@ class CpuManager:
             )
 
     def hand_back(self) -> None:
-        """Restore the original CPUs of all process trees at the end."""
+        """Restore the original CPUs of all process trees, before the manager ends."""
         for one in self.applications:
             one.tree.hand_back()
 

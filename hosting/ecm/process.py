@@ -60,7 +60,9 @@ class ManagerProcess:
         return monitoring.group("cpu-manager", (hosts.LOOPBACK, self._metrics_port))
 
     def begin(self) -> None:
-        """Start the manager. Raises HostingError if another platform's manager still runs."""
+        """Start the manager. Raises HostingError if this fails, or if another platform's manager
+        still runs.
+        """
         self._wait_until_free()
         self._accounts.unlink(missing_ok=True)  # of an earlier platform
         self._start()

@@ -175,7 +175,7 @@ class Connection(asyncio.BufferedProtocol):
                     self._send(self._assignment())
 
     def tell(self, is_decided: bool) -> None:
-        """Send the manager's decision to the application."""
+        """Send the manager's decision, or close the connection of an application that has left."""
         application = self._application
         if application is None:
             return
@@ -281,7 +281,7 @@ class EcmSocket:
 
 
 def serve(manager: CpuManager, ecm_socket: EcmSocket, stop_on: Sequence[signal.Signals]) -> None:
-    """Run until one of the signals arrives."""
+    """Run the manager until one of the signals `stop_on` arrives."""
 
     async def run() -> None:
         server = EcmServer(manager, ecm_socket.listener)

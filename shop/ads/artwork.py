@@ -92,8 +92,8 @@ def _tall(
     colours: _Colours,
     rng: random.Random,
 ) -> str:
-    """Return the SVG of a high banner: an emblem, text below the emblem (above it in a narrow
-    column), and a button at the bottom if there is room.
+    """Return the SVG of a tall or square banner: an emblem, text below the emblem (above it in a
+    narrow column), and a button at the bottom if there is room.
     """
     ink, accent, accent_ink = colours
     narrow = min(width, height)

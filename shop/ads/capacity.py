@@ -80,7 +80,7 @@ def check(contract: Contract) -> None:
 
 
 def of(contract: Contract) -> Capacity:
-    """Return the numbers of impressions for this contract."""
+    """Return how many impressions the contract wants, and how many are forecast and held."""
     now = timezone.now()
     delivered = 0
     if contract.pk is not None:

@@ -125,7 +125,7 @@ def worker_exit(arbiter: Arbiter, worker: Worker) -> None:
 
 
 def child_exit(arbiter: Arbiter, worker: Worker) -> None:
-    """Remove the gauges of an ended worker, but keep its counters (in the master process)."""
+    """Remove an ended worker's gauges, but keep its counters. The master process calls this."""
     from prometheus_client import multiprocess
 
     multiprocess.mark_process_dead(worker.pid)

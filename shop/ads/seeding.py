@@ -96,9 +96,7 @@ def seed(banners: int, progress: Progress) -> bool:
 
 
 def words(shelf: Shelf) -> list[str]:
-    """Return the concepts of a shelf: its name, and words of books that no other
-    shelf has.
-    """
+    """Return the concepts of a shelf: its slug, and the words that only its books have."""
     plain = {word for word in _words_of(shelf) if re.match(CONCEPT, word)}
     elsewhere = {word for other in SHELVES if other is not shelf for word in _words_of(other)}
     return [shelf.slug, *sorted(plain - elsewhere - {other.slug for other in SHELVES})]

@@ -133,7 +133,8 @@ def selected(parameters: QueryDict) -> bytes:
 def _page(query: schemas.SelectQuery, pages: Mapping[tuple[str, str], loading.Page]) -> int | None:
     """Return the id of the page that the query names, or None if it names no page.
 
-    Raises CallError if there is no such page, or it has too few slots.
+    Raises CallError if the query names only a publisher or only a page, or if the page does not
+    exist or has too few slots.
     """
     if not query.publisher and not query.page:
         return None
@@ -168,7 +169,7 @@ def picture(request: HttpRequest, id: int) -> HttpResponse:
 @require_safe
 @answering
 def click(request: HttpRequest, id: int) -> HttpResponse:
-    """Count a click for the banner and its page, and redirect to the landing page."""
+    """Count a click on the banner and on the page in the query; redirect to the landing page."""
     ads = server.running()
     place = request.GET.get("page", "")
     pages = (page.id for page in ads.names.pages.values())
@@ -204,7 +205,7 @@ def description(request: HttpRequest) -> HttpResponse:
 @require_safe
 @answering
 def health(request: HttpRequest) -> HttpResponse:
-    """Answer that this process serves requests, and its numbers of banners and failed exchanges."""
+    """Answer that this process serves requests, with its counts of banners and failed exchanges."""
     ads = server.running()
     return JsonResponse(
         {

@@ -1,7 +1,7 @@
 """The books of the seeded shop.
 
 The default catalogue has 4,309 books, as in the Connection Sentry paper. A larger catalogue adds
-books that sell worse. A title that already exists becomes another volume of a series.
+books that sell worse. If the title of such a book already exists, the book becomes another volume.
 """
 
 import random

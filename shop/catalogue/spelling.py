@@ -1,4 +1,4 @@
-"""Spelling suggestions, which replace each unknown word by the most similar word of the books."""
+"""Spelling suggestions, which replace unknown words by the most similar words of the books."""
 
 import re
 from difflib import get_close_matches
@@ -17,10 +17,10 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def corrected(query: str) -> str | None:
-    """Return the query with each unknown word replaced by the most similar known word, or None if
-    no word changes.
+    """Return the query's words in lower case, with unknown words replaced by similar known words.
 
-    Quotation marks and minus signs are removed.
+    Return None if no word changes, or if the query has more than MOST_WORDS words. The result has
+    no digits and no punctuation.
     """
     words = _WORD.findall(query.lower())
     if not 0 < len(words) <= MOST_WORDS:

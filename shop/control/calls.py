@@ -98,7 +98,7 @@ class Page(Reply):
     own_cpu_s: float = Field(description="CPU time of the pages, not counting page work")
     own_wait_s: float = Field(
         description="time that the pages waited for PostgreSQL and Redis; under profile `paper`, "
-        "only the part in the drawn time"
+        "only the part that counts towards the drawn time"
     )
     queries: int = Field(description="number of database queries")
 

@@ -33,7 +33,9 @@ from shop.stock import returns, shelf_filling
 CONNECTIONS = 32
 IDLE_S = 300.0
 IDLE_BEFORE_A_CALL_S = 30.0
-"""The time, in real seconds, after which a connection without an accepted call is closed."""
+"""The time, in real seconds, after which a connection without an accepted call is closed. Calls in
+`_OPEN` do not count.
+"""
 _BODY_BYTES = 64 * 1024
 
 _logger = logging.getLogger(__name__)

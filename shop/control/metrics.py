@@ -90,8 +90,8 @@ _OF_PAGES = (
     (
         "page_back_end_wait_seconds",
         "own_wait_s",
-        "Time that pages waited for PostgreSQL and Redis; under profile paper, only the part in "
-        "the drawn time.",
+        "Time that pages waited for PostgreSQL and Redis; under profile paper, only the part that "
+        "counts towards the drawn time.",
     ),
     ("page_queries", "queries", "Database queries of pages."),
 )

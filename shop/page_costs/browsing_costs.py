@@ -39,10 +39,7 @@ class Cost(NamedTuple):
 
 
 def run(rounds: int) -> None:
-    """Measure the costs and print the table.
-
-    Raises ClickException if the database is unavailable or on another machine.
-    """
+    """Measure the costs and print the table; raise the errors of `measured`."""
     table = Table(title=f"PostgreSQL's CPU time per page in a shop of {_books():,} books, ms")
     for head in ("page", "requests", "mean", "least", "most"):
         table.add_column(head, justify="left" if head == "page" else "right")
@@ -56,7 +53,7 @@ def run(rounds: int) -> None:
 def measured(rounds: int) -> Iterator[tuple[str, list[Cost]]]:
     """Yield each page with the costs of its requests, except the first request, which is a warm-up.
 
-    Raises ClickException if the database is unavailable or on another machine.
+    Raises ClickException if the database is unavailable or on another machine, or a page fails.
     """
     sentry.set_mode(sentry.MODES[0])
     page_work.work.configure(page_work.PageWorkSettings(profile="real"))

@@ -51,7 +51,9 @@ class Request(NamedTuple):
 
 
 class PageResult(NamedTuple):
-    """The row of a page type in the table; times are real seconds."""
+    """The row of a page type in the table. `published_s` is in paper seconds, other times are in
+    real seconds.
+    """
 
     page: str
     published_s: float
@@ -223,7 +225,8 @@ def _cpu_outside_s(url: str, controller: JsonClient, requests: int = 200) -> flo
 
 def _print(results: list[PageResult], rounds: int, scale: float, outside_s: float) -> None:
     table = Table(
-        title=f"Execution time of an idle shop at time scale {scale:g}, {rounds} walks, in ms"
+        title=f"Execution time of an idle shop at time scale {scale:g}, {rounds} walks, in ms "
+        "(published: paper ms)"
     )
     table.add_column("page")
     for head in (

@@ -191,7 +191,7 @@ class PageWork:
         self.configure(PageWorkSettings())
 
     def configure(self, settings: PageWorkSettings) -> None:
-        """Use these settings from the next request on, and draw from the seed again."""
+        """Use these settings for page work that begins later, and draw from the seed again."""
         self._current = (settings, Budget(settings))
 
     def forget_waits(self) -> None:

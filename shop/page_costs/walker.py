@@ -128,7 +128,8 @@ class Walker:
     def walk(self, shelf: str, words: str, book: int, username: str) -> Iterator[Visit]:
         """Visit the pages Br-1 to Tr-4 in order: open a shelf, search for a book, and buy `book`.
 
-        Raises WalkFailed if a page is not as expected, and OSError if the connection fails.
+        Raises WalkFailed if a page is not as expected, and OSError or HTTPException if the
+        connection fails.
         """
         filled = {
             "Tr-1": {},

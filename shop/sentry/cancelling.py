@@ -2,7 +2,7 @@
 
 PostgreSQL starts a process for each cancel message of its protocol. If thirty clients leave at
 once, the last cancel would wait for thirty processes. Therefore, one thread keeps a session open,
-and cancels the queries of all these clients with one call of `pg_cancel_backend`. Side threads send
+and cancels the queries of all these clients with one query (`pg_cancel_backend`). Side threads send
 cancel messages if no session can be used, and for queries that continue to run.
 """
 

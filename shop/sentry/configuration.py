@@ -69,7 +69,7 @@ SETTINGS = (
         "SENTRY_CANCEL_TIMEOUT_S",
         1.0,
         "time within which the database must confirm that a query is cancelled; if it does not, "
-        "the connection is closed",
+        "the database connection is closed",
         "a number from 0.01 to 60",
         _seconds(0.01, 60.0),
     ),

@@ -111,7 +111,6 @@ def _hang_up() -> NoReturn:
 
 
 def _watch_until_closed(response: StreamingHttpResponse, watch: Watch) -> None:
-    """Watch the request until its stream is closed."""
     close = response.close
 
     def finish_and_close() -> None:

@@ -92,7 +92,7 @@ class SocketWatcher:
             raise
 
     def remove(self, watched: WatchedRequest) -> None:
-        """Stop watching this descriptor, unless it now belongs to another connection."""
+        """Stop watching this request, unless its descriptor now belongs to another request."""
         if self.watched.get(watched.fd) is not watched:
             return
         try:

@@ -241,7 +241,7 @@ class Watch:
     # -- its end
 
     def finish(self) -> None:
-        """End the watch of a finished request, after any attempt to cancel it."""
+        """End the watch of a finished request, after any attempt to cancel its query."""
         with self.lock:
             if self.finished:
                 return

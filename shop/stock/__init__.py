@@ -1,1 +1,1 @@
-"""The stock of the shop: its tables, books and accounts, and their reset to the initial state."""
+"""The stock of the shop: its tables, books and accounts, and the removal of orders."""

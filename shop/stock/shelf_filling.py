@@ -22,8 +22,8 @@ _size: int | None = None
 def size() -> int:
     """Return the number of books in the catalogue, 0 before the seeding.
 
-    Only the first call reads the database. Bought books with ids above this number still exist, but
-    do not count.
+    Calls read the database only until the number is known. Bought books with ids above this
+    number still exist, but do not count.
     """
     global _size
     if _size is None:

@@ -40,7 +40,6 @@ def cart(request: HttpRequest) -> HttpResponse:
 
 
 def _too_many(book: Book) -> str:
-    """Return the error message for more copies than the shop has in stock."""
     if not book.stock:
         return f"“{book.title}” is out of stock at the moment."
     left = "1 copy is" if book.stock == 1 else f"{book.stock} copies are"

@@ -289,7 +289,7 @@ def _purchase(request: HttpRequest) -> Purchase | None:
     """Return the purchase in the form or the URL; without one, return the session's latest
     purchase, or None.
 
-    Raises Unreadable if the form's purchase is not valid.
+    Raises Unreadable if the purchase in the form or the URL is invalid.
     """
     kept = purchases.from_kept(request.session.get(_KEY, {}))
     carried = request.POST.get(_PURCHASE) or request.GET.get(_PURCHASE)

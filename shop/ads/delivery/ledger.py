@@ -1,9 +1,9 @@
 """The deliveries that this process knows, and the deliveries that it must still report.
 
-`delivered` is the total of all processes at this process's last exchange with the database, plus
-this process's deliveries since then. A process never has more than `block` unreported impressions
-of a banner. Therefore, several processes (P) deliver at most P × block − 1 impressions of a banner
-beyond its contract; a single process delivers none.
+`View.delivered` is the total of all processes at this process's last exchange with the database,
+plus this process's deliveries since then. A process never has more than `block` unreported
+impressions of a banner. Therefore, several processes (P) deliver at most P × block − 1 impressions
+of a banner beyond its contract; a single process delivers none.
 
 If a process is killed, at most `block` impressions of each banner are delivered again.
 """
@@ -30,10 +30,10 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Counts to add to the database. The database adds the report with each `number` only once.
+    """Counts to add to the database, which adds only one report with each `number`.
 
     `counts` maps banner ids to their counts, and is never empty. `pages` maps page ids to their
-    counts, without the impressions of requests that named no page.
+    counts, as far as requests and clicks named a page.
     """
 
     number: int
@@ -129,7 +129,7 @@ class Ledger:
     def learn(
         self, acknowledged: Report | None, banners: list[Banner], totals: Mapping[int, int]
     ) -> None:
-        """Take over the database's state after a report.
+        """Take over the database's state after an exchange.
 
         `acknowledged` is the report that the database has added, if any. `banners` has the new or
         changed banners. `totals` maps banner ids to reported impressions, at least for every new

@@ -1,4 +1,4 @@
-"""The check of callers: by token or, for the selection of banners and metrics, also by port.
+"""The check of callers: by token or, for `select`, `candidates` and `metrics`, also by port.
 
 The token is calculated from the ad server's secret key, so that no second secret is needed.
 """

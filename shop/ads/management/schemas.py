@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     SizeName = str
 else:
     SizeName = Literal[tuple(SIZES)]
-_WORDS = "each at most 40 lower-case letters, digits and hyphens"
+_WORDS = "each at most 40 lower-case letters and digits, with single hyphens between them"
 Word = Annotated[str, Field(pattern=CONCEPT, max_length=40)]
 Text = Annotated[str, AfterValidator(lambda text: _printable(text))]
 Line = Annotated[Text, Field(min_length=1)]
