@@ -27,7 +27,6 @@ class PaperClock:
 
     @scale.setter
     def scale(self, scale: float) -> None:
-        """Change the time scale from now on, without a jump in paper time."""
         real_s = self._monotonic_s()
         self._paper_s += (real_s - self._real_s) * self._scale
         self._real_s = real_s

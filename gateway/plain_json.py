@@ -2,7 +2,8 @@
 decoding it.
 
 Decoding blocks the event loop, even in a thread, because Python's decoder keeps the interpreter's
-lock. The decoding time depends on the number of values, so this module counts them first.
+lock. The decoding time depends on the number of values, so this module first counts the values in
+content of more than `_SMALL_BYTES`.
 """
 
 import gc
@@ -43,8 +44,8 @@ def has_over(content: bytes, most_values: int) -> bool:
 
 
 def decoded(content: bytes, most_values: int) -> object:
-    """Return the decoded content. Raises PlainJsonError if the content is not JSON, or if it is
-    large and may have too many values.
+    """Return the decoded content. Raises PlainJsonError if the content is not JSON, or if it has
+    more than `_SMALL_BYTES` and may have too many values.
     """
     is_large = len(content) > _SMALL_BYTES
     if is_large and has_over(content, most_values):

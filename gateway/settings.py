@@ -400,7 +400,8 @@ def read(environment: Mapping[str, str], options: Mapping[str, object]) -> Setti
     """Read the settings from the environment and from the options. An option that is not None
     overrides the environment.
 
-    Raises SettingsError, which names the variable or the option, if one is unknown or invalid.
+    Raises SettingsError if a variable is unknown, or if settings are invalid or contradict each
+    other.
     """
     known = {variable(field) for field in Settings.model_fields}
     for name in environment:

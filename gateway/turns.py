@@ -4,7 +4,7 @@ earlier call finishes after it.
 
 
 class OvertakenError(Exception):
-    """The error for a call that finishes after a later call has taken effect."""
+    """The error for a call that must not take effect, because a later call already has."""
 
     def __init__(self) -> None:
         super().__init__("a later call has already taken effect")

@@ -1,5 +1,5 @@
-"""The answers to the calls of the admin API (docs/admin-api.md). Before an answer, the caller's
-token and the web page that sends the call are checked.
+"""The answers to the calls of the admin API (docs/admin-api.md). The API first checks the
+token, if the call needs one, and the web page that sent the call.
 """
 
 import json

@@ -65,9 +65,7 @@ class GatewayFigures:
         return {**self._parts.pages.dispatcher.counts(), **bypasses}
 
     def abandonment(self) -> dict[str, object]:
-        """Return the abandonment setting, and the counts, since the start, of requests whose
-        customers left.
-        """
+        """Return the abandonment setting, and the counts of requests whose customers have left."""
         fates = [*self.counts().values()]
 
         def total(fate: str) -> int:
@@ -129,8 +127,8 @@ class GatewayFigures:
         return policy.name, policy.snapshot()
 
     def gauges(self) -> dict[str, tuple[str, float | None]]:
-        """Return {name: (meaning, value)} for the metrics without labels. A name ends in _total if
-        the value only grows. An unknown value is None.
+        """Return {name: (meaning, value)} for the metrics without labels. The name of a counter
+        ends in _total. An unknown value is None.
         """
         load = self._parts.probe.newest
         manager = self._parts.cpu_manager

@@ -74,7 +74,7 @@ class WantedPolicy(Body):
 
     @staticmethod
     def field_of(error: PolicyError) -> str:
-        """Return the call's field that the registry's error is about."""
+        """Return the call's field to which the error belongs."""
         if error.field.startswith("admission_"):
             return error.field.replace("_", ".", 1)
         return {"policy": "name", "admission": "admission.name"}.get(error.field, error.field)
@@ -98,7 +98,7 @@ class WantedConnectionAdmission(Body):
 
     @staticmethod
     def field_of(error: PolicyError) -> str:
-        """Return the call's field that the registry's error is about."""
+        """Return the call's field to which the error belongs."""
         field = error.field.removeprefix("connection_admission_")
         return "name" if field == "connection_admission" else field
 
@@ -177,7 +177,7 @@ class Agreement(Reply):
 
     asked: int = Field(description="number of requests on which both policies decided")
     agrees_ratio: float | None = Field(
-        description="share of these requests with the same decision; null before the first request"
+        description="share of these requests with the same decision; null if `asked` is 0"
     )
     verdicts: dict[str, int] = Field(
         description="`same`, `earlier`, `later`, `would_refuse`, `would_serve`, `would_lose`, "
@@ -200,14 +200,18 @@ class ShadowFigures(Reply):
     fault: str = Field(description="reason why the shadow was removed; empty while it runs")
     waiting: int | None = Field(description="requests that wait in the shadow's simulated gateway")
     in_service: int | None = Field(description="requests in service in the shadow's simulated shop")
-    since_s: float = Field(0.0, description="time at which the shadow started, in paper seconds")
+    since_s: float = Field(
+        0.0,
+        description="time at which the counts began, in paper seconds: the start of the shadow, or "
+        "the latest switch of the acting policy",
+    )
     asked: int = Field(0, description="number of requests on which both policies decided")
     agrees_ratio: float | None = Field(
         None,
-        description="share of these requests with the same decision; null before the first request",
+        description="share of these requests with the same decision; null if `asked` is 0",
     )
     verdicts: dict[str, int] = Field(
-        default_factory=dict, description="the counts of `pages`, summed over all pages"
+        default_factory=dict, description="the `verdicts` of all page types in `pages`, added up"
     )
     earlier_s: float | None = Field(
         None,
@@ -285,8 +289,8 @@ class Load(Reply):
     interval_s: float | None = Field(description="time that the sample covers, in paper seconds")
     age_s: float | None = Field(description="age of the sample, in paper seconds")
     utilisation_interval_s: float = Field(description="interval between samples, in paper seconds")
-    samples: int = Field(description="samples taken since the gateway started")
-    failures: int = Field(description="samples that failed since the gateway started")
+    samples: int = Field(description="successful samples since the gateway started")
+    failures: int = Field(description="failed samples since the gateway started")
     error: str | None = Field(
         description="reason why the latest sample failed; null if it succeeded"
     )
@@ -383,7 +387,7 @@ class Snapshot(Reply):
     load: Load = Field(description="the latest sample of the shop's load")
     other: Bypass = Field(description="requests for neither the eight pages nor the ad server")
     ads: Bypass | None = Field(None, description="requests for the ad server, if there is one")
-    connections: Connections = Field(description="open connections and TLS connections")
+    connections: Connections = Field(description="open connections, and counts of TLS connections")
     cpu_manager: CpuManager | None = Field(
         description="the registration with the CPU manager; null without one"
     )

@@ -68,8 +68,8 @@ class AdminConnection(asyncio.Protocol):
         self._body: list[bytes] = []
         self._is_refused = False
         self._is_known = False
-        """Whether the caller is known: it has sent an accepted call that needs the token. Its
-        connection keeps its place.
+        """Whether the caller is known: it has sent an accepted call that needs the token. The
+        connection then keeps its place.
         """
         self._awaited: asyncio.Future[Answer] | None = None
         """The task of a slow call; further calls on this connection wait for its answer."""

@@ -68,8 +68,8 @@ class Connections:
         self._deadlines.watched.discard(newcomer)
 
     def drain(self) -> None:
-        """Close idle connections and connections with a TLS handshake in progress now. Close every
-        other connection after its next answer.
+        """Close idle connections, and connections with a TLS handshake in progress, at once. Close
+        every other connection after its next answer.
         """
         self.is_draining = True
         for newcomer in list(self.newcomers):

@@ -170,7 +170,11 @@ class Customer(asyncio.Protocol):
             self._transport.abort()
         elif self._exchange is not None:
             self._refuse(
-                RefusedError(408, f"no further part of the body came within {limits.body_s:g} s")
+                RefusedError(
+                    408,
+                    f"fewer than {limits.buffered_body_bytes} bytes of the body came within "
+                    f"{limits.body_s:g} s",
+                )
             )
         elif self._awaits_head:
             self._refuse(RefusedError(408, f"the head took longer than {limits.head_s:g} s"))

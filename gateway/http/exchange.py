@@ -73,7 +73,7 @@ class RequestQueue(Protocol):
 
     def left(self, exchange: "Exchange") -> None:
         """Handle the departure of a customer whose request waits or is in service. Depending on the
-        abandonment setting, call `withdrawn`, `cancel` or neither.
+        policy and the abandonment setting, call `withdrawn`, `cancel` or neither.
         """
 
 
@@ -91,7 +91,7 @@ class State(Enum):
 
     @property
     def meaning(self) -> str:
-        """A sentence that explains the state, for the documentation."""
+        """An explanation of the state, for the documentation."""
         return _MEANINGS[self]
 
 
@@ -282,9 +282,9 @@ class Exchange:
     def customer_gone(self) -> None:
         """Handle the end of the customer's connection.
 
-        If the request is complete, the gateway ends its stream to the shop with every abandonment
-        setting. The shop's sentry then stops the work or only counts it as wasted. An incomplete
-        request is stopped.
+        If the request is complete, the gateway ends its stream to the shop, whatever the
+        abandonment setting is. The shop's sentry then stops the work or only counts it as wasted.
+        An incomplete request is stopped.
         """
         self.customer = None
         self.has_left = True
@@ -299,7 +299,7 @@ class Exchange:
             self.connection.resume_response()
 
     def refused(self) -> None:
-        """End a request that the gateway has refused; the rest of its body is not read."""
+        """End a request that the gateway has refused; the rest of its body is discarded."""
         self.customer = None
         self.give_up()
 

@@ -17,7 +17,7 @@ _REMEMBERED: Final = 4096
 
 
 class RulesError(ValueError):
-    """The error for an invalid rules file; the message names the file, the rule and the field."""
+    """The error for an unusable rules file; the message names the file, and a faulty field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class PageRules:
 
 
 def load(file: Path = DEFAULT_FILE) -> PageRules:
-    """Return the rules in `file`; raise RulesError if the file is invalid."""
+    """Return the rules in `file`; raise RulesError if the file is unreadable or invalid."""
     try:
         document = tomllib.loads(file.read_text("utf-8"))
     except OSError as error:

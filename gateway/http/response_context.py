@@ -51,7 +51,6 @@ class ResponseContext:
         return self._date
 
     def count_refusal(self, status: int) -> None:
-        """Count one of the gateway's own answers."""
         self.refusals[status] += 1
 
     def count_left_in_service(self) -> None:

@@ -43,7 +43,7 @@ class ResponseHead:
 
     `fields` omits Content-Length, Transfer-Encoding and Connection, which the reader has already
     evaluated. `length_bytes` is the Content-Length, which HEAD and 304 responses may have without a
-    body. `has_body` is true if a body follows.
+    body. `has_body` is true if a body, even an empty one, follows.
     """
 
     status: int
@@ -165,7 +165,7 @@ class ResponseReader:
             if end < 4 or end > self._head_limits.head_bytes:
                 if FORBIDDEN.search(buffer, self._scanned, self._head_limits.head_bytes):
                     raise BadResponseError(
-                        "the head contains a control character or a bare line end"
+                        "the head contains a control character or a line end other than CRLF"
                     )
                 if len(buffer) >= self._head_limits.head_bytes:
                     raise BadResponseError("the head is too long")

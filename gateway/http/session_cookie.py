@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 from gateway.http import cookie_field
 
 NAME: Final = b"doorbuster_session"
-"""The cookie's default name. Browsers send a host's cookies to all ports of the host, so the name
-must differ from the cookies of other servers.
+"""The cookie's default name. Browsers send a host's cookies to all ports of the host, so other
+servers on the host must use other names.
 """
 SESSION_BYTES: Final = 16
 """The number of bytes in a session id."""

@@ -350,20 +350,16 @@ GRADIENT2 = Sheet(
 
 
 def pass_through() -> LimitedLine:
-    """Return the policy `pass-through`."""
     return LimitedLine(PASS_THROUGH.name, FixedLimit(UNBOUNDED))
 
 
 def fixed_limit(*, limit: int) -> LimitedLine:
-    """Return the policy `fixed-limit`."""
     return LimitedLine(FIXED_LIMIT.name, FixedLimit(limit))
 
 
 def aimd(**parameters: Any) -> LimitedLine:
-    """Return the policy AIMD."""
     return LimitedLine(AIMD.name, AimdLimit(**parameters))
 
 
 def gradient2(**parameters: Any) -> LimitedLine:
-    """Return the policy Gradient2."""
     return LimitedLine(GRADIENT2.name, Gradient2Limit(**parameters))

@@ -14,9 +14,9 @@ class ControlledDelay(IgnoringPolicy):
     """A queue in which requests expire, with adaptive LIFO. The queue persists once it has been
     non-empty for more than `interval_s`. A request may wait for `target_s` if the queue persists
     when the request arrives, otherwise for `interval_s`. While the queue persists, the newest
-    request is served first. At each arrival, and when workers are free, the policy drops the oldest
-    requests up to the first that has not expired. The policy also drops expired requests that it
-    takes for service.
+    request is served first. At each arrival, and when workers are free, the policy drops all
+    requests that are older than the oldest unexpired request. It also drops expired requests that
+    it takes for service.
     """
 
     def __init__(self, *, interval_s: float, target_s: float) -> None:
@@ -136,5 +136,4 @@ CODEL = Sheet(
 
 
 def codel(*, interval_s: float, target_s: float) -> ControlledDelay:
-    """Return the policy `codel`."""
     return ControlledDelay(interval_s=interval_s, target_s=target_s)

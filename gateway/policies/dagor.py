@@ -61,7 +61,9 @@ class Dagor(LimitedLine):
         self._arrived_by_level[level] += 1
         if level > self.level:
             return (
-                Drop(request.id, f"priority {level} is lower than {self.level} (0 is highest)"),
+                Drop(
+                    request.id, f"priority {level} is below the level {self.level} (0 is highest)"
+                ),
             )
         self._admitted += 1
         return super().arrival(time_s, request)
@@ -193,7 +195,6 @@ def dagor(
     decrease_ratio: float,
     increase_ratio: float,
 ) -> Dagor:
-    """Return the policy DAGOR."""
     return Dagor(
         queueing_threshold_s=queueing_threshold_s,
         window_s=window_s,

@@ -39,8 +39,8 @@ class Entrance(Protocol):
     discipline: Discipline
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
-        """Queue the first request of a new session, or return a verdict that turns a request
-        away.
+        """Handle a request of a new session; return the verdict if this or another request is
+        turned away.
         """
         ...
 
@@ -366,7 +366,6 @@ DOOR_FIFO = Sheet(
 
 
 def door_lifo(*, hands: int, hands_automatic: int, places: int, removes_gone: int) -> Door:
-    """Return the policy DOOR-LIFO."""
     return Door(
         DOOR_LIFO.name,
         entrance=NewestFirst(places),
@@ -385,7 +384,6 @@ def door_fifo(
     places: int,
     removes_gone: int,
 ) -> Door:
-    """Return the policy DOOR-FIFO."""
     return Door(
         DOOR_FIFO.name,
         entrance=InTurn(places, wait_s, follows=bool(wait_automatic), retry_after_s=retry_after_s),

@@ -188,7 +188,6 @@ EIGHT_QUEUES_LIFO_PRI = Sheet(
 def eight_queues_af(
     *, browsing_capacity: int, transaction_capacity: int, utility: Mapping[Page, float]
 ) -> EightQueues:
-    """Return the policy 8Q-AF."""
     return EightQueues(
         EIGHT_QUEUES_AF.name,
         browsing_capacity=browsing_capacity,
@@ -205,7 +204,6 @@ def eight_queues_lifo_pri(
     cpu_upper_threshold: float,
     cpu_lower_threshold: float,
 ) -> EightQueues:
-    """Return the policy 8Q-LIFO-Pri."""
     return EightQueues(
         EIGHT_QUEUES_LIFO_PRI.name,
         browsing_capacity=browsing_capacity,

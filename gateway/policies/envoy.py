@@ -339,7 +339,6 @@ ADMISSION_CONTROL = Sheet(
 
 
 def adaptive_concurrency(*, seed: int, **parameters: Any) -> LimitedLine:
-    """Return the policy Envoy adaptive concurrency."""
     controller = GradientController(random=Random(seed), **parameters)
     return LimitedLine(ADAPTIVE_CONCURRENCY.name, controller)
 

@@ -154,8 +154,8 @@ class Policy(Protocol):
         ...
 
     def workers_free(self, time_s: float, free: int) -> Verdicts:
-        """Return at most `free` verdicts `Dispatch`; `free` is the number of idle workers, at
-        least 1.
+        """Return verdicts, at most `free` of them `Dispatch`; `free` is the number of idle
+        workers, at least 1.
         """
         ...
 

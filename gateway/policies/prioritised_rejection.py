@@ -69,9 +69,9 @@ PRIORITISED_REJECTION = Sheet(
     name="prioritised-rejection",
     title="Prioritised rejection",
     idea="The fuller the system, the more important a request must be to be admitted.",
-    rule="overload = (requests in the system − throttle_from) / (overloaded_at − throttle_from), "
-    "from 0 to 1; level = 100 × (1 − overload³). Turn an arrival away if its priority score is "
-    "above the level (1 is the most important score); serve the oldest request",
+    rule="overload = clamp((requests in the system − throttle_from) / (overloaded_at − "
+    "throttle_from), 0, 1); level = 100 × (1 − overload³). Turn an arrival away if its priority "
+    "score is above the level (1 is the most important score); serve the oldest request",
     source=_SOURCE + ", service throttling",
     deviations="The source calls the curve cubic, with a level in the mid-90s at an overload of "
     "35 %, about 50 at 80 % and about 10 at 95 %. Here, 100 × (1 − overload³) gives 96, 49 and 14. "
@@ -113,7 +113,6 @@ PRIORITISED_REJECTION = Sheet(
 def prioritised_rejection(
     *, throttle_from: int, overloaded_at: int, priority: Mapping[Page, float]
 ) -> PrioritisedRejection:
-    """Return the policy `prioritised-rejection`."""
     return PrioritisedRejection(
         throttle_from=throttle_from, overloaded_at=overloaded_at, priority=priority
     )

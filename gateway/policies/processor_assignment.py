@@ -134,7 +134,7 @@ def _check(wishes: Sequence[Wish], processors: int) -> None:
     if processors < 0 or any(wish.requested < 0 for wish in wishes):
         raise ValueError("numbers of processors must be at least 0")
     if not all(0 < wish.priority < math.inf for wish in wishes):
-        raise ValueError("a priority must be above 0")
+        raise ValueError("a priority must be finite and above 0")
 
 
 def _whole(wishes: Sequence[Wish], processors: int) -> dict[str, int]:

@@ -16,9 +16,9 @@ def sessions_rps(
     rejects all others.
 
     y = S_r (L − r Load) / (L (L − r)), with S_r = `capacity_rps`, L = `session_length` in requests,
-    r = `rejection_cost` in requests. With r = 1, this is eq. 7. Like eq. 7, the formula follows
-    from y L + x r = S_r and x + y = Load S_r / L, where x is the number of rejected sessions per
-    second. The formula does not apply in three cases:
+    r = `rejection_cost` in requests. With r = 1, this is eq. 7. The formula follows from
+    y L + x r = S_r and x + y = Load S_r / L, where x is the number of rejected sessions per second.
+    The formula does not apply in three cases:
 
     - `load` is at most 1: no session is rejected, and y = S_r / L, the capacity in sessions.
     - A session costs at most as much as its rejection (L ≤ r): again, y = S_r / L.
@@ -53,7 +53,7 @@ class QuotaAccount:
         return self.left < 1 - _ROUNDING
 
     def begin(self, quota: float, leftover_intervals: int) -> None:
-        """Begin the next interval with `quota` new sessions, and the unused sessions of the last
+        """Begin the next interval with `quota` new sessions, and the unused quota of the last
         `leftover_intervals` intervals.
         """
         whole = self._whole_fresh

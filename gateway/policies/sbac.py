@@ -153,7 +153,7 @@ AC_INTERVAL_S = Parameter(
     "ac_interval_s",
     1.0,
     "s",
-    "length of an ac-interval, for which shorter load samples are combined",
+    "length of an ac-interval, which combines shorter load samples",
     "SBAC, section 9",
     0.1,
     3600.0,

@@ -212,7 +212,7 @@ def _check_estimate(session_length: float, rejection_cost: float) -> None:
     if 0 < session_length <= max(1.0, rejection_cost):
         raise PolicyError(
             "parameters.session_length",
-            f"{session_length:g} requests: must be more than the cost of a rejection, and more "
+            f"{session_length:g} must be more than the cost of a rejection, and more "
             f"than one request",
             f"0 (measured) or more than {max(1.0, rejection_cost):g}",
         )

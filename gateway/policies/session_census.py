@@ -42,7 +42,7 @@ class _Asked:
 
 
 class SessionCensus:
-    """Counts of the admitted sessions, of their requests, and of the ways in which they end.
+    """Counts of the requests of admitted sessions, and of the sessions that have ended.
 
     `remembered` limits the memory; a forgotten session counts as ended. A request without a session
     name is not counted as part of a session.
@@ -67,8 +67,8 @@ class SessionCensus:
 
     @property
     def inter_request_s(self) -> float | None:
-        """The mean time between two requests of a session in paper seconds (response time + think
-        time); None before a session has sent its second request.
+        """The mean time between successive requests of a session in paper seconds (response time +
+        think time); None before a session has sent its second request.
         """
         return self._gaps_s / self._gaps if self._gaps else None
 

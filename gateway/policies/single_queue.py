@@ -128,24 +128,20 @@ LIFO_AT_OVERLOAD = Sheet(
 
 
 def sq(*, capacity: int) -> SingleQueue:
-    """Return the policy SQ."""
     return SingleQueue(SQ.name, capacity=capacity)
 
 
 def always_fifo(*, capacity: int) -> SingleQueue:
-    """Return the policy Always-FIFO."""
     return SingleQueue(ALWAYS_FIFO.name, capacity=capacity)
 
 
 def always_lifo(*, capacity: int) -> SingleQueue:
-    """Return the policy Always-LIFO."""
     return SingleQueue(ALWAYS_LIFO.name, capacity=capacity, discipline=Discipline.LIFO)
 
 
 def lifo_at_overload(
     *, capacity: int, cpu_upper_threshold: float, cpu_lower_threshold: float
 ) -> SingleQueue:
-    """Return the policy LIFO-at-overload."""
     switch = OverloadSwitch(
         cpu_upper_threshold=cpu_upper_threshold, cpu_lower_threshold=cpu_lower_threshold
     )

@@ -73,7 +73,7 @@ STATIC_STAGES = Sheet(
             30,
             HANDS.unit,
             "maximum number of requests in service",
-            "LIFO-Pri's 30 workers, so this adds no limit",
+            "LIFO-Pri's 30 workers; the default adds no limit",
             HANDS.low,
             HANDS.high,
         ),
@@ -89,7 +89,6 @@ def static_stages(
     cpu_lower_threshold: float,
     hands: int,
 ) -> StaticStages:
-    """Return the policy `static-stages`."""
     return StaticStages(
         browsing_capacity=browsing_capacity,
         transaction_capacity=transaction_capacity,

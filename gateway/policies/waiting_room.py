@@ -162,5 +162,4 @@ WAITING_ROOM = Sheet(
 
 
 def waiting_room(*, inside: int, idle_s: float) -> WaitingRoom:
-    """Return the policy `waiting-room`."""
     return WaitingRoom(inside=inside, idle_s=idle_s)

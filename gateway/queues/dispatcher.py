@@ -67,7 +67,7 @@ class EventObserver(Protocol):
     def withdrawn(self, time_s: float, request: Request) -> None: ...
 
     def next_timer_s(self) -> float | None:
-        """Return the time at which the observer needs a call of `tick`."""
+        """Return the time at which the observer needs a call of `tick`; None means never."""
 
 
 class RequestsNow(NamedTuple):
@@ -142,8 +142,8 @@ class Dispatcher:
         self._handle(completion)
 
     def client_left(self, id: int, mode: Abandonment | None = None) -> None:
-        """Handle the departure of a request's customer as `Driver.abandonment` does; the default of
-        `mode` is `abandonment`.
+        """Handle the departure of a request's customer as `Driver.abandonment` does. Without
+        `mode`, the attribute `abandonment` applies.
         """
 
         def abandonment(now_s: float) -> None:
@@ -170,8 +170,8 @@ class Dispatcher:
         self._handle(load_sample)
 
     def tick(self, due_s: float = inf) -> None:
-        """Handle the timer that was set for `due_s`. The policy is called only if its own timer is
-        due by then.
+        """Handle the timer that was set for `due_s`. The policy is called only if its timer is due
+        by `due_s`; otherwise, the timer is the observer's.
         """
 
         def timer_due(now_s: float) -> None:
@@ -287,7 +287,6 @@ class _Workers:
 
     @property
     def free(self) -> int:
-        """The number of workers that can start a request now."""
         return self._workers - len(self.in_service)
 
 

@@ -81,7 +81,7 @@ def sample(before: Status, now: Status, interval_s: float) -> LoadSample | None:
 class LoadProbe:
     """A poller that uses one persistent connection, and passes each sample to `hand_over`.
 
-    If the shop is slow or not running, samples are missing and `snapshot` shows the error.
+    If the shop is slow, samples are missing. If it does not answer, `snapshot` shows the error.
     """
 
     def __init__(

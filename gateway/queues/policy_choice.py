@@ -19,7 +19,7 @@ log = logging.getLogger("gateway")
 class PolicyChoice:
     """A choice of policies, in which an omitted parameter has its default value.
 
-    `name` may be the path of a student's file; `file` is then its text.
+    `name` may be the path of a student's file; `file` then contains its text.
     """
 
     name: str
@@ -71,7 +71,7 @@ class PolicyChoice:
         limits: Limits = IN_THE_GATEWAY,
         on_fall_back: Callable[[FallBack], None] = lambda _: None,
     ) -> Policy:
-        """Return a new policy; raises PolicyError as `registry.create` does. `on_fall_back` is
+        """Return a new policy; raises PolicyError if the choice is invalid. `on_fall_back` is
         called when FIFO replaces a student's policy that has failed.
         """
         chosen = (self.parameters, self.admission, self.admission_parameters)

@@ -22,24 +22,19 @@ _GOLDEN: Final = (sqrt(5.0) - 1.0) / 2.0
 
 
 class Customers:
-    """The real customers' patience, in paper seconds."""
+    """The real customers' patience, recorded as in `PatienceEstimate`."""
 
     def __init__(self) -> None:
         self._estimate = PatienceEstimate()
         self._ages_s: list[float] = []
 
     def left(self, age_s: float) -> None:
-        """Record that a customer left when the request was `age_s` old."""
         self._estimate.left(age_s)
 
     def stayed(self, age_s: float) -> None:
-        """Record that a request ended at this age while its customer was still waiting."""
         self._estimate.stayed(age_s)
 
     def fade(self, elapsed_s: float) -> None:
-        """Reduce the weight of all observations after `elapsed_s` paper seconds; call this about
-        once per paper second.
-        """
         self._estimate.fade(elapsed_s)
         self._ages_s = self._estimate.quantiles_s(_SHARES) or []
 

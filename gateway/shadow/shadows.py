@@ -119,7 +119,7 @@ class Shadows:
         ]
 
     def disagreements(self) -> dict[str, list[dict[str, object]]]:
-        """Return each shadow's latest disagreements, the newest first, by the shadow's name."""
+        """Return each running shadow's latest disagreements, the newest first, by its name."""
         return {
             entry.name: entry.shadow.tally.disagreements()
             for entry in self.entries
@@ -127,8 +127,8 @@ class Shadows:
         }
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return each shadow's number of requests by result of the comparison; the keys are the
-        shadows' names.
+        """Return each running shadow's number of requests by result of the comparison; the keys are
+        the shadows' names.
         """
         return {
             entry.name: entry.shadow.tally.counts()

@@ -48,7 +48,9 @@ class RealRequest:
     request: Request
     decision: Decision | None = None
     started_s: float | None = None
-    """The time at which the real shop received the request; a decision `left` may be earlier."""
+    """The time at which the real shop received the request, or at which the model first saw the
+    request in service; a decision `left` may be earlier.
+    """
     from_work_s: float = 0.0
     """The `work_s` of the real shop's account when the request was dispatched or first seen in
     service.

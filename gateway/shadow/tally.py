@@ -99,7 +99,7 @@ class Tally:
     def disagreements(self) -> list[dict[str, object]]:
         """Return the latest disagreements, the newest first: `id`, `page`, `is_new`, `attempt`,
         `arrived_s`, `verdict`, and the decisions `acted` and `said`. A decision has its kind, its
-        delay in paper seconds, the number of waiting requests, and the reason.
+        time in paper seconds after the arrival, the number of waiting requests, and the reason.
         """
         return [
             {

@@ -87,7 +87,7 @@ def checked(file: PolicyFile) -> PolicyFile:
 
 
 def check_form(file: PolicyFile) -> None:
-    """Raise PolicyError if the name or the size of a file is invalid."""
+    """Raise PolicyError if the name or the size of a file is invalid, or if it is not a text."""
     _check_name(file.name)
     try:
         size_bytes = len(file.text.encode())

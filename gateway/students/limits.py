@@ -31,7 +31,7 @@ class Limits:
     that nothing else has ended.
     """
     memory_bytes: int = 256 * 1024 * 1024
-    """The limit on address space in bytes, including the interpreter."""
+    """The limit on the process's address space in bytes; the interpreter counts, too."""
     silence_s: float = 10.0
     """The maximum time, in paper seconds, for which requests may wait while none is in service."""
     waiting: int = MOST_WAITING

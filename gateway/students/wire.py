@@ -179,7 +179,7 @@ def said(event: str, verdicts: object) -> list[Any]:
 
 
 def verdicts_of(rows: object) -> Verdicts:
-    """Return the verdicts of an answer; raise WireError if one is invalid."""
+    """Return the verdicts of an answer; raise WireError if it is invalid."""
     if not isinstance(rows, list):
         raise WireError("its answer must be a list of verdicts")
     if len(rows) > MOST_VERDICTS:
@@ -303,7 +303,10 @@ def _figure(where: str, value: object) -> object:
 def _by_queue(name: str, value: object) -> dict[str, float]:
     where = f"snapshot()[{name!r}]"
     if not isinstance(value, dict) or len(value) > _MOST_FIGURES:
-        raise WireError(f"{where} must be a dictionary with a number for each queue's name")
+        raise WireError(
+            f"{where} must be a dictionary with a number for each queue's name, for at most "
+            f"{_MOST_FIGURES} queues"
+        )
     return {_text(where, queue): _number(where, number) for queue, number in value.items()}
 
 

@@ -224,7 +224,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
             self._raw.write(out)
 
     def _end_session(self) -> None:
-        """Send a close_notify; otherwise OpenSSL would forget the session, which a customer who
+        """Create a close_notify; otherwise OpenSSL would forget the session, which a customer who
         left abruptly may resume (RFC 5246, 7.2.1).
         """
         # An error is harmless: the customer's close_notify is missing, or TLS has already failed.
