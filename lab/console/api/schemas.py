@@ -219,9 +219,13 @@ class Result(Reply):
     origin: Literal["here", "imported", "reference"] = Field(
         description="whether the result was made here, was imported, or comes with Doorbuster"
     )
-    by: str = Field(description="the person who launched or imported the result; empty if unknown")
+    by: str = Field(
+        description="the person who launched or imported the result; “Doorbuster” for reference "
+        "results; empty if unknown"
+    )
     took_s: float | None = Field(
-        description="duration of the result's last launch in real seconds; null if unknown"
+        description="real seconds of the last launch, or of a reference result's command; null if "
+        "unknown"
     )
     began_at: datetime | None = Field(
         description="time at which the experiment began or a reference result was made; null if "

@@ -114,8 +114,8 @@ def draw_confirms(name: str, result: ComparisonResult, folder: Path = FOLDER / "
 
 
 def draw_rush(name: str, report: Path, folder: Path = FOLDER / "simulated") -> Path:
-    """Write `name`.svg from a report on hysteresis. The picture shows a collapse that lasts and a
-    collapse that ends."""
+    """Write `name`.svg from a report on hysteresis. The picture shows a shop that stays
+    collapsed and a shop that recovers."""
     board = load_checked("leaderboard")
     conduct = next(one for one in CONDUCTS if one.key == RUSH_CONDUCT)
     wanted = {

@@ -1,4 +1,4 @@
-"""Addresses of the gallery and of the launch form of each experiment."""
+"""Addresses of the gallery and of the launch forms."""
 
 from django.urls import path
 

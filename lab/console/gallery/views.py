@@ -1,6 +1,6 @@
 """The gallery: every experiment that comes with Doorbuster, and the launch form of each.
 
-A result also has such a form, which launches its changed spec.
+A result with a spec also has such a form, which launches the changed spec.
 """
 
 from collections.abc import Mapping
@@ -87,7 +87,7 @@ def _spec_form(
 ) -> HttpResponse:
     """Show the launch form of a spec, or launch the submitted experiment.
 
-    If the launch takes longer than LONG_S, the page first asks for a confirmation.
+    If the expected duration is above LONG_S, the page first asks for a confirmation.
     """
     allowance = permissions.allowance_of(request)
     form = LaunchForm(request.POST or None, initial=initial(base))

@@ -51,8 +51,8 @@ _FIELD_OF = {
     "load.duration_s": "duration_s",
     "--duration-s": "duration_s",
 }
-"""For each key of a spec, the form field that shows its errors. A key that is missing here has the
-same name as its field."""
+"""For each key or option in an error message, the form field that shows the error. A key that is
+missing here has the same name as its field."""
 
 _ESSENTIAL = ("policies", "rho", "sessions", "duration_s", "repetitions", "engine")
 _COMPARED = ("gateway", "admission", "abandonment")

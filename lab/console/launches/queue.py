@@ -151,7 +151,7 @@ def _next_simulated(running: Sequence[Launch]) -> Launch | None:
 def _free_places(simulated: Sequence[Launch]) -> list[bool]:
     """Return for each free place whether it is the quick place.
 
-    A running launch of at most QUICK_S occupies the quick place.
+    If running launches take at most QUICK_S, one of them occupies the quick place.
     """
     is_quick_taken = any(one.expected_s <= QUICK_S for one in simulated)
     free = SIMULATED_AT_ONCE - (len(simulated) - is_quick_taken)

@@ -41,8 +41,8 @@ def launch_of_spec(spec: Spec, allowance: Allowance) -> Launch:
 
 
 def sent_spec(request: HttpRequest, name: str, content: bytes) -> Spec:
-    """Return the spec in an uploaded file. Raises SpecError if the spec is invalid or exceeds a
-    limit."""
+    """Return the spec that a person sent as a TOML file or text. Raises SpecError if the spec is
+    invalid or a limit is exceeded."""
     allowance = permissions.allowance_of(request)
     spend(allowance, "uploads_per_minute", permissions.key_of(request))
     return uploaded(name, content, allowance)

@@ -1,4 +1,4 @@
-"""A person's work on a lesson as one file, and the files that people have handed in."""
+"""A person's work on a lesson as one file for the teacher."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The launch of a step: the experiment that the step's command runs."""
+"""The launch of the experiment that a step's command runs."""
 
 from dataclasses import dataclass, replace
 

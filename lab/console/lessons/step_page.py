@@ -65,12 +65,12 @@ class ValuesForm(forms.Form):
 
 
 LISTED = 50
-"""The number of this lab's newest results from which a person can choose the result of a step."""
+"""The number of newest results from which a teacher can choose the result of a step."""
 
 
 def may_choose(request: HttpRequest) -> bool:
     """Return whether this person may choose the result that a step uses. A student's step always
-    uses the result of the student's newest launch."""
+    uses the student's newest launch of the step."""
     return permissions.is_teacher(request)
 
 

@@ -154,8 +154,8 @@ def decoded(content: bytes, source: str) -> str:
 def enrol(name: str, *, teacher: bool) -> str:
     """Create an account, or give an existing account a new password. Return the password.
 
-    A student can become a teacher in this way, but a teacher cannot become a student. Raises
-    AccountError also for an invalid or too similar name, and for an account without a password.
+    A student can become a teacher in this way. Raises AccountError if a teacher would become a
+    student, if the name is invalid or too similar, or if the account has no password.
     """
     password = _new_password()
     with transaction.atomic():
@@ -340,7 +340,7 @@ class Person:
 
 
 def unfinished(account: User) -> Sequence[Launch]:
-    """Return the waiting and running launches of an account, in the order of the queue."""
+    """Return the waiting and running launches of an account."""
     return list(Launch.objects.filter(by=account.username, state__in=(State.QUEUED, State.RUNNING)))
 
 

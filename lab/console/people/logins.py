@@ -113,9 +113,9 @@ class PasswordHasher(PBKDF2PasswordHasher):
     def must_update(self, encoded: str) -> bool:
         """Return whether the next login hashes this password again; False if `made` hashed it.
 
-        A second hash would take a second of CPU time at each person's first login. A wrong password
-        for such an account is refused faster, which reveals that the account exists. The names of a
-        class are not secret.
+        Another hash would take about 0.2 s of CPU time at each person's first login. A wrong
+        password for such an account is refused faster, which reveals that the account exists. The
+        names of a class are not secret.
         """
         if self.decode(encoded)["iterations"] == self.MADE_ITERATIONS:
             return False
@@ -178,7 +178,7 @@ def counted(request: HttpRequest, name: str) -> Iterator[None]:
 
 
 class LoginForm(AuthenticationForm):
-    """The form for name and password, which counts every attempt."""
+    """The form for name and password, with limits on wrong passwords."""
 
     def clean(self) -> dict[str, Any]:
         name = self.cleaned_data.get("username")

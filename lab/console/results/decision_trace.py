@@ -74,8 +74,8 @@ def sheets(choice: PolicyChoice) -> list[Known]:
 def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
     """Return what happened to an attempt of a simulated run: `answer`, `sentences` and `preferred`.
 
-    The first call takes as long as the simulation of the run. Raises ExperimentError if the
-    decision cannot be explained.
+    The first call for an attempt takes as long as the simulation of the run. Raises
+    ExperimentError if the decision cannot be explained.
     """
     trace = _kept(result, planned, attempt)
     if not trace.same_run:

@@ -51,7 +51,7 @@ def sentences(trace: DecisionTrace, attempt: Mapping[str, Any], abandonment: str
     if trace.refused and not _waited_in_vain(trace):
         text += f" {verdict}"
     else:
-        text += " The policy has not decided yet, so the request waits."
+        text += " The policy did not turn the request away at once."
     told = [Sentence(trace.arrived_s, "It arrived", text, facts(knew, page))]
     for time_s, discipline in trace.disciplines[1:]:
         told.append(

@@ -79,7 +79,7 @@ def attempts(request: HttpRequest, name: str) -> HttpResponse:
 @readers
 @require_GET
 def why(request: HttpRequest, name: str) -> HttpResponse:
-    """Show one attempt: the policy's decision, and what the policy knew at that time."""
+    """Show one attempt: the policy's decision in a simulated run, or the logged samples near it."""
     result = result_of(name)
     folder = request.GET.get("run", "")
     run_of(result, folder)

@@ -41,8 +41,8 @@ _ACTION_LIMIT: Final = ActionLimit(2)
 def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: Allowance) -> Path:
     """Unpack a bundle as an imported result of `by`, completely or not at all.
 
-    Imports with the same `key` count together. Raises AllowanceError if a limit is reached, and
-    another ExperimentError if the bundle cannot be read or kept.
+    The hourly limit counts imports with the same `key`. Raises AllowanceError if a limit is
+    reached, and another ExperimentError if the bundle cannot be read or kept.
     """
     with _turn(key):
         kept = kept_by(results_dir, by)

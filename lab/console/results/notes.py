@@ -18,7 +18,7 @@ _MOST_BYTES = result_forms.MOST_BYTES // 2
 
 
 def write(result: str, text: str, *, by: str, key: str, allowance: Allowance) -> None:
-    """Save a note by `by` on a result. Notes with the same `key` count together.
+    """Save a note by `by` on a result. The hourly limit counts notes with the same `key`.
 
     Raises AllowanceError if a limit is reached, and ExperimentError if the text has the wrong
     length.

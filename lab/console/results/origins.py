@@ -20,7 +20,8 @@ class Listed:
     """The real seconds of the result's last launch, or of a reference result's command; None if
     unknown."""
     by: str
-    """The person who launched or imported the result; empty if this is unknown."""
+    """The person who launched or imported the result; `Doorbuster` for a reference result; empty if
+    unknown."""
 
 
 def listed(results: Sequence[ResultEntry]) -> list[Listed]:

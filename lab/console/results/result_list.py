@@ -413,8 +413,8 @@ class ResultEntry:
         return path if inside and path.is_file() else None
 
     def delete(self) -> None:
-        """Delete the result of this lab. The folder is renamed first, so that the
-        result disappears from all pages at once.
+        """Delete this result, which must not be a reference. The folder is renamed first, so that
+        the result disappears from all pages at once.
         """
         assert self.reference is None
         gone = self.path.with_name(f".deleted-{self.name}")
@@ -423,7 +423,7 @@ class ResultEntry:
 
 
 def entries() -> list[ResultEntry]:
-    """Return all results of this lab except `references`, with the newest result first."""
+    """Return all results of this lab, with the newest result first."""
     return sorted(_found(), key=lambda one: one.name, reverse=True)
 
 

@@ -40,7 +40,7 @@ _OF_CUSTOMERS: Final = (
         "The load generator's largest recent delay behind its schedule (real seconds)",
     ),
 )
-"""The load generator's counts, each with (name, field of `loadgen.tally`, meaning)."""
+"""The load generator's values, each with (name, field of `loadgen.tally`, meaning)."""
 
 
 class LabMetrics(Collector):

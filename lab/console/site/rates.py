@@ -79,10 +79,8 @@ class ActionLimit:
 
     @contextmanager
     def turn(self, key: str, patience_s: float) -> Iterator[None]:
-        """Hold a turn until the block ends; raises BusyError.
-
-        A second turn for the same key is refused at once. If other keys have all turns, the request
-        is refused after `patience_s` real seconds.
+        """Hold a turn until the block ends. Raises BusyError at once if the same key has a turn, or
+        after `patience_s` real seconds if other keys have all turns.
         """
         with self._lock:
             if key in self._keys:

@@ -37,7 +37,7 @@ def is_own_name(host: str) -> bool:
     port.
 
     The owner of another site can make its host name resolve to this machine (DNS rebinding). Checks
-    of Origin would not stop the pages of this site. The console therefore accepts only addresses,
+    of Origin would not stop the pages of that site. The console therefore accepts only addresses,
     names without a dot, and the names of this machine.
     """
     name = host.removeprefix("[").removesuffix("]").lower().rstrip(".")
@@ -66,7 +66,7 @@ def _refusal(request: HttpRequest) -> HttpResponse | None:
 
 @async_only_middleware
 def OwnNameMiddleware(get_response: Handler) -> Handler:  # noqa: N802 - as every middleware
-    """Refuse requests that name another machine as their host."""
+    """Refuse requests whose host `is_own_name` rejects, if the console has no accounts."""
 
     async def middleware(request: HttpRequest) -> HttpResponseBase:
         return _refusal(request) or await get_response(request)

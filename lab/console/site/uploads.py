@@ -1,5 +1,4 @@
-"""The limit on the size of a request, which is checked before the console stores any part of the
-request.
+"""The limit on the size of a request. The console stores no more of a body than the limit.
 
 Django writes a whole body to the disk before it checks the sender, so without this limit any client
 could fill the disk.

@@ -1,4 +1,4 @@
-"""The present state of the shop in a few sentences, based on one sample."""
+"""The present state of the shop in a few sentences."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -147,7 +147,7 @@ def _share(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> list[
 
 
 def _gone(frame: Mapping[str, Any]) -> int:
-    """Return the number of waiting requests whose customer has left."""
+    """Return the number of listed waiting requests whose customer has left."""
     return sum(left for *_, left in frame["strip"] or ())
 
 

@@ -37,7 +37,7 @@ def test_who_is_pushed_out_had_waited():
         f"The request was held for 2.50 s and then turned away: {reason}."
     )
     came, away = sentences(policy.trace, ATTEMPT, "ignore")
-    assert came.text.endswith("The policy has not decided yet, so the request waits.")
+    assert came.text.endswith("The policy did not turn the request away at once.")
     assert (away.head, away.text) == (
         "It was turned away",
         f"The policy's verdict was drop: “{reason}”.",

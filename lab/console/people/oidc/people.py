@@ -37,7 +37,7 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Refuse the sign-in to a disabled account. Make the person a teacher if
-        DOORBUSTER_LAB_OIDC_TEACHERS has their address."""
+        DOORBUSTER_LAB_OIDC_TEACHERS has their verified e-mail address."""
         if not sociallogin.is_existing:
             return
         if not sociallogin.user.is_active:
