@@ -4,10 +4,10 @@ The parameters and a seed determine the sessions: arrivals, number of interactio
 times, and numbers of images. The module uses only the standard library. All times are paper
 seconds.
 
-Source: Guitart et al., *Overload control of secure web applications: SSL connection differentiation
-and dynamic resource provisioning*, section 4: httperf with the bidding mix of RUBiS. Here, the
-shop's eight pages replace RUBiS's 26 interactions. The paper gives neither the transition matrix
-nor the number of images, so this project chose them (docs/edragon.md, *Workload*).
+Source: Guitart et al., *Dynamic CPU provisioning for self-managed secure web applications in SMP
+hosting platforms*, section 4: httperf with the bidding mix of RUBiS. Here, the shop's eight pages
+replace RUBiS's 26 interactions. The paper gives neither the transition matrix nor the number of
+images, so this project chose them (docs/edragon.md, *Workload*).
 """
 
 import math
