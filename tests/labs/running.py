@@ -33,6 +33,8 @@ class Class:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = dict(environment) | {"COLUMNS": "200", "NO_COLOR": "1"}
+        # The variables of `make test-labs`, such as ARGS, would be those of a sheet's `make`, too.
+        self._environment.pop("MAKEFLAGS", None)
         self._results = load(environment, REPOSITORY).results_dir
         theirs = load(environment, REPOSITORY).ports()
         self._ports = {port: theirs[name] for port, name in usual_ports().items()}
