@@ -413,13 +413,13 @@ def gain_words(by_threads: Mapping[int, Times]) -> str:
     "--clients",
     default="1,10",
     show_default=True,
-    help="The numbers of clients that use the real server at the same time, one measurement each.",
+    help="The numbers of clients of the real server, one measurement each, separated by commas.",
 )
 @click.option(
     "--threads",
     default="1,2,4,8",
     show_default=True,
-    help="The number of threads of each priority level; the first number must be 1.",
+    help="The numbers of threads of the priority levels, separated by commas; the first must be 1.",
 )
 def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -> None:
     """Measure the searches and print the tables."""
@@ -429,7 +429,7 @@ def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -
 
     table = Table(title="Can another thread run during the operation?")
     table.add_column("operation")
-    table.add_column("times of 100", justify="right")
+    table.add_column("% of calls", justify="right")
     for name, operation in operations(4_000_000).items():
         table.add_row(name, f"{100 * lets_others_run(operation):.0f}")
     console.print(table)

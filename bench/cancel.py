@@ -1,7 +1,7 @@
 """The time that a query still runs after its customer has closed the connection.
 
 `make bench-cancel` uses a real Gunicorn (30 threads, on the shop's CPU), a separate PostgreSQL, and
-a gateway with 30 workers. Customers connect alternately to the shop and to the gateway, and leave.
+a gateway with 30 workers. Customers connect to the shop or to the gateway, and leave.
 The page's query holds a lock. When the query ends, the database wakes a session that waits for the
 lock. The bench also measures the sentry's cost for a request whose customer stays.
 """
@@ -80,7 +80,7 @@ class Observers:
         self._looking = bench.session()
 
     def round(self, first_key: int, queued: int = 0) -> list[float]:
-        """Let one client per session leave, all at the same time.
+        """Let one client per observer leave, all at the same time.
 
         Return the time for which each query still ran, in ms. Another `queued` clients, whose
         requests wait in a queue, leave at the same time.
@@ -194,7 +194,7 @@ def served(folder: Path, worker_class: str = "gthread") -> Iterator[tuple[Bench,
 
 
 def measured(doors: tuple[Bench, Bench], rounds: int, say: Callable[[str], None]) -> Rows:
-    """Measure every scene at both addresses. `say` receives the name of each scene."""
+    """Measure every scene at both addresses."""
     rows: Rows = {}
     with ExitStack() as stack:
 

@@ -242,7 +242,7 @@ def measure(
 
 def table(calm: Mapping[str, list[Score]], flooded: Mapping[str, list[Score]]) -> Table:
     """Return a table with one row for each proxy, with medians over the rounds."""
-    shown = Table(title=f"A flood of new customers, c = {CONNECTIONS}, over a shop at ρ = {LOAD:g}")
+    shown = Table(title=f"A flood over {CONNECTIONS} connections to a shop at ρ = {LOAD:g}")
     heads = (
         "", "sessions in progress", "new sessions", "capacity used", "flood's part",
         "turned away/s", "served/s", "÷ capacity", "p99 ms", "memory MiB",
@@ -323,7 +323,7 @@ def verdicts(rounds: list[Score]) -> list[tuple[str, bool]]:
 )
 def main(rounds: int, seconds: int, capacity: int, seed: int, quick: bool) -> None:
     """Measure all proxies in interleaved rounds and print a table. The exit status is 1 if DOOR
-    misses an aim.
+    misses an aim, except with --quick.
     """
     harness.need("nginx", "haproxy", "wrk")
     calm_s = QUICK_CALM_S if quick else CALM_S

@@ -55,7 +55,7 @@ def until(
 ) -> None:
     """Wait for the condition. Raises ClickException after `within_s` real seconds.
 
-    `what` is the sentence that is true if the condition does not hold in time.
+    `what` begins the error message, for example "the queries did not begin".
     """
     if not wait_until(condition, within_s, every_s=every_s):
         raise click.ClickException(f"{what} within {within_s:g} s")

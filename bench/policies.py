@@ -181,11 +181,13 @@ def room(name: str) -> dict[str, object]:
 
 @click.command(cls=OneLineCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--policies", default=",".join(POLICIES), help="The policies to measure; by default, all."
+    "--policies",
+    default=",".join(POLICIES),
+    help="The policies to measure, separated by commas; by default, all.",
 )
 @click.option("--rounds", type=click.IntRange(1, 1000), default=7, show_default=True)
 def main(policies: str, rounds: int) -> None:
-    """Print the CPU time per event in µs for every policy, as the median of ROUNDS rounds."""
+    """Print the CPU time per event in µs for each policy, as the median of the rounds."""
     lengths = (f"{length:,} wait" for length in LENGTHS)
     table = Table("policy", *lengths, "longest ÷ shortest", "as a shadow")
     alone = Busy(None)

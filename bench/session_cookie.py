@@ -84,8 +84,8 @@ def cases() -> list[tuple[str, Callable[[], object]]]:
         ("the session of a request, no cookie", lambda: known.of(stranger)),
         ("an answer that needs no new cookie", lambda: known.set_cookie(session)),
         ("an answer with a new cookie", lambda: known.set_cookie(new)),
-        ("head to the shop, of a request without the gateway's cookie", passed_on(shops)),
-        ("head to the shop, of a request with the gateway's cookie", passed_on(bearer)),
+        ("a request's head to the shop, without the gateway's cookie", passed_on(shops)),
+        ("a request's head to the shop, with the gateway's cookie", passed_on(bearer)),
         ("rejection page", lambda: rejection.page("no new sessions for now", 30, 1.8e9)),
     ]
 

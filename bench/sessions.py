@@ -146,8 +146,8 @@ def walk(shop: Shop, rng: random.Random, servers: list[psutil.Process], counts: 
 
 
 def table(shops: list[Shop]) -> Table:
-    """Return, for each page, the median CPU time of the shop's thread plus its wait for PostgreSQL
-    and Redis.
+    """Return a table of each page's median times in ms: the CPU time of the shop's thread, and its
+    wait for PostgreSQL and Redis.
     """
     drawn = Table("page", *(shop.name for shop in shops))
     for page in PAGES:

@@ -4,10 +4,10 @@
 in random order, and ratios are taken within a round. All M/M/1 simulations have ρ = 0.8 and start
 empty.
 
-Two rows of the table are for SimPy. *Textbook* is the shortest M/M/1 in SimPy: a Resource and two
-draws of `random`. It records only response times. *Same model* uses the customers and the random
-numbers of `loadgen`, and the policy object in front of the server. Its customers never think, leave
-or retry. It counts no outcomes and takes no samples.
+Two rows of the table are for SimPy. *Textbook* is the shortest M/M/1 in SimPy: a Resource, and two
+draws of `random` per customer. It records only response times. *Same model* uses the customers and
+the random numbers of `loadgen`, and the policy object in front of the server. Its customers never
+think, leave or retry. It counts no outcomes and takes no samples.
 """
 
 import math

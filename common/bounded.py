@@ -70,12 +70,13 @@ class BoundsExceededError(BoundedError):
 def call(
     function: str, argument: Any, bounds: Bounds, environment: Mapping[str, str] | None = None
 ) -> Any:
-    """Return the result of `function` ("package.module:name") for `argument`; both are JSON values.
+    """Return the result of `function` ("package.module:name"); argument and result are JSON values.
 
-    The child's environment contains only `environment` and a few variables for libraries. Raises
-    BoundsExceededError at a limit. Raises BoundedError if the function raises an exception, or if
-    the child cannot start or fails. The message for an exception is its text, after its class
-    unless the function's package defines the class.
+    The child's environment contains only `environment` and a few fixed variables. Raises
+    BoundsExceededError if the child reaches a limit, recurses too deeply or ends by a signal.
+    Raises BoundedError if the function raises another exception, or if the child cannot start or
+    fails. The message for an exception is its text, after its class unless the function's package
+    defines the class.
     """
     deadline_s = time.monotonic() + bounds.wall_s
     with tempfile.TemporaryFile() as asked:

@@ -1,7 +1,7 @@
 """The division of the machine's CPUs between the shop and everything else, and processes' CPU time.
 
-If the machine has several CPUs, no other process of the appliance uses the shop's CPUs. "Server
-CPU" then means the same as in the papers.
+By default, if the machine has several CPUs, no other process of the appliance uses the shop's CPUs.
+"Server CPU" then means the same as in the papers.
 """
 
 import os

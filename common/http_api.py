@@ -307,7 +307,7 @@ class Api:
     description: str
     token: str = "the inner token, which `make token` prints"
     refusals: Mapping[int, str] = field(
-        default_factory=lambda: {403: "a wrong host name, or a call from a web page"}
+        default_factory=lambda: {403: "a wrong host name, or a call from another site's web page"}
     )
     refusals_of_bodies: Mapping[int, str] = field(default_factory=dict)
 

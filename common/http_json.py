@@ -14,7 +14,7 @@ _Content = str | bytes | IO[bytes] | None
 
 
 class NoAnswerError(Exception):
-    """The error for a missing answer, or an answer that is not JSON. The message is the reason;
+    """The error for a missing answer, or a 2xx answer that is not JSON. The message is the reason;
     `__cause__` is the underlying exception.
     """
 

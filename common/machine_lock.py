@@ -25,8 +25,8 @@ if sys.platform != "win32":
 _PREFIX: Final = "doorbuster/"
 _DAY_S: Final = 86_400
 _MOST_LOOK_UPS: Final = 128
-"""The maximum number of attempts to find the holder's process; afterwards, only its
-user is known.
+"""The maximum number of look-ups that find any user's process. Later look-ups find only processes
+of the caller's user.
 """
 
 # sock_diag(7), for AF_UNIX sockets with name and user; Python lacks these constants.

@@ -42,8 +42,8 @@ def command(
     private memory of each process. When memory runs out, the kernel ends an `expendable` program
     first.
 
-    `parent` is the id of the process that will start the program, or a file with this id. If the
-    parent dies first, the program is not started.
+    `parent` is the id of the process that will start the program, or a file with this id. With
+    `end_with_parent`, the program is not started if the parent has died.
     """
     options = ["--user", user] if user else []
     options += ["--end-with-parent", end_with_parent.name] if end_with_parent else []

@@ -286,7 +286,7 @@ ShopCpus = Annotated[
     setting(
         "SHOP_CPUS",
         cpus.for_shop(),
-        "CPUs that only the shop may use",
+        "CPUs of the shop",
         shown="the last CPU",
         example="1",
     ),

@@ -116,7 +116,7 @@ def wsesslog(host: str, sessions: int, seed: int) -> None:
 @main.command()
 @click.option("--partly-open", is_flag=True, help="Show eDragon's model instead of LIFO-Pri's.")
 def describe(partly_open: bool) -> None:
-    """Print the numbers of LIFO-Pri's session model."""
+    """Print the numbers of a session model, by default LIFO-Pri's."""
     for line in describe_partly_open() if partly_open else describe_sessions():
         click.echo(line)
 

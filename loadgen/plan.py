@@ -177,9 +177,7 @@ class Load(Protocol):
         """
         ...
 
-    def facts(self, planned: int) -> dict[str, Any]:
-        """Return the metadata of the customers, ready for JSON."""
-        ...
+    def facts(self, planned: int) -> dict[str, Any]: ...
 
 
 class Sessions(_Values):
@@ -425,7 +423,6 @@ class LoadPlan(_Values):
         return self.model_dump(mode="json")
 
     def with_(self, **changes: Any) -> "LoadPlan":
-        """Return a copy of the plan with these `changes`."""
         return LoadPlan(**{name: getattr(self, name) for name in LoadPlan.model_fields} | changes)
 
     @cached_property

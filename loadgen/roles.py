@@ -316,7 +316,7 @@ def show_progress(collector: Collector) -> None:
 
 
 def conclude(environment: Environment, collector: Collector) -> None:
-    """Write the files, print the summary (for progress as JSON), and set Locust's exit code."""
+    """Write the files, print the summary (with --progress json), and set Locust's exit code."""
     metadata = collector.metadata()
     path = collector.plan.attempts_file
     environment.process_exit_code = 0 if metadata["complete"] or collector.interrupted else 1

@@ -40,7 +40,7 @@ _AFTER_FAILURE_S = 1.0
 
 
 class LoadRun:
-    """The part of a run that one process plays; `play` returns when the last session has ended."""
+    """The part of a run that one process plays."""
 
     def __init__(
         self,

@@ -55,7 +55,6 @@ class Lag:
                 self.max_s = lag_s
 
     def take_newest(self) -> float:
-        """Return the largest lag since the last call."""
         newest = self.newest_max_s
         self.newest_max_s = 0.0
         return newest

@@ -14,7 +14,7 @@ _LOOK_FOR_S = 30.0
 
 
 class ShopUnreadableError(Exception):
-    """The error for pages without the links that the file needs; the message is one line."""
+    """The error for a shop that does not answer or shows no categories or books."""
 
 
 def session_file(host: str, sessions: int, seed: int) -> Iterator[str]:

@@ -137,8 +137,8 @@ def keep(
     folder: Path, key: str = CHEAP_KEY, names: Iterable[str] = ()
 ) -> tuple[CertificateFiles, str]:
     """Create certificates unless valid certificates for these names exist. Return the files, and
-    the reason for creating them ("" if nothing was created). Raises CertificateError, also for an
-    unknown kind of key.
+    the reason for creating them ("" if nothing was created). Raises CertificateError if the
+    key or a name is invalid, or if the folder cannot be written.
     """
     rsa_bits(key)
     there = CertificateFiles(folder)

@@ -114,7 +114,7 @@ def show_appliance(settings: Settings, progress: Progress) -> None:
 
 
 def print_status(settings: Settings, _: Progress) -> None:
-    """Print the runtime and its running services as JSON."""
+    """Print the runtime and the state of its services as JSON."""
     _refuse_unseen(settings)
     runtime = choice.to_use(settings)
     docker = runtime == "docker"

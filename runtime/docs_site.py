@@ -27,7 +27,6 @@ class BuildError(RuntimeError):
 
 
 def is_current() -> bool:
-    """Return whether the site was built from the present sources."""
     stamp = SITE / _STAMP
     return stamp.exists() and stamp.read_text() == _version()
 

@@ -17,7 +17,7 @@ SOURCE = REPOSITORY / "dashboards" / "prometheus"
 RETENTION = ("15d", "2GB")
 PROMETHEUS = "prometheus"
 EXPORTERS = ("node", "postgres", "redis")
-"""The exporters of other programs' metrics, by their Prometheus jobs."""
+"""The Prometheus jobs of the exporters."""
 
 _OWNER = ".owner"
 Group = dict[str, Any]
@@ -294,7 +294,6 @@ def _given_by_environment(name: str, setting: str, *command: str) -> list[str]:
 
 
 def prepare_postgres(settings: Settings) -> None:
-    """Write the password file of PostgreSQL's exporter."""
     path = _password_file(settings)
     path.parent.mkdir(parents=True, exist_ok=True)
     private_file.write(path, settings.postgres_password.encode())

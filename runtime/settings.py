@@ -294,7 +294,7 @@ class Settings(SettingsModel):
     build_network: str | None = setting(
         "BUILD_NETWORK",
         None,
-        "network of the engine while it builds the image; `host` is the machine's network",
+        "network in which the engine builds the image; `host` is the machine's network",
         shown="`default`",
         example="host",
         page="docker.md",
@@ -520,7 +520,7 @@ def used_twice(ports: Mapping[str, int]) -> list[str]:
     for name, port in ports.items():
         by_port.setdefault(port, []).append(name)
     return [
-        f"{' and '.join(names)} are both {port}; give each a separate port"
+        f"{' and '.join(names)} have the same port {port}; give each a separate port"
         for port, names in by_port.items()
         if len(names) > 1
     ]

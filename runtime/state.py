@@ -68,7 +68,6 @@ class State:
 
     @property
     def logs(self) -> Path:
-        """The folder with one log per service."""
         return self.folder / "logs"
 
     def log(self, service: str) -> Path:
@@ -236,7 +235,7 @@ class State:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the folder against other calls of `make up`, `make down` and `make reset`."""
+        """Lock the folder against other commands that change it, such as `make up`."""
         if not self.folder.exists():
             yield
             return
@@ -246,7 +245,7 @@ class State:
                 locks.hold(folder)
             except BlockingIOError:
                 raise StateError(
-                    "another make up, down or reset of this appliance is running; fix: wait "
+                    "another make up, down, reset or certs of this appliance is running; fix: wait "
                     "until it has ended"
                 ) from None
             except OSError as error:

@@ -1,4 +1,4 @@
-"""The attacks of hostile students, which repeat the findings of a security review.
+"""The attacks of hostile students, from the findings of a security review.
 
 Each attack once succeeded. Now the console must refuse it or limit its effect (SECURITY.md).
 """
@@ -27,7 +27,7 @@ from lab.files.run_folder import PlannedRun
 from loadgen.records.attempt_log import SCHEMA
 
 ROWS = 20_000_000
-"""The number of rows in a Parquet file that is small as a file, but takes gigabytes of memory."""
+"""The number of rows in a Parquet file that is small on disk, but takes gigabytes of memory."""
 PAUSE_S = 3.0
 CLASS_HAS_LOGGED_IN_S = 45.0
 INNER_HOST = "inner host without a token"
@@ -88,7 +88,6 @@ class Attacker:
                     return
 
     def attack(self, name: str) -> None:
-        """Carry out one of ATTACKS once."""
         getattr(self, f"_{name}")()
 
     # ---- bundles ---------------------------------------------------------------------------------

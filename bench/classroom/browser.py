@@ -69,7 +69,6 @@ class Person:
         return self._ask(page, "GET", path, **more)
 
     def post(self, page: str, path: str, data: object = None, **more: Any) -> Any:
-        """Send a form with the CSRF token."""
         token = next(
             (one.value for one in self.session.cookies if one.name.endswith("lab_csrf")), ""
         )
@@ -86,7 +85,7 @@ class Person:
             raise RuntimeError(f"{self.name} cannot log in: {self._records.answers[-1]}")
 
     def stream(self, seconds: float, over: threading.Event) -> None:
-        """Read the watch page and its stream of events for the given time."""
+        """Read the watch page, and its stream of events for `seconds` or until `over` is set."""
         self.get("watch", "/watch/")
         until_s = time.monotonic() + seconds
         began_s = time.perf_counter()
@@ -115,5 +114,4 @@ class Person:
         return answer
 
     def note(self, page: str, seconds: float, status: int, path: str, words: str = "") -> None:
-        """Record an answer of the console."""
         self._records.answers.append(Answer(page, seconds, status, path, words))

@@ -250,7 +250,6 @@ class MemoryMeter:
         self.most_total_bytes = 0
 
     def run(self, over: threading.Event) -> None:
-        """Take samples until `over` is set."""
         while not over.wait(MEMORY_EVERY_S):
             total = 0
             for name, state in self._supervisor.states().items():
@@ -261,7 +260,7 @@ class MemoryMeter:
 
 
 def machine() -> str:
-    """Return a description of the machine, and the load on it before the bench begins."""
+    """Return a description of the machine and its present load."""
     facts = describe_machine(load())
     busy = psutil.cpu_percent(2.0)
     return f"{facts['cpus']} x {facts['cpu']}, {busy:.0f} % busy, load {os.getloadavg()[0]:.1f}"
@@ -316,7 +315,7 @@ class Waits:
 
 
 def waits(lab: Settings, names: Sequence[str], since: datetime) -> Waits:
-    """Return the waits and states of the launches since this time, from the console's database."""
+    """Return the waits and states of these students' launches since this time."""
     longest: dict[str, float] = defaultdict(float)
     ended: dict[str, int] = defaultdict(int)
     with _console_database(lab) as database:

@@ -62,7 +62,7 @@ def looks() -> None:
 @click.option("--rounds", default=40, type=click.IntRange(5, 10_000), show_default=True)
 @click.option("--viewers", default=CLASS, type=click.IntRange(0, 1000), show_default=True)
 def pages(rounds: int, viewers: int) -> None:
-    """Print the times of all pages at twice the capacity. The exit status is 1 if the p95 misses
+    """Print the pages' times at twice the shop's capacity. The exit status is 1 if the p95 misses
     its aim.
     """
     lab, appliance = _running()
@@ -95,8 +95,8 @@ def pages(rounds: int, viewers: int) -> None:
 @click.option("--rho", default=1.4, type=click.FloatRange(0.1, 5), show_default=True)
 @click.option("--sessions", default=500, type=click.IntRange(50, 100_000), show_default=True)
 def watched(pairs: int, viewers: int, rho: float, sessions: int) -> None:
-    """Compare runs with and without viewers. The exit status is 0 if every metric differs by less
-    than the interval of a result, otherwise 1.
+    """Compare runs with and without viewers. The exit status is 0 if the verdict on every metric is
+    `within`, otherwise 1.
     """
     lab, appliance = _running()
     before = _machine()

@@ -31,7 +31,7 @@ sessions = 100000
 """
 PATIENCE_S = 300.0
 SETTLE_S = 10.0
-"""The real seconds of the run before the first page, in which the queue fills."""
+"""The real seconds from the run's start to the first measured page; the queue fills."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Browser:
         self._session = requests.Session()
 
     def get(self, path: str) -> str:
-        """Return the page; raise requests.RequestException for any other answer."""
+        """Return the page. Raises requests.RequestException for a missing answer or an error."""
         answer = self._session.get(self.origin + path, timeout=PATIENCE_S)
         answer.raise_for_status()
         return answer.text
@@ -94,8 +94,8 @@ def drowning_shop(browser: Browser, appliance: Appliance) -> Iterator[str]:
 
 
 def pages_of(lab: Settings, launch: str) -> dict[str, str]:
-    """Return every page of the console by name. Pages about results show the newest result with a
-    complete run.
+    """Return the paths of the pages to measure, by name. Pages about results show the newest result
+    with a complete run.
     """
     found = {
         "gallery": "/",

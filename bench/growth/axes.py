@@ -32,11 +32,9 @@ class Axis:
     takes_s: tuple[float, float, float]
 
     def sizes(self, is_quick: bool) -> list[int]:
-        """Return the sizes to measure, in ascending order."""
         return [self.usual * factor for factor in (QUICK_FACTORS if is_quick else FACTORS)]
 
     def expected_s(self, size: int) -> float:
-        """Return the expected real seconds of the measurement at this size."""
         _, at_usual, at_most = self.takes_s
         share = (size / self.usual - 1) / (FACTORS[-1] - 1)
         return at_usual + share * (at_most - at_usual)

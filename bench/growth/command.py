@@ -92,7 +92,7 @@ def measure(axes: Sequence[Axis], is_quick: bool, console: Console) -> list[Grow
 
 
 def table(grown: Grown) -> Table:
-    """Return the costs of one axis, with a row for each curve."""
+    """Return a table with a row for each curve of an axis."""
     sizes = sorted({size for costs in grown.curves.values() for size in costs})
     shown = Table(title=f"{grown.axis.title}: {grown.axis.y_label}")
     shown.add_column(grown.axis.x_label, no_wrap=True)
@@ -109,7 +109,7 @@ def _number(value: float) -> str:
 
 
 @click.command(cls=OneLineCommand)
-@click.option("--axes", "chosen", default=",".join(AXES), help="The axes; by default, all.")
+@click.option("--axes", "chosen", default=",".join(AXES), help="The axes, separated by commas.")
 @click.option(
     "--quick", "is_quick", is_flag=True, help="Only two sizes; figures only with --figures."
 )

@@ -93,7 +93,6 @@ def crowd(name: str, size: int, seed: int) -> Scenario:
 
 @contextmanager
 def simulated_queue(is_quick: bool) -> Iterator[Measure]:
-    """Measure the simulator with a given number of waiting customers."""
     yield lambda size: {
         title_of(name): cost_us(partial(crowd, name, size), is_quick) for name in SHOWN
     }

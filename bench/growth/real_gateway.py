@@ -86,8 +86,8 @@ class Subject:
         return sum(counts["arrived"] for counts in self.snapshot()["counts"].values())
 
     def cpu_us(self, seconds: float) -> float:
-        """Return the CPU time per request in µs, from now on for `seconds` real seconds and at
-        least LEAST_REQUESTS requests.
+        """Return the CPU time per request in µs, measured for `seconds` real seconds, or longer
+        until LEAST_REQUESTS requests have arrived.
         """
         before_s, arrived = cpu_s(self.process), self.arrived()
         time.sleep(seconds)
@@ -206,8 +206,8 @@ def with_customers(
 
 
 def _all_there(subject: Subject, size: int, waits: bool) -> bool:
-    """Return whether the queue is full or, if requests are turned away, whether every customer has
-    sent several requests.
+    """Return whether the queue is nearly full or, if `waits` is false, whether each customer has
+    sent more than three requests on average.
     """
     if waits:
         return bool(subject.snapshot()["waiting"] >= 0.85 * size)
@@ -260,7 +260,7 @@ AXES = (
     ),
     Axis(
         "gateway-load",
-        "The gateway and the number of customers who ask at once",
+        "The gateway and the number of customers at once",
         "customers at once",
         "CPU µs per request",
         80,

@@ -1,8 +1,7 @@
 """The ids of a trace and its spans, and the header `traceparent` that carries them (W3C Trace
 Context, 3.2).
 
-A trace's id is calculated from the request's id, so every program can calculate a trace's id, and
-whether the trace is exported.
+Every program can calculate a trace's id from the request's id, and whether the trace is exported.
 """
 
 import hashlib

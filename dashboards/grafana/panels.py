@@ -33,7 +33,7 @@ BAD_FROM_1: Steps = ((None, GOOD), (1, BAD))
 
 Colours = Mapping[str, str]
 Panel = Any
-"""The interface of the SDK's builders, which have no common class."""
+"""The type of the SDK's builders, which have no common class."""
 
 _REF_IDS = "ABCDEFGHIJ"
 

@@ -52,7 +52,7 @@ class SqlQuery(cogvariants.Dataquery):
         source = DataSourceRef.from_json(data["datasource"])
         found = cls(data["rawSql"], data["refId"], source, data["format"])
         if as_plain(found) != data:
-            raise ValueError(f"does not have this form: {data}")
+            raise ValueError(f"not a query of PostgreSQL as `to_json` writes it: {data}")
         return found
 
 

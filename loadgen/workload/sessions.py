@@ -161,7 +161,6 @@ class SessionModel:
         return self.lengths.visits() if self.lengths else self.chain.visits()
 
     def mean_requests(self) -> float:
-        """Return the exact expected number of requests per session, if every request succeeds."""
         return math.fsum(self.visits().values())
 
     def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:

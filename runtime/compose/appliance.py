@@ -49,7 +49,7 @@ def start(settings: Settings, progress: Progress) -> None:
 
 
 def down(settings: Settings, progress: Progress) -> None:
-    """Remove containers and networks, but keep their volumes."""
+    """Remove containers and networks, but keep the volumes."""
     engine.check()
     project = Project(settings, State(settings.state_dir))
     with project.state.locked(), progress.step("Doorbuster") as step:
@@ -142,8 +142,8 @@ class _Start:
     def run(self) -> bool:
         """Carry out all steps; return whether Grafana runs.
 
-        If the first start fails or is interrupted, its containers are removed, but not their
-        volumes.
+        If no container existed before and the start fails or is interrupted, the new containers are
+        removed, but not their volumes.
         """
         there = engine.containers(self.project.name)
         if not any(one.runs for one in there):

@@ -42,7 +42,7 @@ def tags(project: Project) -> dict[str, str]:
 
 
 def save(project: Project, file: Path) -> None:
-    """Write the archive. Raises EngineError if an image cannot be saved."""
+    """Write the archive. Raises EngineError if an image is missing or cannot be saved."""
     engine.check()
     images = tags(project)
     for image, tag in images.items():

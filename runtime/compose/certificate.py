@@ -27,7 +27,7 @@ class Pair:
 
     @property
     def mounted(self) -> tuple[Path, Path]:
-        """The paths of the certificate and the key on this machine."""
+        """The paths, on this machine, of the files that containers read."""
         if os.geteuid() or self.is_own:
             return self.certificate, self.key
         return self.copies / "server.pem", self.copies / "server-key.pem"

@@ -35,7 +35,7 @@ class EngineError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One container of a Compose project, as the engine describes it."""
+    """One container of a Compose project."""
 
     id: str
     service: str
@@ -80,7 +80,7 @@ def problem() -> str | None:
     major, minor = map(int, numbers.groups())
     if (major, minor) < LEAST_COMPOSE:
         least = ".".join(map(str, LEAST_COMPOSE))
-        return f"Docker Compose {compose} is too old, {least} is needed; {_GET_COMPOSE}"
+        return f"Docker Compose {compose} is too old: at least {least} is needed; {_GET_COMPOSE}"
     if major >= BUILDS_BY_BUILDX and _docker("buildx", "version").returncode != 0:
         return (
             f"Docker Compose {compose} needs buildx for building, but buildx is missing; "

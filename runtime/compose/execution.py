@@ -1,7 +1,7 @@
 """The execution of commands such as `doorbuster` in the container of the console's workers.
 
 There, commands share the machine's lock, the process namespace and the network with the parts that
-they measure. SIGINT, SIGTERM and SIGHUP to the caller are passed on to the command.
+they measure. The command gets the caller's SIGINT and SIGTERM, and a SIGTERM for a SIGHUP.
 """
 
 import os

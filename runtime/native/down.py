@@ -42,8 +42,8 @@ def reset(
 ) -> None:
     """Stop everything and empty the state folder, but keep the results.
 
-    `stop_all` stops the appliance, and `elsewhere` removes data outside the folder. On a terminal,
-    the command asks for confirmation. Without a terminal, FORCE=1 must be set.
+    `stop_all` stops the appliance, and `elsewhere` removes data outside the folder. Without
+    FORCE=1, the command asks for confirmation, which needs a terminal.
     """
     state = State(settings.state_dir)
     if not state.folder.exists():

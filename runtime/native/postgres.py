@@ -166,7 +166,7 @@ def embedded_installations() -> list[Installation]:
 def prepare(cluster: Cluster) -> None:
     """Create the cluster if it is missing, remove a stale lock file, and write the configuration.
 
-    Raises `PostgresError` with the output of initdb.
+    Raises `PostgresError` if the folder cannot be written, or if initdb fails.
     """
     cluster.folder.mkdir(parents=True, exist_ok=True)
     if cluster.account is not None:
@@ -188,8 +188,8 @@ def prepare(cluster: Cluster) -> None:
 
 
 def stale_lock(folder: Path) -> str | None:
-    """Return a description of the process in `postmaster.pid` if it is not a server of this
-    cluster, otherwise None.
+    """Return a description of the process in `postmaster.pid` if no server of this cluster runs,
+    otherwise None.
     """
     data_dir = (folder / "data").resolve()
     try:

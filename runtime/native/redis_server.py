@@ -101,7 +101,7 @@ def find(
     embedded one.
 
     If `run_as` cannot reach the embedded program (an environment under /root), the function copies
-    the program into `folder`. Raises `RedisError`, which names the tried programs and the fix.
+    the program into `folder`. Raises `RedisError` if no program can be used.
     """
     if chosen is not None:
         for program in [chosen / name for name in PROGRAMS] if chosen.is_dir() else [chosen]:

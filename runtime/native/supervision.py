@@ -116,7 +116,7 @@ class Supervisor:
     def start(self, services: Sequence[Service], settings: Settings) -> None:
         """Start the supervisor without starting any service.
 
-        Raises `SupervisorError` with the supervisor's output.
+        Raises `SupervisorError` if the supervisor does not start.
         """
         self.remove_files()
         try:

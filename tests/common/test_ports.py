@@ -114,7 +114,7 @@ def test_ports_of_services_that_do_not_run_are_not_asked_for(taken: int) -> None
     wanted = up.ports_of(settings, [running])
     assert wanted["DOORBUSTER_PROMETHEUS_PORT"] == taken
     assert "DOORBUSTER_GRAFANA_PORT" not in wanted
-    said = "DOORBUSTER_LAB_PORT and DOORBUSTER_PROMETHEUS_PORT are both"
+    said = "DOORBUSTER_LAB_PORT and DOORBUSTER_PROMETHEUS_PORT have the same port"
     assert not any(said in line for line in up.taken_ports(settings, up.ports_of(settings, [])))
     assert any(said in line for line in up.taken_ports(settings, wanted))
 

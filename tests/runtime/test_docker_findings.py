@@ -82,7 +82,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
             Finding(
                 Verdict.BEWARE,
                 "Docker",
-                "Docker Compose 2.6.0 is too old, 2.19 is needed",
+                "Docker Compose 2.6.0 is too old: at least 2.19 is needed",
                 "install docker-compose-plugin (Docker's packages), docker-compose-v2 (Ubuntu's) "
                 "or docker-compose (Debian 13's)",
             ),

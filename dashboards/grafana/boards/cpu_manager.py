@@ -29,7 +29,7 @@ def _processors() -> list[object]:
     return [
         lines(
             "Requested (R)",
-            "Processors that each application requests. In a rush, an application requests all "
+            "Processors that each application requests. An application in a rush requests all "
             "processors; the other application's request remains small.",
             "none",
             Ask(f"{ECM}_requested_processors", "{{application}}", 2),

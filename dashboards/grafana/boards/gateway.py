@@ -195,8 +195,8 @@ def _requests() -> list[object]:
         ),
         lines(
             "Customers who leave",
-            "Customers who left while waiting, and during service. Under FIFO in a rush, nearly "
-            "as many customers leave as arrive.",
+            "Customers who left while waiting, and served requests whose customers left before "
+            "or during service. Under FIFO in a rush, most customers leave.",
             "cps",
             Ask(rate(f"{left}_waiting_total", OF), "waiting"),
             Ask(rate(f"{left}_in_service_total", OF), "in service"),
@@ -221,8 +221,8 @@ def _connections() -> list[object]:
     return [
         lines(
             "Open connections",
-            "Connections from customers, connections to the shop (at most one for each worker), "
-            "and TLS handshakes that have not ended.",
+            "Connections from customers, connections to the shop and the ad server, and TLS "
+            "handshakes that have not ended.",
             "short",
             Ask(f"doorbuster_gateway_customer_connections{{{OF}}}", "customers"),
             Ask(f"doorbuster_gateway_shop_connections{{{OF}}}", "shop"),

@@ -101,8 +101,8 @@ def _experiment() -> list[object]:
         ),
         number(
             "Runs with a change",
-            "Runs in which the policy or the load was changed, so that their numbers do not "
-            "belong to a single policy or load.",
+            "Runs in which a user changed the policy or the load, or caused a fault. Their numbers "
+            "do not belong to a single policy or load.",
             "short",
             Select(f"SELECT count(*) FILTER (WHERE switched) AS runs {runs}"),
             wide=6,
@@ -241,7 +241,7 @@ def _runs() -> list[object]:
         ),
         rows(
             "Events",
-            "The events of these runs: beginning, change of policy, change of load, end.",
+            "The events of these runs: beginning, changes of policy or load, faults, end.",
             Select(
                 'SELECT at, number AS "run", time_s AS "paper time", kind AS "event",\n'
                 '       words AS "what"\n'
@@ -259,7 +259,7 @@ def _all() -> list[object]:
         rows(
             "Experiments",
             "All experiments, the newest first, regardless of the time range above. Click on "
-            "a title to open its page in the lab console or on this dashboard.",
+            "a title to open the experiment in the lab console or on this dashboard.",
             Select(
                 'SELECT title, engine, began_at AS "began", ended_at AS "ended",\n'
                 '       whole_runs AS "whole runs", planned_runs AS "planned",\n'

@@ -91,8 +91,8 @@ def _sessions() -> list[object]:
     return [
         lines(
             "New sessions, let in and turned away",
-            "In a rush, the sum is the number of arriving sessions, and the green part is the "
-            "number that the shop can finish.",
+            "Sessions per second. The sum is the rate of arriving sessions; in a rush, the green "
+            "part is the rate at which the shop can finish sessions.",
             "cps",
             Ask(ADMITTED, "let in"),
             Ask(REJECTED, "turned away"),

@@ -66,8 +66,8 @@ def _shop() -> list[object]:
         number(
             "Page work and sentry",
             "With profile paper, pages take as long as in the paper. With profile real, pages cost "
-            "only their own queries and code. The sentry only counts the work for customers who "
-            "have left, or cancels this work.",
+            "only their own queries and code. The sentry cancels the work for customers who have "
+            "left (cancel), only counts it (watch), or does nothing (off).",
             "none",
             Ask(
                 f"doorbuster_shop_settings_info{{{OF}}}",

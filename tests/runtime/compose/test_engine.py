@@ -27,7 +27,7 @@ from tests.runtime import docker_program
         ),
         (
             '[ "$1" = version ] && echo 28.0.0 || echo v2.18.1',
-            "Docker Compose 2.18.1 is too old, 2.19 is needed; fix: install docker-compose-plu",
+            "Docker Compose 2.18.1 is too old: at least 2.19 is needed; fix: install docker-",
         ),
         (
             'case "$1" in version) echo 28.0.0 ;; compose) echo v5.0.1 ;; *) exit 1 ;; esac',

@@ -133,7 +133,7 @@ def test_two_commands_do_not_change_the_folder_at_once(
     with appliance.state.locked():
         code, printed = appliance.run("down")
     assert code == 1
-    assert "another make up, down or reset of this appliance is running" in printed
+    assert "another make up, down, reset or certs of this appliance is running" in printed
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -34,7 +34,7 @@ def main(path):
                     sys.exit(f"the CPU manager refuses: {said}")
                 allowed = sorted(os.sched_getaffinity(process.pid))
                 if said.get("assigned") == 1 and said["processors"] == allowed:
-                    print(f"1 processor assigned, {said['processors']}, and in force")
+                    print(f"1 processor assigned and in force: {said['processors']}")
                     return
             sys.exit(f"the CPU manager last assigned {said}; the process may use {allowed}")
         finally:
