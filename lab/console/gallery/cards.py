@@ -31,8 +31,7 @@ class Card:
     sentence: str
     """One or two sentences about what the experiment shows."""
     picture: str
-    """The name of the picture's static file. The picture shows the numbers of the paper or of this
-    project."""
+    """The name of the picture's static file."""
     arguments: tuple[str, ...] = ()
     """The arguments of the command `doorbuster`; empty if the card has a spec."""
     engine: str = "simulated"

@@ -69,7 +69,7 @@ class LaunchForm(forms.Form):
     title = forms.CharField(max_length=200)
     engine = forms.ChoiceField(
         choices=[
-            ("live", "live: real customers at the real shop"),
+            ("live", "live: real requests to the real shop"),
             ("simulated", "simulated: the same policies in virtual time"),
         ],
         widget=forms.RadioSelect,

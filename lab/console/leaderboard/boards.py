@@ -20,7 +20,7 @@ class CellShown:
 
     text: str
     value: float | None
-    """The value by which the table sorts its rows when a reader sorts by the cell's column."""
+    """The value by which a reader can sort the rows."""
     shade: int
     """The colour step of the cell, from 0 to SHADES. The step is proportional to the share of the
     bound that the cell shows."""

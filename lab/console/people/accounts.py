@@ -65,7 +65,7 @@ def check_name(name: str) -> None:
 
 
 def alike(name: str) -> User | None:
-    """Return the account whose name is like this name; None if no account has such a name."""
+    """Return the account whose name is like this name; None if there is none."""
     wanted = logins.name_key(name)
     known = User.objects.values_list("pk", "username")
     pk = next((pk for pk, one in known if logins.name_key(one) == wanted), None)

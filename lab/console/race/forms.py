@@ -55,7 +55,7 @@ class RaceForm(forms.Form):
     engine = forms.ChoiceField(
         choices=[
             ("simulated", "simulated: takes between a few seconds and a few minutes"),
-            ("live", "live: real customers at real shops, all at the same time"),
+            ("live", "live: real requests to real shops, all at the same time"),
         ],
         initial="simulated",
         required=False,

@@ -87,7 +87,7 @@ def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Unpack the bundle `file` into the folder `place`, and check its whole content.
 
     The function runs in a child process with limits (`common.bounded`). `limits` has the maximum of
-    each count: `files`, unpacked `bytes`, `rows` of all tables, `runs` and `spec_bytes`. The
+    each count: `files`, unpacked `bytes`, `rows` of all raw logs, `runs` and `spec_bytes`. The
     function returns the `name` of the result folder and its `size_bytes`. If the bundle exceeds a
     limit, the function returns the name of the limit as `over` and the bundle's value as `size`.
 

@@ -1,5 +1,5 @@
-"""The cache for the curves of results. Curves are computed again only if the logs or the code have
-changed."""
+"""The cache for the curves of results. New curves are computed only if the spec, a run or the code
+has changed."""
 
 import contextlib
 import hashlib

@@ -16,10 +16,10 @@ from lab.errors import ExperimentError
 from lab.results.comparison import ComparisonResult
 
 SMALL_ROWS: Final = 200_000
-"""The maximum number of rows in a log that this process reads. That many rows need about 30 MiB of
-memory."""
+"""The maximum number of rows that this process reads for one query. That many rows need about
+30 MiB of memory."""
 SMALL_BYTES: Final = 32 * 2**20
-"""The maximum uncompressed size, in bytes, of a log that this process reads."""
+"""The maximum uncompressed size of these rows, in bytes."""
 BOUNDS: Final = Bounds(
     memory_bytes=1536 * 2**20,
     cpu_s=120,

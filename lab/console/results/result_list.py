@@ -1,7 +1,7 @@
 """Results as the console shows them: the list of results, and the content of each result.
 
-A result may be damaged, on purpose or by accident. No function of this module raises an exception
-in this case. The console shows the result as damaged.
+A result may be damaged, on purpose or by accident. Then no function of this module raises an
+exception, and the console shows the result as damaged.
 """
 
 import csv

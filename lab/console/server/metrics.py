@@ -32,7 +32,7 @@ _OF_CUSTOMERS: Final = (
     (
         "run_late_attempts_total",
         "late_attempts",
-        "Attempts that were late by more than the tolerance",
+        "Attempts that the load generator sent later than its tolerance allows",
     ),
     (
         "run_schedule_lag_seconds",

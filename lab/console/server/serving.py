@@ -60,7 +60,7 @@ class ConsoleServer(Server):
 
 
 def serve() -> None:
-    """Serve until a signal arrives. Raises a click error in one line if the server cannot start."""
+    """Serve until a signal arrives. Raises ClickException if the server cannot start."""
     if LAB.lab_is_hidden:
         logger.warning(
             "DOORBUSTER_HOST=%s: the console stays on %s, because without accounts every visitor "

@@ -73,7 +73,7 @@ class Allowance:
     bundle_bytes: int = _limit("Size of a bundle", _bytes)
     bundle_unpacked_bytes: int = _limit("Size of a bundle, unpacked", _bytes)
     bundle_files: int = _limit("Files in a bundle")
-    bundle_rows: int = _limit("Rows of all tables in a bundle")
+    bundle_rows: int = _limit("Rows of all raw logs in a bundle")
 
     # Downloads.
     downloads_per_minute: int = _limit("Downloads of bundles, tables, logs and pages in a minute")

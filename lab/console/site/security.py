@@ -22,7 +22,7 @@ Handler = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
 @async_only_middleware
 def ContentSecurityMiddleware(get_response: Handler) -> Handler:  # noqa: N802 - as every middleware
-    """Add the Content-Security-Policy header to every answer that lacks it."""
+    """Add the Content-Security-Policy header to each answer of a view that lacks it."""
 
     async def middleware(request: HttpRequest) -> HttpResponseBase:
         response = await get_response(request)

@@ -1,6 +1,7 @@
-"""Tokens for programs. A program that sends a token acts as the person who made the token.
+"""Tokens for programs. A program that sends a token has the present permissions of the person who
+made the token.
 
-A token is shown once and stored as a digest. A call has the person's current permissions.
+A token is shown once and stored as a digest.
 """
 
 import secrets

@@ -91,8 +91,8 @@ def under_way() -> UnderWay | None:
     """Return the live experiment in progress on this machine; None if no live experiment is in
     progress.
 
-    A process announces each run and each capacity measurement that it begins. Before the first run
-    and between runs, only the launch shows that an experiment is in progress.
+    A process announces each run and each capacity measurement that it begins. At other times, only
+    the launch shows that an experiment is in progress.
     """
     launch = Launch.objects.filter(state=State.RUNNING, engine="live").first()
     runs = runs_under_way(LAB)

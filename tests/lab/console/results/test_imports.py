@@ -84,7 +84,7 @@ def test_a_bundle_of_twenty_million_rows_is_refused_at_once(made, tmp_path, limi
     """A small file of many rows is refused by the number of its rows, and needs no memory here."""
     packed = bundle_of(made.path, NAME, {"attempts.parquet": attempts(20_000_000)})
     before = psutil.Process().memory_info().rss
-    with pytest.raises(AllowanceError, match=r"Rows of all tables in a bundle: [24]0,000,000"):
+    with pytest.raises(AllowanceError, match=r"Rows of all raw logs in a bundle: [24]0,000,000"):
         bring(packed, tmp_path, limits)
     assert psutil.Process().memory_info().rss - before < 200 * 2**20
     assert list(tmp_path.iterdir()) == []
