@@ -450,7 +450,7 @@ def _value(schema: Schema) -> str:
         case {"type": "array", "prefixItems": items}:
             return f"[{', '.join(_value(item) for item in items)}]"
         case {"type": "array"}:
-            most = f", at most {schema['maxItems']}" if "maxItems" in schema else ""
+            most = f", at most {schema['maxItems']} entries" if "maxItems" in schema else ""
             return f"list of {_value(schema['items'])}{most}" if "items" in schema else "list"
         case {"type": "object", "additionalProperties": dict(inner)} if inner:
             return f"name → {_value(inner)}"

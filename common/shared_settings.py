@@ -338,7 +338,7 @@ InnerToken = Annotated[
     setting(
         "INNER_TOKEN",
         "",
-        "secret that callers must send to the gateway's admin API and the shop's controller",
+        "secret for calls to the gateway's admin API and the shop's controller",
         shown=_GENERATED,
         page="settings.md#the-inner-token",
         secret=True,

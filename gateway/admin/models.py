@@ -85,8 +85,8 @@ class WantedShadows(Body):
 
     policies: list[WantedPolicy] = Field(
         max_length=MOST_SHADOWS,
-        description=f"a list of at most {MOST_SHADOWS} policies; listed shadows that run already "
-        "continue",
+        description=f"a list of at most {MOST_SHADOWS} policies; a listed shadow that already "
+        "runs continues",
     )
 
 
@@ -211,7 +211,7 @@ class ShadowFigures(Reply):
         description="share of these requests with the same decision; null if `asked` is 0",
     )
     verdicts: dict[str, int] = Field(
-        default_factory=dict, description="the `verdicts` of all page types in `pages`, added up"
+        default_factory=dict, description="verdict → number of requests, over all page types"
     )
     earlier_s: float | None = Field(
         None,

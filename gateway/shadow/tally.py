@@ -44,7 +44,8 @@ def verdict(acted: Decision, said: Decision) -> str:
 
 
 class Tally:
-    """The counts of results since `since_s`; all times are in paper seconds."""
+    """The counts of verdicts since `since_s`, and the time differences. All times are in paper
+    seconds."""
 
     def __init__(self, since_s: float) -> None:
         self.since_s = since_s

@@ -67,7 +67,7 @@ class StudyRun(Experiment[StudyResult]):
         return self.folder_name
 
     def unfinished(self) -> StudyResult | None:
-        """Return the newest result with the same facts that has no report yet."""
+        """Return the newest result that has this study's facts but no report yet, or None."""
         return StudyResult.unfinished(self.lab.results_dir, self.facts)
 
     def begin(self) -> StudyResult:
