@@ -33,8 +33,9 @@ class Class:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = dict(environment) | {"COLUMNS": "200", "NO_COLOR": "1"}
-        # The variables of `make test-labs`, such as ARGS, would be those of a sheet's `make`, too.
-        self._environment.pop("MAKEFLAGS", None)
+        # A sheet's `make` would inherit the arguments of `make test-labs`.
+        for name in ("ARGS", "MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MFLAGS"):
+            self._environment.pop(name, None)
         self._results = load(environment, REPOSITORY).results_dir
         theirs = load(environment, REPOSITORY).ports()
         self._ports = {port: theirs[name] for port, name in usual_ports().items()}
