@@ -313,7 +313,7 @@ class Settings(SettingsModel):
     )
     cancel_s: Seconds = Field(
         10.0,
-        description="time that the shop has to end a request after the gateway has stopped it; "
+        description="time that the shop has to end a request whose answer is no longer wanted; "
         "then the gateway frees the worker",
     )
     shop_idle_s: Seconds = Field(

@@ -161,7 +161,7 @@ class GatewayFigures:
                 self._parts.context.left_in_service,
             ),
             "overdue_cancels_total": (
-                "Requests that the shop did not end in time after the gateway had stopped them",
+                "Requests that the shop did not end in time, although no answer was wanted",
                 self._overdue,
             ),
             "load_samples_total": (

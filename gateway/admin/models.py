@@ -60,7 +60,7 @@ class WantedPolicy(Body):
 
     @property
     def is_own(self) -> bool:
-        """Whether the policy is a student's file, which must be read and started."""
+        """Whether the policy is in a student's file, which must be read and run."""
         return is_path(self.name)
 
     def choose(self) -> PolicyChoice:
@@ -197,7 +197,7 @@ class ShadowFigures(Reply):
 
     name: str = Field(description="name of the shadow, unique among the shadows")
     policy: DescribedPolicy = Field(description="the shadow's policy")
-    fault: str = Field(description="reason why the shadow was removed; empty while it runs")
+    fault: str = Field(description="reason why the shadow failed; empty while it runs")
     waiting: int | None = Field(description="requests that wait in the shadow's simulated gateway")
     in_service: int | None = Field(description="requests in service in the shadow's simulated shop")
     since_s: float = Field(
@@ -316,8 +316,8 @@ class Abandonments(Reply):
         "requests)"
     )
     overdue: int = Field(
-        description="requests that the shop did not end within `cancel_s` after the gateway had "
-        "stopped them"
+        description="requests that the shop did not end within `cancel_s`, although no answer was "
+        "wanted"
     )
 
 

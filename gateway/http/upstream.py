@@ -55,9 +55,7 @@ class Pool:
         self._open: set[ShopConnection] = set()
         self._connecting: set[asyncio.Task[None]] = set()
         self.overdue = 0
-        """The number of requests that the shop did not end in time after the gateway had stopped
-        them.
-        """
+        """The number of requests that the shop did not end within `cancel_s`."""
 
     @property
     def open_connections(self) -> int:

@@ -199,6 +199,6 @@ class Policy(Protocol):
 
     def snapshot(self) -> Mapping[str, object]:
         """Return the policy's state as values that JSON can express: `discipline`, `queues`, and
-        the policy's own metrics.
+        further metrics.
         """
         ...

@@ -139,7 +139,7 @@ class LoadProbe:
 
     def snapshot(self) -> dict[str, object]:
         """Return the latest sample, its age in paper seconds, the controller's complete status, and
-        the latest error.
+        the present error, if any.
         """
         known = self._newest
         return {

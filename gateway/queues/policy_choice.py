@@ -102,8 +102,8 @@ class PolicyChoice:
 
     @property
     def label(self) -> str:
-        """Return a label such as `door-lifo+sbac (hands 4, sbac ac_weight 0.3)`: the policies'
-        names, and the parameters that differ from their defaults.
+        """A label such as `door-lifo+sbac (hands 4, sbac ac_weight 0.3)`: the policies' names, and
+        the parameters that differ from their defaults.
         """
         admission = registry.admission_sheet(self.admission)
         own = (("", self.sheet, self.parameters),)
@@ -122,7 +122,7 @@ class PolicyChoice:
 
 
 def _in_words(value: ParameterValue, default: ParameterValue) -> str:
-    """Return a parameter's value as text: the number or, for a table, only the numbers that differ
+    """Return a parameter's value as text: the number or, for a table, only the entries that differ
     from the default.
     """
     if isinstance(value, dict) and isinstance(default, dict):

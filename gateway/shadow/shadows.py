@@ -1,7 +1,7 @@
 """The shadows of a gateway, which are the dispatcher's observer.
 
 The shadows receive every event after the acting policy has handled it. A shadow that raises an
-error is removed, and the reason is recorded. A shadow that never returns stops the gateway, as an
+error stops, and its entry shows the reason. A shadow that never returns stops the gateway, as an
 acting policy would.
 """
 
@@ -293,7 +293,7 @@ class Shadows:
         except Exception as fault:
             is_known = isinstance(fault, ShadowError)
             log.warning(
-                "the shadow %s was removed because it failed", entry.name, exc_info=not is_known
+                "the shadow %s has stopped because it failed", entry.name, exc_info=not is_known
             )
             entry.fault = str(fault) if is_known else f"{type(fault).__name__}: {fault}"
             entry.shadow = None

@@ -21,8 +21,8 @@ FOLDER: Final = "own"
 MOST_BYTES: Final = 128 * 1024
 MOST_NAME: Final = 1000
 MOST_STEM: Final = 80
-"""The maximum length of a file name without its ending, in characters. The name becomes a label of
-metrics.
+"""The maximum length of a file name without its ending, in characters. Metrics use the name as the
+value of a label.
 """
 REMEMBERED: Final = 256
 
@@ -49,7 +49,7 @@ def opened(name: str) -> PolicyFile:
     try:
         content = _content(Path(name))
     except OSError as fault:
-        allowed = ", ".join(listed()) or "the path of a file that make new-policy NAME=… creates"
+        allowed = ", ".join(listed()) or "the path of a policy; make new-policy NAME=… creates one"
         raise PolicyError("policy", f"{name}: {fault.strerror}", allowed) from None
     try:
         return PolicyFile(name, content.decode())

@@ -96,8 +96,8 @@ class Confined:
         most: Most = wire.ABOUT_NONE,
     ) -> Any:
         """Return the child's answer, which must come within `limit_s` from `since_s` (by default,
-        now). Raises MisbehavedError if the answer is missing, late, invalid, larger than `most`, or
-        a `fault`.
+        now). Raises MisbehavedError if the answer is missing, late, invalid, larger than `most`,
+        or reports a `fault`.
         """
         line = self.line
         deadline_s = (time.monotonic() if since_s is None else since_s) + limit_s

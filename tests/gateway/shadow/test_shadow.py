@@ -167,7 +167,7 @@ def test_a_shadow_that_fails_is_taken_away_and_says_why(caplog):
     assert "although no request 2 waits" in found["breaking"]["fault"]
     assert found["well"]["verdicts"]["same"] == 50
     assert len(world.served) == 50
-    assert "the shadow faulty was removed because it failed" in caplog.text
+    assert "the shadow faulty has stopped because it failed" in caplog.text
     assert list(world.shadows.counts()) == ["well"]
 
 
