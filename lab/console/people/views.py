@@ -32,8 +32,8 @@ else:
 
 
 class _Counted(_Form):
-    """A page that checks a password. After too many wrong passwords, the page answers with status
-    429 and Retry-After."""
+    """A page that checks a password. If the password cannot be checked now, the page answers with
+    status 429 and Retry-After."""
 
     def post(self, request: HttpRequest, *args: Any, **more: Any) -> HttpResponse:
         try:

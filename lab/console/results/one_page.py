@@ -1,6 +1,6 @@
 """A comparison as one HTML file: tables, figures, warnings, notes, spec and machine.
 
-A reproduction has its report page instead.
+A result with a report page has this page instead.
 """
 
 import base64

@@ -19,7 +19,7 @@ DISAGREEMENTS = 12
 THRESHOLDS = ("cpu_upper_threshold", "cpu_lower_threshold")
 _OF_THE_NEWEST = ("strip", "parameters", "admission", "title", "discipline", "abandonment",
                   "sessions", "connections", "sold", "run", "marks", "live_shops",
-                  "shadows", "fallen_back", "moment", "is_idle", "waits_s",
+                  "shadows", "disagreements", "fallen_back", "moment", "is_idle", "waits_s",
                   "slow_database")  # fmt: skip
 _PAGE_NUMBER = {page.value: number for number, page in enumerate(PAGES)}
 
@@ -181,7 +181,7 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 def thinned(frames: Sequence[Frame], most: int) -> list[Frame]:
     """Return about `most` frames, evenly spread over time. The newest frame is always included and
-    complete. The other frames have only the values for charts.
+    complete. The other frames lack the values that pages show only for the newest frame.
     """
     step = max(1, -(-len(frames) // most))
     kept = [*frames[len(frames) % step :: step], *frames[-1:]] if frames else []

@@ -1,5 +1,5 @@
 """Template filters that format durations, shares, policies, tables and specs for readers, and tags
-for the live run."""
+for the live run and for page names."""
 
 import math
 from collections.abc import Mapping

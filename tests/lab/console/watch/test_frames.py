@@ -142,7 +142,9 @@ def test_the_first_look_is_no_change():
 
 @pytest.mark.parametrize("length", [0, 1, 2, 9, 10, 11, 400, 1999])
 def test_a_history_is_thinned_evenly_and_keeps_the_newest(length):
-    frames = [{"number": number, "strip": [number]} for number in range(length)]
+    frames = [
+        {"number": number, "strip": [number], "disagreements": []} for number in range(length)
+    ]
     kept = thinned(frames, 10)
     assert len(kept) <= 11
     assert [frame["number"] for frame in kept[-1:]] == [length - 1][:length]
@@ -150,7 +152,7 @@ def test_a_history_is_thinned_evenly_and_keeps_the_newest(length):
     assert numbers == sorted(set(numbers))
     gaps = [b - a for a, b in pairwise(numbers[:-1])]
     assert len(set(gaps)) <= 1
-    assert not any("strip" in frame for frame in kept[:-1])
+    assert not any({"strip", "disagreements"} & frame.keys() for frame in kept[:-1])
     assert kept[-1:] == frames[-1:]
 
 
