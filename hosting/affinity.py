@@ -125,7 +125,7 @@ class ProcessTree:
         self._bind(found)
 
     def _bind(self, cpus_for: Callable[[Process], frozenset[int]]) -> int:
-        """Bind all threads to the right CPUs; return the number of changes. A new thread inherits
+        """Bind threads to the CPUs of `cpus_for`; return the number of changes. A new thread has
         the CPUs of the thread that started it. If that thread has not been bound yet, another pass
         is needed.
         """

@@ -127,7 +127,6 @@ class PlatformOptions:
 
     @property
     def processors(self) -> tuple[int, ...]:
-        """The platform's CPUs."""
         return tuple(sorted(self.cpus or cpus.usable()))
 
     @property

@@ -91,13 +91,10 @@ class RunningApplication:
         return self.ask(self.admin_port, "GET", "/snapshot")
 
     def orders(self) -> int:
-        """Return the number of the application's orders."""
         return int(self.ask(self.controller_ports[0], "GET", "/orders")["orders"])
 
     def cpu_s(self) -> float:
-        """Return the CPU time, in real seconds, of the application's process tree since
-        its start.
-        """
+        """Return the CPU time of the application's process tree, in real seconds; 0 if it ended."""
         return tree_cpu_s(self.process.pid) or 0.0
 
     def last_words(self) -> str:

@@ -5,8 +5,8 @@ from typing import Self
 
 
 class Started:
-    """A context manager whose method `_start` starts all parts, and adds the end of each part to
-    `_running`.
+    """A context manager whose method `_start` must start all parts and register in `_running` how
+    each part ends.
     """
 
     def __init__(self) -> None:

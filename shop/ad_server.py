@@ -1,7 +1,7 @@
 """The client of the ad server, with a deadline for each answer.
 
-Each thread keeps one connection open. The module does not use `http.client`, whose time limit
-applies to each read separately, so that a slow answer could delay a page for ever.
+Each thread keeps one connection open. The module does not use `http.client`: its time limit applies
+to each read separately, so a slow answer could delay a page for ever.
 """
 
 import contextlib
@@ -110,7 +110,6 @@ class AdServer:
                 kept.close()
 
     def close(self) -> None:
-        """Close this thread's connection."""
         kept: socket.socket | None = self._mine.__dict__.pop("connection", None)
         if kept is not None:
             kept.close()
@@ -149,7 +148,7 @@ class AdServer:
 
 
 class _Closed(ConnectionError):  # noqa: N818
-    """The error for a connection that the ad server closed before its answer."""
+    """The error for a connection that the ad server closed before the end of its answer."""
 
 
 def _left(deadline_s: float) -> float:

@@ -88,7 +88,6 @@ class Patience:
         self._asks_again_s = 0.0
 
     def may_ask(self) -> bool:
-        """Return whether this page may call the ad server."""
         if self._failures < FAILURES_IN_A_ROW:
             return True
         with self._lock:

@@ -64,7 +64,6 @@ def lines(wanted: Quantities) -> list[CartLine]:
 
 
 def total_cents(cart_lines: Iterable[CartLine]) -> int:
-    """Return the total price of the lines."""
     return sum(line.total_cents for line in cart_lines)
 
 

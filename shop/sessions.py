@@ -62,7 +62,6 @@ class SessionCache:
         return _Entry(*found) if found else None
 
     def set(self, key: str, data: dict[str, Any], age_s: int) -> None:
-        """Store the session's new data."""
         self._tell("set", _name(key), (self.epoch, data), age_s)
 
     def add(self, key: str, data: dict[str, Any], age_s: int) -> None:
@@ -70,7 +69,6 @@ class SessionCache:
         self._ask("add", _name(key), (self.epoch, data), age_s)
 
     def delete(self, key: str) -> None:
-        """Remove the session."""
         self._tell("delete", _name(key))
 
     def _tell(self, *command: Any) -> None:

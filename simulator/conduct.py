@@ -1,4 +1,4 @@
-"""The next action of a customer after an answer, a refusal or the end of the patience."""
+"""The next action of a customer after an answer, a failure or the end of the patience."""
 
 import math
 from heapq import heappush

@@ -54,7 +54,6 @@ class WorkDraws:
         return [draws[begin:end] for begin, end in pairwise(begins)]
 
     def of(self, session: int, step: int, attempt: int) -> float:
-        """Return the draw for one attempt."""
         return uniform(self._key, self._addressed(session, step, attempt))
 
 

@@ -111,7 +111,6 @@ class HostedApplication:
     # ---- customers -----------------------------------------------------------------------------
 
     def arrived(self, now_s: float, index: int) -> None:
-        """Begin a new session."""
         self.ledger.new_sessions[int(now_s)] += 1
         self.called_back(now_s, HostedSession(index, self.customers.length(index)), 0)
 

@@ -80,7 +80,6 @@ class Ledger:
         """The assignments: (start time, assigned processors, requested processors or nan)."""
 
     def connection(self, now_s: float, *, resumed: bool, is_accepted: bool) -> None:
-        """Count a connection that has arrived."""
         column = self.resumed_connections if resumed else self.new_connections
         column[int(now_s)] += 1
         if not is_accepted:

@@ -60,7 +60,7 @@ class Costs:
         if left_s <= 0:
             raise ScenarioError(
                 "session_s",
-                f"{self.session_s}: the handshakes alone cost more; give a larger number",
+                f"{self.session_s}: the handshakes alone cost this or more; give a larger number",
             )
         return left_s / (model.interactions_mean * (1 + model.images_mean * self.image_ratio))
 

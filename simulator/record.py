@@ -115,7 +115,6 @@ class Record:
     def attempt_failed(
         self, now_s: float, session: Session, outcome: AttemptOutcome, status: int
     ) -> None:
-        """Record that the session's attempt was not answered in time."""
         self.unanswered[outcome] += 1
         if self.is_logged:
             self.write(now_s, session, outcome, status)

@@ -42,7 +42,6 @@ class Sessions:
         return len(self.arrived_s)
 
     def count(self, fate: SessionFate) -> int:
-        """Return the number of sessions with this fate."""
         return self.fate.count(fate)
 
 

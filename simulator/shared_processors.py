@@ -62,7 +62,6 @@ class SharedProcessors(Generic[Job]):
         self._plan()
 
     def start(self, now_s: float, application: int, work_s: float, job: Job) -> None:
-        """Begin a job of `work_s` CPU seconds."""
         self._pass_time(now_s)
         one = self._applications[application]
         if not one.running:

@@ -308,7 +308,6 @@ class _Simulation:
         self._server.start(now_s, id, place, work)
 
     def refuse(self, now_s: float, id: int, asked: Asked, verdict: Drop | Reject) -> None:
-        """Turn a request away."""
         session, place, _ = asked
         if type(verdict) is Drop:
             self._record.dropped[place] += 1

@@ -69,7 +69,7 @@ class AccountFile:
             self._is_torn = os.pread(self._descriptor, 1, length - 1) != b"\n"
 
     def add(self, entry: Mapping[str, object]) -> None:
-        """Append a line. If this fails, the line is lost; the first failure in a row is logged."""
+        """Append a line. If this fails, the line is lost; repeated failures are logged once."""
         line = json.dumps(entry, allow_nan=False).encode() + b"\n"
         if self._is_torn:
             line = b"\n" + line

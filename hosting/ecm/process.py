@@ -51,7 +51,6 @@ class ManagerProcess:
 
     @property
     def socket(self) -> Path:
-        """The path of the manager's socket."""
         return private_file.socket_path(self._wanted_socket)
 
     @property

@@ -279,7 +279,6 @@ class _Inventory:
 
 
 def copy(table: str, columns: str, rows: list[Any]) -> None:
-    """Copy rows into a table."""
     with connection.cursor() as cursor, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as to:
         for row in rows:
             to.write_row(row)

@@ -31,7 +31,6 @@ class AdServer:
 
     @property
     def names(self) -> Names:
-        """The names that requests may use."""
         return self.writer.names
 
     def select(self, request: Request) -> list[Placed]:

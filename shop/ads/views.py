@@ -156,7 +156,6 @@ def _page(query: schemas.SelectQuery, pages: Mapping[tuple[str, str], loading.Pa
 @cache_control(public=True, max_age=_PICTURE_AGE_S)
 @answering
 def picture(request: HttpRequest, id: int) -> HttpResponse:
-    """Answer with the picture of the banner."""
     banner = Banner.objects.select_related("advertiser").filter(pk=id).first()
     if banner is None:
         return refusal(404, f"there is no banner {id}")

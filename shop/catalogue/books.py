@@ -62,7 +62,7 @@ class NewBook:
 
 
 def isbn13(number: int) -> str:
-    """Return the ISBN-13 of a nine-digit `number` with the prefix 979-9 and its check digit."""
+    """Return the ISBN-13 with the prefix 979, the nine digits of `number` and a check digit."""
     body = f"979{number:09d}"
     total = sum(int(digit) * (3 if place % 2 else 1) for place, digit in enumerate(body))
     return f"{body}{-total % 10}"

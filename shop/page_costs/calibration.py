@@ -90,7 +90,6 @@ def summarised(page: str, published_s: float, scale: float, seen: list[Request])
 
 
 def controller_at(url: str) -> JsonClient:
-    """Return a client of the shop's controller."""
     return JsonClient.at(url, timeout_s=_CALL_TIMEOUT_S, token=settings.INNER_TOKEN)
 
 

@@ -15,9 +15,10 @@ exponential times do not.
 The page's own cost counts as part of the drawn time:
 
 - its own CPU time, and CPU_OUTSIDE_S for Gunicorn's CPU time outside the application;
-- its own wait for PostgreSQL and Redis: elapsed time minus CPU time. With other requests in the
-  shop, this is mostly the wait for the interpreter. The wait of a page type is therefore learnt
-  from requests that were alone in the shop, and other requests count at most this wait.
+- under `paper`, its own wait for PostgreSQL and Redis: elapsed time minus CPU time. With other
+  requests in the shop, this is mostly the wait for the interpreter. The wait of a page type is
+  therefore learnt from requests that were alone in the shop, and other requests count at most this
+  wait.
 
 A page may cost more or less than its drawn time, for example because `pg_sleep` waits for whole
 milliseconds. The difference changes the drawn time of the next request of the same type, so that

@@ -13,5 +13,4 @@ class SentryConfig(AppConfig):
     label = "sentry"
 
     def ready(self) -> None:
-        """Register the system checks."""
         checks.register(check)

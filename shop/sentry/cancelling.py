@@ -2,8 +2,8 @@
 
 PostgreSQL starts a process for each cancel message of its protocol. If thirty clients leave at
 once, the last cancel would wait for thirty processes. Therefore, one thread keeps a session open,
-and cancels the queries of all these clients with one query (`pg_cancel_backend`). Side threads send
-cancel messages if no session can be used, and for queries that continue to run.
+and cancels the queries of all these clients with one statement (`pg_cancel_backend`). Side threads
+send cancel messages if no session can be used, and for queries that continue to run.
 """
 
 import logging
@@ -204,7 +204,6 @@ class CancelSession:
             raise
 
     def close(self) -> None:
-        """End the session."""
         self.is_usable = False
         if self._session is not None:
             self._session.close()

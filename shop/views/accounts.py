@@ -70,7 +70,6 @@ def sign_up(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    """End the customer's session."""
     logout(request)
     return redirect("home")
 
@@ -88,7 +87,6 @@ def account(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def order(request: HttpRequest, order_id: int) -> HttpResponse:
-    """Show one of the customer's orders."""
     placed = get_object_or_404(customer_of(request).orders, pk=order_id)
     lines = placed.lines.select_related("book__author")
     return render(request, "shop/order.html", {"order": placed, "lines": lines})

@@ -48,7 +48,6 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer with 403."""
     return _page(403, "Access denied", "This page belongs to another customer.")
 
 
@@ -79,7 +78,6 @@ def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer with 404."""
     was_a_book = request.path_info.startswith("/books/")
     why = "The shop does not sell this book." if was_a_book else "This address has no page."
     return _page(404, "No such page", f"{why} Try the search or the shelves.")
