@@ -78,7 +78,7 @@ class ProcessorClient:
         self._woken.set()
 
     def snapshot(self) -> dict[str, object]:
-        """Return the registration, the requested and the assigned processors, and the latest
+        """Return the registration, the requested and the assigned processors, and the present
         error, ready for JSON.
         """
         assigned = self.assigned
