@@ -274,7 +274,7 @@ OPTIONS: tuple[Option, ...] = (
             "maximum number of repetitions of a request after timeouts, each over a new "
             "connection"),
         Option("images-mean", "N", "1.4", _zero_or_more,
-            "mean number of images fetched after each page"),
+            "mean number of images fetched after each page with covers"),
         Option("transactions-ratio", "RATIO", "0.15", _zero_or_more,
             "share of transaction pages among the interactions of an endless session, 0 to 4/7")),
     Option("authority", "PATH", "", _path,

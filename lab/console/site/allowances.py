@@ -57,7 +57,7 @@ class Allowance:
     waiting_launches: int = _limit("Launches that wait in the queue")
     waiting_expected_s: int = _limit("Expected time of all launches that wait", _seconds)
     launches_per_minute: int = _limit("Launches in a minute")
-    predictions_per_minute: int = _limit("Predictions of the launch form in a minute")
+    predictions_per_minute: int = _limit("Predictions of launch durations in a minute")
 
     # The process that carries out a simulated launch, with all its children.
     job_memory_bytes: int = _limit("Memory of one simulated launch", _bytes)

@@ -133,7 +133,7 @@ print(json.dumps([
         "launches_per_minute=2",
     )
     assert "Takes about" in found[0]
-    assert "Predictions of the launch form in a minute: 4; allowed: 3 for a student." in found[1]
+    assert "Predictions of launch durations in a minute: 4; allowed: 3 for a student." in found[1]
     assert "You can try again in" in found[1]
     assert "not TOML" in found[2]
     assert "Spec and policy files sent in a minute: 3; allowed: 2 for a student." in found[3]
