@@ -46,7 +46,7 @@ sbom: environment ## list the images' contents in build/sbom: libraries (Cyclone
 	@docker/sbom.sh
 doctor: environment ## check this machine, and print the fix for each fault
 	@$(doorbuster) doctor
-certs: environment ## create or show the certificate of the TLS port (KEY=rsa-7680: another kind of key; ARGS=--replace: a new one)
+certs: environment ## create or show the certificate of gateway and console (KEY=rsa-7680: another kind of key; ARGS=--replace: a new one)
 	@$(doorbuster) certs $(if $(KEY),--key $(KEY)) $(ARGS)
 token: environment ## print the header for calls of the admin API and the controller: curl -H @<(make token) localhost:8081/snapshot
 	@$(doorbuster) token

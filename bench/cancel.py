@@ -253,8 +253,8 @@ def verdicts(rows: Rows) -> dict[tuple[str, str], tuple[float, bool]]:
 @click.command(cls=OneLineCommand)
 @click.option("--rounds", default=200, type=click.IntRange(10, 10_000), show_default=True)
 def main(rounds: int) -> None:
-    """Print the time that queries still run, and the cost of the sentry. The exit status is 1 if a
-    p99 misses its aim.
+    """Print for how long queries run after the customer left, and the sentry's cost. The exit
+    status is 1 if a p99 misses its aim.
     """
     console = harness.console_of(100)
     load = os.getloadavg()[0]

@@ -9,7 +9,7 @@ _MOST_BYTES: Final = 256 * 1024
 
 
 def read(log: Path) -> str:
-    """Return the end of a log, at most 256 KiB; empty if there is no file."""
+    """Return the end of a log, at most 256 KiB; empty if it cannot be read."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _MOST_BYTES))

@@ -1,4 +1,4 @@
-"""Files and sockets that only their owner can use, even in folders that other users may enter."""
+"""Files and sockets that, by default, only their owner can use, even in open folders."""
 
 import os
 import shutil

@@ -224,7 +224,11 @@ _OTHER = Section(
             "Show how long every experiment takes on this machine",
             goes_inside=True,
         ),
-        Entry("certs", "runtime.commands:certs", "Create or show the certificate of the TLS port"),
+        Entry(
+            "certs",
+            "runtime.commands:certs",
+            "Create or show the certificate of gateway and console",
+        ),
         Entry("token", "runtime.commands:token", "Print the header for calls of the admin API"),
         Entry("exec", "runtime.commands:execute", "Run a program with the appliance's settings"),
         Entry(

@@ -95,9 +95,7 @@ def run(options: tuple[str, ...]) -> None:
 
 
 @main.command()
-@click.option(
-    "--host", default=_gateway, show_default="the gateway", help="The address of the shop."
-)
+@click.option("--host", default=_gateway, show_default="the gateway", help="The URL of the shop.")
 @click.option("--sessions", default=1000, show_default=True, type=click.IntRange(min=1))
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0))
 def wsesslog(host: str, sessions: int, seed: int) -> None:

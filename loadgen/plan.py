@@ -413,7 +413,7 @@ class LoadPlan(_Values):
 
     @classmethod
     def of_json(cls, plain: Any) -> "LoadPlan":
-        """Return the plan that `as_json` wrote. Raises PlanError if a value is invalid."""
+        """Return the plan with these JSON values. Raises PlanError if a value is invalid."""
         if not isinstance(plain, Mapping):
             raise PlanError("", "a plan must be a JSON object")
         return cls(**plain)

@@ -72,7 +72,7 @@ class Attacker:
         self._random = random.Random(seed)
 
     def attend(self, over: threading.Event) -> None:
-        """Log in, wait until the class has logged in, and attack.
+        """Log in, wait while the class logs in, and attack.
 
         All people of this bench use one IP address. The attackers' wrong passwords can prevent
         every login from this address for five minutes (SECURITY.md).

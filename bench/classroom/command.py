@@ -240,8 +240,8 @@ def enrol(names: Sequence[str]) -> dict[str, str]:
 class MemoryMeter:
     """The maximum memory use of every part of an appliance, sampled every few seconds.
 
-    The meter adds up proportional set sizes, so that shared memory counts once. The process of a
-    launch counts with its parent, `lab-worker`.
+    The meter adds up proportional set sizes, so that shared memory counts once. The memory of
+    launches counts for `lab-worker`, which starts them.
     """
 
     def __init__(self, lab: Settings) -> None:

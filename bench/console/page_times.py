@@ -1,6 +1,6 @@
 """The times of the console's pages while the shop is overloaded and a class watches.
 
-The console launches a live run at twice the capacity, during which the bench requests the pages.
+The console launches a live run at ρ = 2, during which the bench requests the pages.
 """
 
 import re

@@ -72,7 +72,7 @@ class ClientPages:
 
 def judge_cover(body: bytes) -> None:
     if not body.lstrip().startswith(_COVER):
-        raise WrongPageError("the answer is not a cover, which is an SVG image")
+        raise WrongPageError("the answer is not a cover (an SVG image)")
 
 
 def judge(page: str, body: bytes) -> None:

@@ -65,8 +65,7 @@ class AttemptLog(RowLog):
 def read_attempts(path: Path) -> pa.Table:
     """Return the table in an `attempts.parquet`.
 
-    Raises `AttemptsFileError` if the file is missing, not Parquet, of another schema, or has
-    unknown outcomes.
+    Raises `AttemptsFileError` if the file is not such a table or has unknown outcomes.
     """
     try:
         table = read_rows(path, SCHEMA)
@@ -78,9 +77,7 @@ def read_attempts(path: Path) -> pa.Table:
 
 
 def require_attempts(path: Path) -> None:
-    """Check the file piece by piece. Raises RowsFileError for another schema or unknown
-    outcomes.
-    """
+    """Check the file piece by piece. Raises RowsFileError if it is invalid."""
     require_schema(path, SCHEMA)
     require_known(path, "outcome", distinct(path, "outcome"), list(AttemptOutcome))
 

@@ -178,7 +178,7 @@ def _faults(path: Path) -> Iterator[None]:
 def read_rows(path: Path, schema: pa.Schema) -> pa.Table:
     """Return the table in a file with this `schema`.
 
-    Raises `RowsFileError` if the file is missing, not Parquet, or of another schema.
+    Raises `RowsFileError` if the file has another schema or `read_table` cannot read it.
     """
     require_schema(path, schema)
     return read_table(path)

@@ -115,7 +115,8 @@ class Start:
     def run(self) -> None:
         """Carry out all steps.
 
-        If no service ran before and the start fails or is interrupted, all services are stopped.
+        If the supervisor had to be started and a step fails or is interrupted, all services are
+        stopped.
         """
         supervisor = Supervisor(self.state)
         with self.progress.step("Programs") as step:

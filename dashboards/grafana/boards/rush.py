@@ -106,9 +106,9 @@ def _customers() -> list[object]:
         ),
         lines(
             "Response times of answered requests",
-            "Times in paper seconds, measured at the gateway. Customers wait for at least 8 s. In "
-            "a rush under FIFO, nearly all answers take 8 s or more. Under LIFO, half of the "
-            "answers are far faster.",
+            "Times in paper seconds, measured at the gateway. By default, customers wait for at "
+            "least 8 s. In a rush under FIFO, nearly all answers take 8 s or more. Under LIFO, "
+            "half of the answers are far faster.",
             "s",
             Ask(quantile(0.5, RESPONSE, OF, ANSWERED), "half"),
             Ask(quantile(0.9, RESPONSE, OF, ANSWERED), "9 in 10"),
@@ -188,8 +188,8 @@ def _honesty() -> list[object]:
     return [
         lines(
             "Load generator behind its schedule",
-            "The largest delay in real seconds. Above the line (0.05 s), the load generator could "
-            "not send the planned rush on time, and the run reports this.",
+            "The largest delay of the last second, in real seconds. Above the line (0.05 s), the "
+            "load generator could not send the planned rush on time, and the run reports this.",
             "s",
             Ask("doorbuster_lab_run_schedule_lag_seconds", "{{run}}", 2),
             limits=((None, GOOD), (0.05, BAD)),
@@ -205,8 +205,8 @@ def _honesty() -> list[object]:
         ),
         number(
             "Runs that do not reconcile",
-            "Runs in which customers, gateway and shop have different counts. There should be 0 "
-            "such runs.",
+            "Runs of the newest five experiments in which customers, gateway and shop have "
+            "different counts. There should be none.",
             "short",
             Ask("sum(doorbuster_lab_unreconciled_runs)", "", 2, now=True),
             tall=8,

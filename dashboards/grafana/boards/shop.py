@@ -42,7 +42,7 @@ def _shop() -> list[object]:
         ),
         number(
             "Busy workers",
-            "Threads that work on a request: in a rush, all threads (30 by default).",
+            "Threads that work on a request: in a rush without a concurrency limit, all threads.",
             "short",
             Ask(f"doorbuster_shop_busy_workers{{{OF}}}"),
             wide=5,
@@ -154,9 +154,9 @@ def _waste() -> list[object]:
         ),
         lines(
             "Database time spent on unanswered requests",
-            "Seconds per second for which unanswered requests waited for query results. The "
-            "value is above 1 if several pages wait at the same time. With cancelling, the wasted "
-            "time is near 0.",
+            "The time per second that unanswered requests waited for query results. It can be "
+            "above 1 if several pages wait at the same time. With cancelling, the wasted time is "
+            "near 0.",
             "short",
             Ask(rate(f"{SENTRY}_database_seconds_total", OF, by="work"), "{{work}}"),
             wide=8,
@@ -207,8 +207,8 @@ def _stores() -> list[object]:
         ),
         lines(
             "Transactions of PostgreSQL",
-            "Committed transactions, and transactions rolled back. In a rush, cancelled work is "
-            "rolled back; any other rollback is a fault.",
+            "Committed transactions, and transactions rolled back: cancelled work, and orders that "
+            "cannot be placed. Any other rollback is a fault.",
             "cps",
             Ask(rate("pg_stat_database_xact_commit"), "committed", 5),
             Ask(rate("pg_stat_database_xact_rollback"), "rolled back", 5),

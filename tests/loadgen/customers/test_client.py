@@ -231,4 +231,4 @@ def test_what_fails_or_is_dropped_is_followed_by_the_next_request() -> None:
     for before, row in pairwise(rows):
         think_s = played.clients.think_time_s(TEST, row.step)
         assert row.intended_s == before.finished_s + think_s
-    assert "wrong page: the answer is not a cover, which is an SVG image" in played.reasons
+    assert "wrong page: the answer is not a cover (an SVG image)" in played.reasons
