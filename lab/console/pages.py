@@ -27,7 +27,6 @@ class Page:
 
     @property
     def urls(self) -> str:
-        """The module with the page's URL patterns."""
         return f"lab.console.{self.folder}.urls"
 
 

@@ -52,7 +52,6 @@ _REASONS: Final = {
 
 @cache
 def openapi_document() -> dict[str, Any]:
-    """Return the complete OpenAPI document."""
     managed = api.get_openapi_schema(path_prefix="api/")
     whole = http_api.document(_API, (_DESCRIPTION,))
     for path, methods in managed["paths"].items():
@@ -98,7 +97,6 @@ def own_tokens(request: HttpRequest) -> HttpResponse:
 @students
 @require_POST
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
-    """Revoke a token of this person."""
     assert isinstance(request.user, User) or not LAB.lab_accounts
     owner = request.user.pk if LAB.lab_accounts else None
     token = get_object_or_404(Token, pk=pk, person=owner)
@@ -111,7 +109,6 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
 @everybody
 @require_GET
 def description(request: HttpRequest) -> HttpResponse:
-    """Return the OpenAPI document."""
     return JsonResponse(openapi_document())
 
 

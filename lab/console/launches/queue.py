@@ -55,7 +55,6 @@ def enqueue(launch: Launch, allowance: Allowance = TEACHER) -> Launch:
 
 
 def waiting_of(person: str) -> list[Launch]:
-    """Return the waiting launches of this person."""
     return list(Launch.objects.filter(by=person, state=State.QUEUED))
 
 

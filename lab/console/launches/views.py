@@ -71,7 +71,6 @@ def again(request: HttpRequest, name: str) -> HttpResponse:
 @readers
 @require_GET
 def queue(request: HttpRequest) -> HttpResponse:
-    """Show the running, waiting and ended launches."""
     return render(request, "console/queue.html", queue_lists())
 
 
@@ -85,7 +84,6 @@ def table(request: HttpRequest) -> HttpResponse:
 @readers
 @require_GET
 def one(request: HttpRequest, pk: str) -> HttpResponse:
-    """Show one launch."""
     return render(
         request,
         "console/launch_page.html",
@@ -121,7 +119,6 @@ def result(request: HttpRequest, pk: str) -> HttpResponse:
 @launch_owners
 @require_POST
 def cancel(request: HttpRequest, pk: str) -> HttpResponse:
-    """Cancel a launch."""
     launch = get_object_or_404(Launch, pk=pk)
     launch_queue.cancel(launch)
     return redirect("launch-page", launch.pk)

@@ -33,7 +33,6 @@ class Finding:
 
     @property
     def is_outside(self) -> bool:
-        """Whether the value is outside all ranges."""
         return self.outcome is Outcome.OUTSIDE
 
 

@@ -66,7 +66,6 @@ def _of_step(work: Work, step: Step) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """Return a person's text as a quotation."""
     return "\n".join(f"> {line}".rstrip() for line in (text or "(no answer)").splitlines())
 
 

@@ -72,7 +72,6 @@ class Work:
 
 
 def work_of(person: str, sheet: Sheet) -> Work:
-    """Return a person's work on a lesson."""
     mine = {"by": person, "lesson": sheet.number}
     return Work(
         sheet,
@@ -109,7 +108,6 @@ def progress_of_all() -> dict[str, dict[int, Progress]]:
 
 
 def write(person: str, sheet: Sheet, field: str, text: str) -> None:
-    """Save the text of a field."""
     Answer.objects.update_or_create(
         by=person,
         lesson=sheet.number,
@@ -119,7 +117,6 @@ def write(person: str, sheet: Sheet, field: str, text: str) -> None:
 
 
 def erase(person: str, sheet: Sheet, field: str) -> None:
-    """Delete the text of a field."""
     Answer.objects.filter(by=person, lesson=sheet.number, field=field).delete()
 
 

@@ -250,12 +250,10 @@ def disable(account: User) -> None:
 
 
 def enable(account: User) -> None:
-    """Allow logins to the account again."""
     User.objects.filter(pk=account.pk).update(is_active=True)
 
 
 def make_teacher(account: User) -> None:
-    """Give the account all permissions."""
     User.objects.filter(pk=account.pk).update(is_staff=True)
 
 

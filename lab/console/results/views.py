@@ -124,7 +124,6 @@ def file(request: HttpRequest, name: str, file: str) -> HttpResponseBase:
 @students
 @require_POST
 def bring(request: HttpRequest) -> HttpResponse:
-    """Import a bundle from another machine."""
     sent = request.FILES.get("bundle")
     if sent is None or sent.file is None:
         messages.error(request, "Choose a bundle (ZIP) first.")
@@ -158,7 +157,6 @@ def received(request: HttpRequest, file: IO[bytes], size_bytes: int) -> Path:
 @students
 @require_POST
 def note(request: HttpRequest, name: str) -> HttpResponse:
-    """Write a note on a result."""
     text = request.POST.get("text", "").strip()
     if text:
         try:

@@ -143,7 +143,6 @@ def are_under_way(submissions: list[Submission]) -> bool:
 @readers
 @require_GET
 def own(request: HttpRequest) -> HttpResponse:
-    """Return this person's submissions as a fragment."""
     found = listed(request)
     context = {"submissions": found, "are_under_way": are_under_way(found)}
     return render(request, "console/submissions.html", context)

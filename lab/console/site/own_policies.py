@@ -20,7 +20,6 @@ def choices() -> list[tuple[str, str]]:
 
 
 def own() -> list[str]:
-    """Return the paths of students' policies."""
     return files.listed(FOLDER)
 
 

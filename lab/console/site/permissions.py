@@ -123,7 +123,6 @@ def is_teacher(request: HttpRequest) -> bool:
 
 
 def allowance_of(request: HttpRequest) -> Allowance:
-    """Return the allowance of this person."""
     return TEACHER if is_teacher(request) else STUDENT
 
 

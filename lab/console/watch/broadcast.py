@@ -109,7 +109,6 @@ class Watch:
 
     @property
     def viewers(self) -> int:
-        """The number of viewers that are connected now."""
         return len(self._viewers)
 
     async def run(self) -> None:

@@ -133,7 +133,6 @@ def shadow(request: HttpRequest) -> HttpResponse:
 @run_owners
 @require_POST
 def shadow_away(request: HttpRequest) -> HttpResponse:
-    """Remove a shadow."""
     form = PolicyForm(PROPOSED_SHADOW, "shadow")
     context: dict[str, object] = {"shadow_form": form, "shadow_said": ""}
     name = request.POST.get("name", "")
@@ -167,7 +166,6 @@ def abandonment(request: HttpRequest) -> HttpResponse:
 @run_owners
 @require_POST
 def load(request: HttpRequest) -> HttpResponse:
-    """Change the arrival rate of customers."""
     form = LoadForm(request.POST)
     context = applied("load", form, lambda given: under_way.change_load(LAB, given["load_factor"]))
     return part_or_page(request, "console/watch_load.html", context)

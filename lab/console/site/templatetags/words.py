@@ -38,7 +38,6 @@ class SpecWords:
 
 
 def spec_words(spec: Spec) -> SpecWords:
-    """Return the short description of a spec."""
     titles = list(dict.fromkeys(title_of(choice.key) for choice in spec.policy))
     named = titles if len(titles) <= _MOST_NAMED else titles[: _MOST_NAMED - 1]
     more = len(titles) - len(named)
@@ -73,7 +72,6 @@ def duration(seconds: float | None) -> str:
 
 @register.filter
 def percent(ratio: float | None) -> str:
-    """Return a ratio as a whole percentage."""
     return "–" if ratio is None else f"{100 * ratio:.0f} %"
 
 
@@ -97,7 +95,6 @@ def policy_colour(policy: str) -> str:
 
 @register.filter
 def percent_width(ratio: float) -> str:
-    """Return a ratio as a CSS width."""
     return f"{100 * ratio:.2f}%"
 
 
