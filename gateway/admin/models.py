@@ -173,7 +173,7 @@ class ConnectionAdmissionInForce(Reply):
 
 
 class Agreement(Reply):
-    """A shadow's decisions compared with those of the acting policy."""
+    """A shadow's decisions compared with the acting policy's; a mean of no values is null."""
 
     asked: int = Field(description="number of requests on which both policies decided")
     agrees_ratio: float | None = Field(
@@ -193,7 +193,7 @@ class Agreement(Reply):
 
 
 class ShadowFigures(Reply):
-    """The metrics of a shadow."""
+    """The metrics of a shadow; after a failure, `waiting` and `in_service` are null."""
 
     name: str = Field(description="name of the shadow, unique among the shadows")
     policy: DescribedPolicy = Field(description="the shadow's policy")
@@ -278,7 +278,7 @@ class WaitingRequests(Reply):
 
 
 class Load(Reply):
-    """The latest sample of the shop's load."""
+    """The latest sample of the shop's load; unknown values are null."""
 
     cpu_utilisation_ratio: float | None = Field(
         description="share of the interval in which the shop's processors were busy"
@@ -353,7 +353,7 @@ class Connections(Reply):
 
 
 class CpuManager(Reply):
-    """The gateway's registration with the CPU manager."""
+    """The gateway's registration with the CPU manager; unknown numbers are null."""
 
     application: str = Field(description="name of the registered application")
     priority: float = Field(description="priority of the application")
