@@ -419,7 +419,7 @@ def gain_words(by_threads: Mapping[int, Times]) -> str:
     "--threads",
     default="1,2,4,8",
     show_default=True,
-    help="The numbers of threads of the priority levels, separated by commas; one must be 1.",
+    help="The numbers of threads of the priority levels, separated by commas, including 1.",
 )
 def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -> None:
     """Measure the searches and print the tables."""

@@ -105,7 +105,7 @@ def shop(on: tuple[int, ...], capacity_rps: int) -> Iterator[int]:
 def proxy(
     name: str, shop_port: int, folder: Path, time_scale: float
 ) -> Iterator[tuple[int, psutil.Process]]:
-    """Run a row's proxy on its CPU; yield its port and process."""
+    """Run a row's proxy on the CPU for proxies; yield the proxy's port and process."""
     program, parameters = SUBJECTS[name]
     own, _ = harness.split_cpus()
     if program == "gateway":

@@ -50,9 +50,7 @@ def own_names(*hosts: str) -> tuple[str, ...]:
 
 
 def _outward_addresses() -> Iterator[str]:
-    """Yield the addresses from which this machine would reach other networks, without sending
-    data.
-    """
+    """Yield, without sending data, the addresses from which this machine reaches other networks."""
     for family, elsewhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
         with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as asking:
             asking.connect((elsewhere, 9))

@@ -194,8 +194,8 @@ def folder_of(state_dir: Path) -> Path:
 
 
 def scrapes_loopback(settings: Settings) -> bool:
-    """Return whether Prometheus can scrape this machine's loopback address, which is impossible
-    from a container or another machine.
+    """Return whether Prometheus can scrape this machine's loopback address; from a container or
+    another machine, it cannot.
     """
     there = (folder_of(settings.state_dir) / "targets").is_dir()
     return there and settings.inner_host not in hosts.EVERYWHERE

@@ -57,7 +57,7 @@ def series_of(prometheus: str, asked: Asked, from_s: float, to_s: float) -> list
     except (OSError, ValueError) as fault:
         raise PrometheusError(
             f"no Prometheus answers at {prometheus} ({getattr(fault, 'reason', fault)}); fix: "
-            "make up, on a machine with Prometheus, or --prometheus with its address"
+            "make up on a machine with Prometheus, or give its address with --prometheus"
         ) from None
     found = answer["data"]["result"]
     return [one for one in found if any(value != "NaN" for _, value in one["values"])]

@@ -51,8 +51,8 @@ _ATTEMPT_BITS = 8
 class ClientModel:
     """The parameters of the clients' behaviour.
 
-    Durations are paper seconds. For values out of range, raises `SessionModelError`, which names
-    the field.
+    Durations are paper seconds. Raises `SessionModelError`, which names the field, for values out
+    of range.
     """
 
     per_set: int = defaults.CONNECTION_SENTRY_PER_SET

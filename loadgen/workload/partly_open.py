@@ -47,7 +47,7 @@ class PartlyOpenModel:
     """The parameters of the sessions' behaviour. Durations are paper seconds. The defaults are
     eDragon's (section 4) or, for values that the paper does not give, this project's.
 
-    For values out of range, raises `SessionModelError`, which names the field.
+    Raises `SessionModelError`, which names the field, for values out of range.
     """
 
     interactions_mean: float = 50.0
@@ -139,7 +139,7 @@ class PartlyOpenModel:
         """Return the exact transitions from each page; every row adds up to 1, because no session
         exits.
 
-        They are LIFO-Pri's chain without exits, and Tr-4 → Br-1. From Br-4, a share b of the
+        They are LIFO-Pri's chain without exits, and with Tr-4 → Br-1. From Br-4, a share b of the
         sessions continues to Tr-1, and the rest to Br-1. A round has three browsing pages and, on
         average, 4b transaction pages; with t for `transactions_ratio`, t = 4b / (3 + 4b) and b = 3t
         / (4 (1 − t)).

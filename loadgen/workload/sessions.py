@@ -77,7 +77,7 @@ class SessionModel:
 
     Durations are paper seconds; defaults are LIFO-Pri's, section 3.2.1.
 
-    For values out of range, raises `SessionModelError`, which names the field.
+    Raises `SessionModelError`, which names the field, for values out of range.
     """
 
     chain: Chain = field(default_factory=Chain)

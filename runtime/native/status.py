@@ -1,6 +1,4 @@
-"""The command `make status`, which shows for each service whether it works, its port, its CPUs and
-for how long it has been running.
-"""
+"""The command `make status`, which shows each service's state, health, port, CPUs and uptime."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

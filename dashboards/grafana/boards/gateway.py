@@ -287,7 +287,7 @@ def _itself() -> list[object]:
         ),
         number(
             "Overdue cancellations",
-            "Requests that the shop did not stop in time after their customers had left.",
+            "Requests that the shop did not end in time after the gateway had stopped them.",
             "short",
             Ask(f"doorbuster_gateway_overdue_cancels_total{{{OF}}}"),
             tall=8,
