@@ -202,7 +202,7 @@ def read_stats(text: str) -> Queue:
     """Return the queue in the answer to `STATS_QUESTION`; raises ValueError if the text is not a
     status page.
 
-    The result does not count this query. nginx counts delayed requests as in service.
+    The result leaves out the status request itself. nginx counts delayed requests as in service.
     """
     found = _WRITING.search(text)
     if found is None:

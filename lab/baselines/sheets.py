@@ -177,7 +177,7 @@ PROXIES: Final[Mapping[str, Proxy]] = {proxy.sheet.name: proxy for proxy in (HAP
 
 def read(name: str, given: Mapping[str, object]) -> dict[str, object]:
     """Return the parameters of baseline proxy `name`: the values in `given`, and defaults for all
-    other parameters. Raises PolicyError if a value is invalid."""
+    other parameters. Raises PolicyError for an unknown parameter or an invalid value."""
     values: dict[str, object] = dict(PROXIES[name].sheet.read(given))
     for parameter, value in values.items():
         if isinstance(value, Mapping):

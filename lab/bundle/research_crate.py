@@ -33,7 +33,7 @@ _FORMATS = {
     ".toml": "application/toml",
 }
 _DESCRIPTIONS = {
-    "analysis.ipynb": "A notebook that reads this result with pandas and draws it.",
+    "analysis.ipynb": "A notebook that reads this result with pandas and draws charts.",
     "attempts.parquet": "The customers' attempts to get pages: the time, the duration and the "
     "outcome of each. Times are paper seconds.",
     "bound.json": "The capacity bound as a curve: the most sales that any policy could make on "
@@ -202,7 +202,7 @@ def _described(path: PurePosixPath) -> str:
         case "tables", _:
             return "A table of the report."
         case "simulations", _:
-            return "The metrics of one case and seed."
+            return "The metrics of one run of a study."
         case "attempts", ".parquet":
             return _DESCRIPTIONS["attempts.parquet"]
         case _, ".log":

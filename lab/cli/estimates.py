@@ -121,7 +121,6 @@ def taken(lab: settings.Settings) -> dict[str, Taken]:
 
 
 def table(lab: settings.Settings, every: Iterable[Entry]) -> Table:
-    """Return the table of predicted and actual durations."""
     known = taken(lab)
     cpus = estimates.cpus_here()
     found = Table(

@@ -19,7 +19,7 @@ from runtime import settings
 SPECS = {"simulated": "leaderboard", "live": "live-leaderboard"}
 """The name of the board's spec, by engine."""
 QUICK = {"load__sessions": 600, "repetitions": 5}
-"""The size of a quick board. The paired differences between rows need five repetitions."""
+"""The size of a quick board. Fewer repetitions would give too wide intervals."""
 QUICK_REPORT = {"load__sessions": 1500, "repetitions": 2}
 """The size of the quick reports on robustness and hysteresis."""
 FAIRNESS = {"load__rho": [1.4]}
@@ -91,7 +91,7 @@ def leaderboard(
         option = "--duration-s" if given["sessions"] is None else "--sessions"
         raise SpecError(f"{option}: {part} has fixed lengths; allowed: with another part")
     if as_json and part not in ("board", "fairness"):
-        raise SpecError(f"--json: {part} prints no board; allowed: with board or fairness")
+        raise SpecError(f"--json: does not apply to {part}; allowed: with board or fairness")
     broker = broker_of(celery)
     spec = Spec() if part == TUNING_PART else _spec(engine, part, quick=quick, given=given)
     if part == TUNING_PART:

@@ -57,7 +57,7 @@ def _complete_admission(_: click.Context, __: click.Parameter, begun: str) -> li
     callback=_parameters, help="A parameter of the admission policy. May be repeated.",
 )  # fmt: skip
 def policy(name: str, **given: Any) -> None:
-    """Switch the gateway to another policy. No waiting request is lost.
+    """Switch the gateway to another policy, which takes over all waiting requests.
 
     POLICY is a name from `doorbuster policy list`, or the path of a policy that you wrote.
     Parameters that you do not give have their defaults.

@@ -62,7 +62,7 @@ class Figures:
     type=Finite(0.2, 3600),
     default=1.0,
     show_default=True,
-    help="The real seconds between two updates of the table.",
+    help="The real seconds between two updates of the table (in a file or a pipe: at least 10).",
 )
 def platform(every_s: float, **given: Any) -> None:
     """Run several complete shops on this machine's processors until Ctrl-C.
@@ -82,7 +82,7 @@ def platform(every_s: float, **given: Any) -> None:
             hosted = held.enter_context(Platform(lab, options, _say))
             for application in hosted.applications:
                 console.print(f"{application.name}: {application.https_url}/")
-            console.print(f"The authority of the certificates: {hosted.applications[0].authority}")
+            console.print(f"Certificate authority: {hosted.applications[0].authority}")
             console.print(f"The logs are in {hosted.folder}. Ctrl-C ends the platform.")
             _watch(hosted, every_s if console.is_terminal else max(every_s, LOG_EVERY_S))
     except HostingError as fault:
@@ -124,8 +124,8 @@ def _table(
 
 
 def row(name: str, priority: float, then: Figures, now: Figures) -> list[str]:
-    """Return the table row of an application: its rates per real second since `then`, and its CPU
-    use in processors.
+    """Return the table row of an application. Rates are per real second since `then`, and the CPU
+    use is in processors.
     """
     elapsed_s = max(now.at_s - then.at_s, 1e-3)
     admission = now.connections["admission"]["snapshot"]

@@ -17,7 +17,7 @@ from lab.errors import ExperimentError, SpecError
 @click.command("list", cls=LabCommand)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
 def policies(as_json: bool) -> None:
-    """List every policy with its idea, its rule and its parameters."""
+    """List every policy and baseline proxy with its idea, rule, source and parameters."""
     from lab.cli import policy_sheets
 
     if as_json:

@@ -39,7 +39,6 @@ def sheets() -> list[Section]:
 
 
 def as_text(known: Iterable[Section]) -> str:
-    """Return the data sheets as text for a terminal."""
     lines = []
     for section in known:
         lines += [section.title, "=" * len(section.title), ""]

@@ -66,7 +66,6 @@ class Part:
 
     @property
     def folder(self) -> Path:
-        """The folder in which the part's result is stored."""
         return reference.FOLDER / f"reference-{self.name}"
 
     def words(self, *, quick: bool) -> list[str]:
@@ -161,7 +160,8 @@ def carry_out(names: Iterable[str], *, quick: bool, fresh: bool, say: Say) -> No
     say(f"{reference.FOLDER}: {all_bytes / 1e6:.2f} MB in {len(reference.folders())} results")
     if failed:
         raise ExperimentError(
-            f"These parts failed: {', '.join(failed)}. The same command runs the missing parts."
+            f"These parts failed: {', '.join(failed)}. Without --fresh, the same command runs only "
+            "the missing parts."
         )
 
 

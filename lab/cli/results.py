@@ -1,4 +1,4 @@
-"""The commands `doorbuster results …`, for results of this machine and included results."""
+"""The commands `doorbuster results …`, except `export` and `import`."""
 
 from pathlib import Path
 from typing import Any

@@ -170,7 +170,7 @@ def summary_of_launch(client: JsonClient, server: str, spec: Spec) -> Mapping[st
     """Launch a spec on a console, show its progress, and return the summary of its result.
 
     The summary has the form of the API, plus `page`, the address of the result's page. Raises
-    ExperimentError if the launch fails.
+    ExperimentError if the launch fails or its result has no tables.
     """
     made = _launched(client, server, spec, follow=True)
     _require_done(server, made)

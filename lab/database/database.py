@@ -40,7 +40,7 @@ _KEYS = {
 
 
 class ResultsDatabase:
-    """A writer of results to the database; it creates the schema if it is missing.
+    """A writer of results to the database, which creates a missing schema and replaces an old one.
 
     Every method can raise ResultsDatabaseError.
     """
@@ -104,7 +104,7 @@ class ResultsDatabase:
                     self._put(table, key, row)
 
     def run(self, folder: ComparisonResult, planned: PlannedRun) -> None:
-        """Write the current rows of a run and of its events.
+        """Write the current rows of an experiment, of one of its runs and of the run's events.
 
         Raises the same exceptions as `experiment`.
         """

@@ -1,7 +1,7 @@
 """Update the results database while an experiment runs, and after an import or a deletion.
 
-A missing database causes only a warning. The driver of PostgreSQL is imported inside functions,
-because an installation for simulations does not have it.
+An error of the database causes only a warning, except in `prepare`. The driver of PostgreSQL is
+imported inside functions, because an installation for simulations does not have it.
 """
 
 import importlib.util
@@ -78,7 +78,7 @@ def prepare(lab: settings.Settings, say: "Say", wait_s: float = 0.0) -> None:
     """Create the tables and the role, and write all comparisons to a new database.
 
     The function waits up to `wait_s` real seconds for the server. Raises ResultsDatabaseError if
-    the database cannot be used; the text explains the fix.
+    the database cannot be used.
     """
     with _within(lab, say, wait_s) as database:
         database.prepare()

@@ -38,8 +38,8 @@ def statements() -> str:
 
 @cache
 def _form() -> str:
-    """Return the comment that identifies the form of the schema. An existing schema with a
-    different comment is replaced.
+    """Return the comment that identifies the form of the schema. Doorbuster replaces its schema if
+    the comment differs.
     """
     digest = hashlib.sha256(statements().encode()).hexdigest()
     return f"{_OURS}, form {digest[:12]}"

@@ -40,8 +40,8 @@ def run_tasks(
     `on_cost(index, cpu_s)` receives the CPU seconds of each finished task, except with a
     `celery_broker`.
 
-    If tasks failed, raises TasksError when all other tasks are done. Raises ExperimentError if no
-    worker answers. Any exception, including Ctrl-C, ends all running tasks.
+    Raises TasksError if tasks failed, after all other tasks. Raises ExperimentError if no worker
+    answers. Any exception, including Ctrl-C, ends all running tasks.
     """
     name = worker if isinstance(worker, str) else f"{worker.__module__}:{worker.__qualname__}"
     texts = _Texts(tasks)

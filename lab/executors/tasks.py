@@ -26,7 +26,7 @@ _tell: Callable[[Json], None] = lambda progress: None  # noqa: E731 - replaced w
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A task that failed: the index of the task, and the reason in one line."""
+    """A task that failed: the index of the task, and the reason."""
 
     index: int
     reason: str
@@ -56,7 +56,7 @@ def _telling(tell: Callable[[Json], None]) -> Iterator[None]:
 
 
 def reason(error: Exception) -> str:
-    """Return an exception as a line of text."""
+    """Return an exception as text, in one line unless it is an ExperimentError."""
     if isinstance(error, ExperimentError):
         return str(error)
     return traceback.format_exception_only(error)[-1].strip().replace("\n", " ")

@@ -14,7 +14,7 @@ be read.
 
 def _at_most_1e12(value: float | None) -> float | None:
     if value is not None and abs(value) > 1e12:
-        raise ValueError("must be at most 1e12")
+        raise ValueError("must be from -1e12 to 1e12")
     return value
 
 

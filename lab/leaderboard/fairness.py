@@ -59,7 +59,6 @@ class Fairness:
 
 
 def fairness_of(attempts: pa.Table) -> Fairness:
-    """Return the fairness of a run from its attempts."""
     _, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
     number = int(of_session.max()) + 1 if len(of_session) else 0
     attempt = attempts.column("attempt").to_numpy()
@@ -120,7 +119,6 @@ def completed_table(rows: Sequence[FairnessRow], rho: float) -> Table:
 
 
 def waiting_table(rows: Sequence[FairnessRow], rho: float) -> Table:
-    """Return the table of the waits of failed sessions by planned length."""
     table = Table(
         f"Failed sessions: seconds until the answer or the timeout, ρ = {rho:g}",
         ("Policy", *(known.words for known in CLASSES), "All, median", "All, p95", "Turned away %"),

@@ -40,7 +40,7 @@ class Scenario:
     """The changes to the spec, in the form that `lab.spec.experiment.changed` accepts."""
 
     def spec(self, base: Spec) -> Spec:
-        """Return the board's spec in this scenario, at one load."""
+        """Return the board's spec in this scenario, with the scenario's load or at RHO."""
         steady = {"load__rho": [RHO]} if "load" not in self.changes else {}
         return changed(base, leaderboard=False, **steady, **self.changes)
 

@@ -34,8 +34,8 @@ SETTINGS: Final = 12
 LOADS: Final = (1.0, 1.4, 2.0)
 SESSIONS: Final = 1000
 SEED: Final = 101
-"""The seed of the first repetition. No leaderboard uses this seed, so the search has different
-customers from the boards.
+"""The seed of the first repetition. The boards have other seeds by default, and therefore other
+customers.
 """
 REPETITIONS: Final = 5
 QUICK_REPETITIONS: Final = 1

@@ -1,7 +1,8 @@
 """Describe the machine and the software versions for results, measure the load of other programs,
 and lock the machine for live runs.
 
-Every live experiment takes a lock (`LOCK`), so only one per lock is in progress at a time.
+A live experiment holds a lock, whose name the environment variable `LOCK` can change. Only one
+experiment can hold the same lock.
 """
 
 import contextlib

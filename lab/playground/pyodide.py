@@ -51,7 +51,7 @@ def is_there() -> bool:
 
 
 def first_load_bytes() -> int:
-    """Return the number of bytes that a browser loads at its first visit."""
+    """Return the size of the compressed FILES, which a browser loads at its first visit."""
     return sum(_file(name).stat().st_size for name in FILES)
 
 

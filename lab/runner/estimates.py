@@ -42,7 +42,7 @@ class Estimate:
     """The parts of a launch's expected duration."""
 
     live_s: float = 0.0
-    """The real seconds during which customers send requests, including the capacity measurement."""
+    """The real seconds of the live runs and of the capacity measurement."""
     serial_s: float = 0.0
     """The CPU seconds of the work that uses one processor: the start, reading results, drawing."""
     parallel_s: float = 0.0

@@ -45,9 +45,7 @@ class Experiment(ABC, Generic[R]):
     @property
     @abstractmethod
     def name(self) -> str:
-        """A text that identifies the experiment; this machine's costs are stored under this
-        text.
-        """
+        """A text that identifies the experiment in `time.json`."""
 
     @abstractmethod
     def estimate(self, result: R) -> Estimate | None:

@@ -221,7 +221,6 @@ class SimulatedStudy(StudyRun):
         return self._study
 
     def results(self, result: StudyResult) -> Results:
-        """Return the metrics of all completed simulations, by case."""
         return result.results(self.simulations)
 
     def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:

@@ -357,7 +357,7 @@ class Spec(Section):
 
     @property
     def heading(self) -> str:
-        """The title of the spec and the loads of its runs, as text."""
+        """The title of the spec, with the loads unless it has a schedule or a closed loop."""
         if self.load.rho is None or self.load.schedule:
             return self.title
         return f"{self.title} at ρ = {', '.join(f'{rho:g}' for rho in self.load.rho)}"

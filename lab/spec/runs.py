@@ -93,7 +93,7 @@ _KINDS = {server: kind for kind, server in _SERVERS.items()}
 
 @dataclass(frozen=True)
 class ShopRun(_Run):
-    """A shop behind a policy.
+    """A run of a shop behind a policy.
 
     Sessions arrive at the load `rho`, or at the loads of `schedule`. Arrivals end after `sessions`
     sessions, after `duration_s`, or at the end of the schedule. The sessions in progress then
@@ -218,7 +218,6 @@ class ShopRun(_Run):
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return all values in a form that JSON can represent; `run_of` reads it."""
         return {
             **_values(self),
             "kind": self.kind,

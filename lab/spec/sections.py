@@ -236,7 +236,7 @@ class PolicyChoice(Section):
         return files.known(self.name, self.sha256)
 
     def create(self) -> "Policy":
-        """Return a new policy object; raises PolicyError if its parameters are invalid."""
+        """Return a new policy object; raises PolicyError if its parameters or file are invalid."""
         chosen = (self.parameters, self.admission, self.admission_parameters)
         if (file := self.file) is not None:
             from gateway.students import naming

@@ -98,8 +98,8 @@ def run(
 
 
 def _environment(written: str) -> dict[str, str]:
-    """Return the environment for the tests. It has only COLUMNS of this process's variables, which
-    can contain passwords.
+    """Return the environment for the tests. COLUMNS is the only variable that it copies from this
+    process, because other variables can contain passwords.
     """
     return {
         "HOME": written,
@@ -168,7 +168,7 @@ def _reason(status: int, limits: Limits) -> str:
             "memory"
         )
     if status < 0:
-        return f"their process ended by {signal.Signals(-status).name}"
+        return f"the signal {signal.Signals(-status).name} ended their process"
     return ""
 
 

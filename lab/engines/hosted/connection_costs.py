@@ -38,7 +38,6 @@ class ConnectionCosts:
     replies_per_resumed: float
     resumed_per_session: float
     sessions: int
-    """The number of measured sessions."""
     key: str
     profile: str
     time_scale: float

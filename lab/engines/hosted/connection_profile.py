@@ -36,7 +36,7 @@ IDLE_REAL_S = 5.0
 HANDSHAKES_REAL_S = 5.0
 LEAST_HANDSHAKES, MOST_HANDSHAKES = 20, 2_000
 LOAD_RATIO = 0.25
-"""The load of the measured sessions, in processors. The load is so low that no request waits and no
+"""The load of the measured sessions, in processors. At this load, requests rarely wait and no
 customer leaves.
 """
 GUESSED_WORK_S = {"paper": 0.18, "cpu": 0.30, "real": 0.0}
@@ -80,7 +80,7 @@ def split(cpu_s: float, full_s: float, resumed_s: float, counts: SessionCounts) 
     The cost of a reply is the CPU time without the handshakes, divided by the number of replies.
     CTN is the cost of a full handshake and of the mean number of replies over a new connection. CTO
     is the corresponding cost of a resumed connection. Raises ExperimentError if a count is 0, or if
-    the handshakes alone would have taken more than `cpu_s`.
+    the handshakes alone would have taken `cpu_s` or more.
     """
     if not counts.replies or not counts.new or not counts.resumed:
         raise ExperimentError(
@@ -107,7 +107,7 @@ def measure(
 ) -> ConnectionCosts:
     """Measure the costs on the first application of a platform without admission control.
 
-    The caller holds the machine's lock. Raises ExperimentError or HostingError if a part fails.
+    The caller holds the machine's lock. Raises ExperimentError or HostingError if a step fails.
     """
     application = platform.applications[0]
     options = platform.options

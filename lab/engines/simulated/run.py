@@ -26,7 +26,7 @@ OnProgress = Callable[[int], None]
 def simulate_run(run: ShopRun, seed: int, folder: RunFolder, on_progress: OnProgress) -> RunRecord:
     """Simulate the run, and write its attempts, samples and events to its folder.
 
-    Raises ExperimentError if no session arrives.
+    Raises ExperimentError if no session arrives, and the errors of `scenario_of`.
     """
     folder.clear()
     folder.log(
