@@ -40,11 +40,13 @@ def chosen(table: pa.Table, kind: str, page: str, session: str) -> pa.Table:
     if kind != "all":
         answered = kind in ("slow", "confirmed")
         wanted["outcome"] = AttemptOutcome.COMPLETED.value if answered else kind
-    if page or kind == "confirmed":
-        wanted["page"] = page or CONFIRM_PAGE
+    if page:
+        wanted["page"] = page
     if session:
         wanted["session"] = int(session)
     found = _where(table, wanted)
+    if kind == "confirmed":
+        found = _where(found, {"page": CONFIRM_PAGE})
     if kind == "slow":
         took_s = pc.subtract(found.column("finished_s"), found.column("started_s"))
         return found.take(pc.array_sort_indices(took_s.combine_chunks(), order="descending"))

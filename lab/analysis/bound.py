@@ -3,9 +3,9 @@ customers will buy. docs/bound.md has the proof.
 
 The bound is the solution of a linear program. The variable x_p is the number of sessions that are
 served at page p, divided by the number of sessions that arrive. The constant w_p is the server time
-for page p, and the constant r is the available server time. The unit of both constants is the
-server time for all planned requests of all sessions. P(p → q) is the probability that page q
-follows page p:
+for page p, divided by the mean server time that a session plans. The constant r is the available
+server time, divided by the server time for all planned requests. P(p → q) is the probability that
+page q follows page p:
 
     maximise    x_confirm
     subject to  x_first ≤ 1,  x_q ≤ Σ_p x_p P(p → q),  Σ_p x_p w_p ≤ r,  x ≥ 0
@@ -50,13 +50,11 @@ class Optimum:
     flow: Mapping[str, float]
     """The number of sessions served at each page, per session that arrives."""
     turned_away_ratio: Mapping[str, float]
-    """The share of the arriving sessions that each page turns away; pages to which no session comes
-    are omitted.
-    """
+    """For each page, the share (0 to 1) of the sessions that come to it and are turned away; pages
+    to which no session comes are omitted."""
     worth_per_time: float
-    """The additional confirms, as a share of the planned confirms, per additional unit of `room`.
-    This is the dual value of the constraint on r; it is 0 if the capacity is sufficient.
-    """
+    """The additional confirms, as a share of the planned confirms, per additional unit of `room`
+    (the dual value of the constraint on r); 0 if the capacity is sufficient."""
 
 
 class _Corner(NamedTuple):
@@ -173,7 +171,7 @@ def _hull(
     rows: tuple[tuple[str, tuple[tuple[str, float], ...]], ...], costs: tuple[float, ...]
 ) -> tuple[_Corner, ...]:
     """Return the corners on the upper concave hull, in increasing order of server time. The first
-    corner serves no session; the last has the most confirms with the least server time.
+    corner serves no session; the last has the most confirms.
     """
     transitions = {page: dict(row) for page, row in rows}
     whole = _corner(transitions, frozenset(PAGES), costs)

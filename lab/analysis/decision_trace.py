@@ -1,4 +1,4 @@
-"""The decision trace of one attempt, which explains why the request was served or turned away.
+"""The decision trace of one attempt: why it waited, was served or was turned away.
 
 `explain` runs the simulation again and observes the policy. The same spec and seed give exactly the
 same run, and `explain` checks that both runs have the same attempts.
@@ -139,7 +139,8 @@ class TracingPolicy(Recorded):
     def _keep(
         self, name: str, time_s: float, told: tuple[Any, ...], verdicts: Verdicts
     ) -> Verdicts:
-        """Record an event if it concerns the wanted attempt."""
+        """Record an event of the wanted attempt, and every decision while it waits. Keep the last
+        load sample for its arrival."""
         trace = self.trace
         if name == "load_sample":
             self._load = told[0]

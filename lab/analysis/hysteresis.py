@@ -138,7 +138,7 @@ def rolling(
 
 def recovered_s(p95_s: Sequence[float | None], normal_p95_s: float | None) -> float | None:
     """Return the seconds from the end of the rush until the percentile stays normal; None if it
-    never stays normal.
+    never stays normal or `normal_p95_s` is None.
 
     `p95_s` has a value for each second from 1 s to the last arrival; unknown values are None.
     """

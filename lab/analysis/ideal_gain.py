@@ -2,7 +2,7 @@
 
 
 def ideal_gain(threads: int, concepts: int, cpus: int) -> float:
-    """Return the share (0 to 1) of a search's duration that several threads save at most.
+    """Return the largest share (0 to 1) of a search's duration that several threads can save.
 
     The machine is otherwise idle. A thread searches one whole concept at a time, so a search
     consists of rounds. If there are more threads than CPUs, the threads share the CPUs equally.

@@ -1,4 +1,4 @@
-"""Queries on the raw logs of a result, with JSON-ready answers.
+"""Queries on the raw logs of a result, with JSON-ready answers, and their export as CSV.
 
 Every query has one dictionary as its argument, so that `common.bounded` can answer the query in a
 process with limits. A query of a damaged file can raise any exception. `size` and `check` are not
@@ -181,7 +181,7 @@ def around(asked: Asked) -> dict[str, Any]:
 def frames(asked: Asked) -> dict[str, Any]:
     """Return samples of a `run` as columns, at most about MOST_FRAMES.
 
-    Times are paper seconds since the first customer; `marks` are the changes during the run.
+    Times are paper seconds since the load generator started; `marks` are the changes and faults.
     """
     folder, _, run = _run(asked)
     samples = run.samples()

@@ -311,7 +311,7 @@ BY_NAME = {metric.name: metric for metric in METRICS}
 
 
 def curves() -> list[tuple[Curve, Metric]]:
-    """Return each metric that is drawn over the offered load, in the order of `Curve.place`."""
+    """Return each curve over the offered load with its metric, in the order of `Curve.place`."""
     found = [(metric.curve, metric) for metric in METRICS if metric.curve is not None]
     return sorted(found, key=lambda one: one[0].place)
 

@@ -79,8 +79,8 @@ class Outcomes:
     rho: float | None
     """The offered load; None in a closed loop."""
     attempts: Mapping[str, Mapping[str, int]]
-    """The number of attempts by page type (including `file`) and outcome; each retry is a separate
-    attempt."""
+    """The number of attempts by page type (including `file`) and outcome. Each retry is a separate
+    attempt; a request that was never sent has the outcome `not_generated`."""
     planned: Mapping[str, int]
     """The number of requests by page type that would be made if every session completed."""
     fates: SessionFates
@@ -309,9 +309,9 @@ def _expected_confirm_ratio(attempts: pa.Table) -> float | None:
     confirms.
 
     The shop served the share s_p of the sessions that came to page p. P(p → q) is the share of the
-    planned requests for page p after which the session requests page q. The number of sessions that
-    come to page q, per arriving session, is a_q = start_q + Σ_p a_p s_p P(p → q). The only
-    assumption is that a policy does not know which customers will continue.
+    planned requests for page p after which the session plans page q. The expected number of
+    sessions that come to page q is a_q = start_q + Σ_p a_p s_p P(p → q). The only assumption is
+    that a policy does not know which customers will continue.
     """
     of_session, _, completed = _lengths(attempts)
     is_planned = attempts.column("attempt").to_numpy() <= 1

@@ -21,7 +21,8 @@ much”.
 
 
 _NEARLY_ALL_RATIO: Final = 0.95
-"""The verdict contains “nearly all” if at least this share of the bound was sold."""
+"""A verdict without a single best policy contains “nearly all” if each of its alike policies sold
+at least this share of the bound."""
 _REASON_FROM_PERCENT: Final = 10
 """The smallest difference in wasted CPU time, in percent of all CPU time, that a verdict gives as a
 reason."""
@@ -146,7 +147,8 @@ def _next(others: Sequence[Cell], alike: Sequence[Cell]) -> Cell | None:
 
 
 def _reason(first: Cell, last: Cell) -> str:
-    """Return a sentence if the worst policy wasted far more of its work than the best policy."""
+    """Return a sentence if the worst policy wasted far more of its CPU time than the best policy,
+    otherwise an empty text."""
     best, worst = first.over_waste(wasted_percent), last.over_waste(wasted_percent)
     if not best or not worst or worst.mean - best.mean < _REASON_FROM_PERCENT:
         return ""
@@ -220,8 +222,8 @@ def is_unsure(sentences: Iterable[str]) -> bool:
 
 
 def _short(sentence: str) -> tuple[str, str]:
-    """Return the load and the winner of one sentence; the winner is an empty text if the sentence
-    does not name a winner."""
+    """Return the load and the winner of one sentence. The winner is `none` if nothing was sold or
+    completed, and an empty text if the sentence is not from `verdict`."""
     parts = _LOAD.match(sentence[:_MOST_READ])
     if parts is None:
         return "", ""

@@ -1,4 +1,4 @@
-"""The warnings and passed checks above the tables of a comparison."""
+"""The warnings, passed checks and notes above the tables of a comparison."""
 
 import math
 import statistics
@@ -39,7 +39,7 @@ the median, causes a warning.
 
 
 def honesty(cells: Sequence[Cell]) -> list[str]:
-    """Return a line for each warning and for each check that holds."""
+    """Return the warnings, the passed checks, and notes on the runs, one per line."""
     runs = [(cell, summary) for cell in cells for summary in cell.summaries]
     lines = _of_the_bound(cells)
     broken = [(cell, summary) for cell, summary in runs if not summary.reconciles]
@@ -120,7 +120,7 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
 
 
 def is_warning(line: str) -> bool:
-    """Return whether a line of `honesty` is a warning, which begins with a word in capitals."""
+    """Return whether a line of `honesty` is a warning: it begins with capitals and a colon."""
     return line.split(":")[0].isupper()
 
 

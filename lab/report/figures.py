@@ -1,5 +1,5 @@
-"""The figures of a comparison, as PNG and SVG: the share of requests that are unanswered after t
-seconds, and throughput against ρ."""
+"""The figures of a comparison, as PNG and SVG: response times of the home page at each ρ, and
+metrics against ρ."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -160,5 +160,6 @@ def _over_rho(
 
 
 def _compare(cells: Sequence[Cell], number: int) -> str:
-    """Return a reference to the corresponding figure of LIFO-Pri; empty if there is none."""
+    """Return a reference to this figure of LIFO-Pri; empty if no cell's conditions are as
+    published."""
     return f" (compare the paper's Fig. {number})" if any(cell.published for cell in cells) else ""

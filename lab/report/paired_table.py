@@ -43,8 +43,8 @@ def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
         note="Runs with the same seed have the same customers, so the difference (Policy minus the "
         "policy in the column less) is calculated for each seed. Values are means of these "
         "differences ± half-width of the 95 % interval. A difference marked * is larger than "
-        "chance explains: its interval excludes 0. Intervals in other tables do not show this."
-        + ("" if spec.customers.lengths else " The confirms are counted per run."),
+        "chance explains: its interval excludes 0. Do not compare the intervals of other tables."
+        + ("" if spec.customers.lengths else " Confirms are per run, not sums."),
     )
     for cell, other in _pairs(cells):
         texts = [_difference(cell, other, metric, digits) for _, digits, metric in metrics]

@@ -78,7 +78,7 @@ class ProfileCurve:
 
 @dataclass(frozen=True, slots=True)
 class FormulaCurve:
-    """A curve that needs no simulation, such as an equation or a load pattern."""
+    """A curve that needs no runs, such as an equation or a load pattern."""
 
     label: str
     x: Sequence[float]

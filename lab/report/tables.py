@@ -66,8 +66,8 @@ def sessions(cells: Sequence[Cell]) -> Table:
         "Sessions",
         ("ρ", "Policy", "Arrived", "Sessions completed %", "Lost %", "Never let in %", "Rejected %",
          *(metric.title for metric in metrics)),
-        note=f"Arrived is the mean per run. {FATES_MEANING} These four columns are in % of all "
-        "sessions that arrived. "
+        note=f"Arrived is the mean per run. {FATES_MEANING} The fates are in % of all sessions "
+        "that arrived. "
         "Admission policies and DOOR-FIFO send rejection pages. The sessions that were let in are "
         "the completed and the lost sessions. Overload favours short sessions, so a large number "
         "of completed sessions can mean little work. Useful requests are the requests of "

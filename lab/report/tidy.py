@@ -52,7 +52,7 @@ def file_name(title: str) -> str:
 
 
 def of_table(table: Table) -> str:
-    """Return a table as CSV, with a row for each number and a column for the published number."""
+    """Return a table as CSV, with a row for each cell and a column for the published number."""
     ids = _identifiers(table)
     split = [_PLACE.fullmatch(str(head)) for head in table.header[ids:]]
     is_turned = ids == 1 and bool(split) and all(split)

@@ -51,7 +51,8 @@ def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def measure_of(name: str) -> Measure:
-    """Return the measure with this name. Raises ValueError if the name is unknown."""
+    """Return the measure with this name. Raises ValueError or ModuleNotFoundError if the name is
+    unknown."""
     found = re.fullmatch(r"([a-z_]+(?:\.[a-z_]+)*):([a-z_]+)", name)
     if found is not None and found[1].partition(".")[0] in ("studies", "leaderboard"):
         known = importlib.import_module(f"lab.{found[1]}.measures").MEASURES

@@ -54,14 +54,14 @@ class PaperFigures(Generic[CasesT_co]):
 
 @dataclass(frozen=True, slots=True)
 class PaperStudy(Generic[C]):
-    """A paper: its runs at each scale, its figures and its claims."""
+    """The study of a paper: its runs at each scale, its figures and its claims."""
 
     name: str
     """The paper's name in commands and result folders."""
     package: str
     """The paper's Python package. Its folder contains `report.md`."""
     scales: Mapping[Engine, Mapping[bool, Scale]]
-    """The scales by engine and by `quick`; the paper runs only on these engines."""
+    """The scales by engine and by `quick`; the study runs only on these engines."""
     cases: Callable[[Any, Engine], C]
     figures: Callable[[C, ReportText], PaperFigures[C]]
     claims: Callable[[C], Sequence[Claim]]
@@ -75,7 +75,7 @@ class PaperStudy(Generic[C]):
 
     @property
     def engines(self) -> tuple[Engine, ...]:
-        """Return the engines that can run this paper."""
+        """Return the engines that can run this study."""
         return tuple(self.scales)
 
     def repetitions(self, engine: Engine, *, quick: bool) -> int:

@@ -16,7 +16,7 @@ class Series:
 
     @property
     def has_intervals(self) -> bool:
-        """Whether any point has an interval. Formulas and single simulations have none."""
+        """Whether any point has an interval. Formulas and single runs have none."""
         return any(half is not None for half in self.half_width)
 
 

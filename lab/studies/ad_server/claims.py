@@ -28,8 +28,8 @@ of the reference result has two."""
 
 
 def claims(cases: Cases) -> list[Claim]:
-    """Return the claims of the paper and of this project. Only this project's claims require a gain
-    of a certain size."""
+    """Return the claims of the paper and of this project. Only `_largest` and `_alone` require a
+    gain of a certain size."""
     scale, run = cases.scale, cases.at
     fewest, most, widest = min(scale.concepts), max(scale.concepts), max(scale.threads)
     three = 3 if 3 in scale.concepts else fewest
@@ -159,7 +159,7 @@ def _cases_of(*figures: Iterable[Figure]) -> list[Case[AdServerRun]]:
 
 
 def _never_slower(cases: Cases, clients: int) -> Claim:
-    """Return the claim that high priority is slower than low priority at most by chance.
+    """Return the claim that high priority is not slower than low priority, except by chance.
 
     The claim is about all cells together, because a single cell can be slower by chance.
     """

@@ -65,8 +65,8 @@ class Figures(PaperFigures[Cases]):
     """All figures and tables for the runs of `cases`."""
 
     def all(self) -> list[Figure]:
-        """Return the paper's figures in their order, then the figures that the paper does not
-        have."""
+        """Return the paper's figures in their order, with the gain of other numbers of clients
+        after Figs. 6 and 7, then the figure of a single client."""
         between = [n for n in self.cases.scale.clients if n not in (FEW, MANY)]
         return [
             self.figure_5(),

@@ -43,7 +43,7 @@ class AdServer:
 @contextmanager
 def running_ad_server(lab: Settings, banners: int) -> Iterator[AdServer]:
     """Run an ad server with a separate database until the block ends; raises ExperimentError if it
-    cannot start."""
+    cannot start or does not list its contracts."""
     try:
         with (
             own_ad_server.seeded_database(banners, lab.postgres_bin) as environment,
@@ -116,8 +116,8 @@ class AdClients:
 
 @contextmanager
 def clients_process(url: str, log: Path) -> Iterator[AdClients]:
-    """Run the clients' process until the block ends, on all CPUs of this process. Its errors are
-    written to `log`."""
+    """Run the clients' process until the block ends, on all CPUs of this process, with its error
+    output in `log`."""
     command = pinned.command(
         tuple(sorted(os.sched_getaffinity(0))),
         [sys.executable, "-m", "loadgen.customers.ad_clients", url],

@@ -244,7 +244,7 @@ class Figures(PaperFigures[Cases]):
             ),
             (
                 EntryTable(
-                    "The wasted-work meter, per run",
+                    "Wasted work per run",
                     ("Clients, patience", "", *(name for name, _, _ in columns)),
                     [
                         (
@@ -257,8 +257,8 @@ class Figures(PaperFigures[Cases]):
                         for cell in cells
                         for mode in MODES
                     ],
-                    "Values are means over the repetitions, for the clients of both sets, from "
-                    "the first request to the last.",
+                    "Values are means ± half-width of the 95 % interval over the repetitions, for "
+                    "both client sets, including the warm-up.",
                 ),
             ),
         )
@@ -388,6 +388,5 @@ def gain(cases: Cases, cell: Cell, value: Value) -> Ratio:
 
 
 def against_ignored(cases: Cases, scheme: str, abandonment: Abandonment, value: Value) -> Ratio:
-    """Return a metric of LIFO-Pri's customers divided by the same metric in the runs that execute
-    orphans."""
+    """Return a metric of LIFO-Pri's customers divided by the same metric with `ignore`."""
     return Ratio(cases.shoppers(scheme, abandonment), cases.shoppers(scheme, "ignore"), value)

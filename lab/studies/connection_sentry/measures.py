@@ -78,9 +78,9 @@ def page_levels(
     """Return the mean number of waiting pages, the mean number of pages in service, and the mean
     wait of a page.
 
-    The wait is calculated with Little's law. Time is counted from the first sample with new
-    arrivals, because the samples of a live run begin before its clients start. All values are None
-    if there are no arrivals, or if the measured time has fewer than two samples.
+    The wait is calculated with Little's law. Time is counted from the last sample before the first
+    arrival, because the samples of a live run begin before its clients start. All values are None
+    if no sample shows an arrival, or if the measured time has fewer than two samples.
     """
     arrived = _column(samples, "arrived_total")
     time_s = _column(samples, "time_s")

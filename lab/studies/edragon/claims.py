@@ -42,9 +42,7 @@ as more."""
 
 
 def claims(cases: Cases) -> list[Claim]:
-    """Return the paper's and this project's claims that runs with the engine of `cases` can
-    check.
-    """
+    """Return the claims, from the paper and this project, that the engine of `cases` can check."""
     found = [*_over_load(cases)]
     if cases.engine == "simulated":
         found += [*_assignments(cases), *_throughputs(cases)]

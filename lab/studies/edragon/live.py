@@ -212,7 +212,7 @@ def measure_beside(
 
 def beside_ratio(found: Mapping[str, float | None]) -> float:
     """Return the number of processors that the load generator and the database used, divided by the
-    number that the application used."""
+    number that the application used. Raises ExperimentError if the application used none."""
     applications = found["applications"] or 0.0
     if applications <= 0:
         raise ExperimentError(

@@ -46,13 +46,10 @@ FIG7_T_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Figures(PaperFigures[Cases]):
-    """All figures and tables at the scale of `cases`.
-
-    Live runs test only the single queue, with the long interval.
-    """
+    """All figures and tables at the scale of `cases`."""
 
     def all(self) -> list[Figure]:
-        """Return the figures and tables in the paper's order."""
+        """Return the figures and tables; live runs have only those of the single queue."""
         if self.cases.engine == "live":
             return self.single_queue()
         return [

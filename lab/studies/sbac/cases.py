@@ -227,7 +227,7 @@ class LiveCases(PaperCases[LiveScale]):
     """The live runs, with each strategy and without admission control."""
 
     def keys(self) -> list[str]:
-        """Return the keys of the compared policies; the first key is `none`."""
+        """Return the keys of the compared policies, beginning with `sq` (no admission control)."""
         return [choice.key for choice in load_spec(SHIPPED_SPEC).policy]
 
     def case(self, key: str, mean: float, load: float) -> Case[ShopRun]:

@@ -7,8 +7,8 @@ from lab.spec.runs import ShopRun
 
 
 def throughput(capacity_rps: float, mean: float) -> Value:
-    """Return a metric: the requests of completed sessions as a percentage of the requests that the
-    server could handle (equation 1)."""
+    """Return a metric: the completed sessions as a percentage of the sessions of `mean` requests
+    that the server could handle (equation 1)."""
 
     def value(metrics: Metrics) -> float:
         return float(100 * metrics["completed"] * mean / (capacity_rps * metrics["arrivals_s"]))
@@ -23,8 +23,8 @@ def useful_utilisation(metrics: Metrics) -> float:
 
 
 def useful_over_load(load: float) -> Value:
-    """Return a metric: useful utilisation divided by the offered load. This report reads the
-    published values as such ratios."""
+    """Return a metric: useful utilisation divided by the offered load, as this project interprets
+    the published values."""
     return lambda metrics: useful_utilisation(metrics) / load
 
 
@@ -93,7 +93,7 @@ def live_throughput(mean: float) -> Value:
 
 
 def live_metrics(folder: RunFolder, run: ShopRun, capacity_rps: float | None) -> Metrics:
-    """Return the number of sessions of a live run by outcome. The names are those of the simulated
+    """Return the metrics of a live run's sessions. The counts have the names of the simulated
     metrics."""
     attempts = folder.attempts()
     fates = outcomes_of(attempts, run.rho).fates

@@ -87,6 +87,12 @@ def test_a_purchase_went_first_by_its_priority(console, result):
     assert "Queue Tr-4 had the largest N × utility: 1 × 5000 = 5000" in trace
 
 
+def test_only_requests_for_tr_4_are_confirmed_purchases(console, result):
+    run = run_of(console, result, "sq")
+    _, found = rows(console, result, run=run, kind="confirmed", type="Br-1")
+    assert not found
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
