@@ -190,8 +190,9 @@ def counted_attempts(spec: Spec, run: RunFolder) -> pa.Table:
     attempts = left_out(run.attempts(), spec.warm_up_s)
     if not attempts.num_rows:
         raise ExperimentError(
-            f"{run.path}: warm_up_s: {spec.warm_up_s:g}: all sessions arrived before this time, so "
-            "none is counted. Run more sessions, or set a smaller warm_up_s."
+            f"{run.path}: warm_up_s: {spec.warm_up_s:g}: all "
+            f"{'requests began' if spec.clients else 'sessions arrived'} before this time, so none "
+            "is counted. Make the run longer, or set a smaller warm_up_s."
         )
     return attempts
 
