@@ -95,11 +95,9 @@ class FormulaCurve:
 class Panel:
     """The content of a set of axes.
 
-    `lines` are curves with a marker and an interval at each x. `plain` are curves with many points.
-    `steps` are constant between the values of x. `bars` are groups of bars with `x_names` under
-    them. `published` holds the paper's numbers by curve label and x. `levels` holds the paper's
-    numbers for parts of the x axis. `printed_x` limits the x values in the table. `stretches` are
-    named parts of the x axis.
+    `PanelKind` explains `kind`; bars have `x_names` under them. `published` holds the paper's
+    numbers by curve label and x. `levels` holds the paper's numbers for parts of the x axis.
+    `printed_x` limits the x values in the table.
     """
 
     key: str

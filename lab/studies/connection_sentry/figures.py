@@ -1,8 +1,4 @@
-"""Connection Sentry's tables and figures: the cases behind each cell, and the published numbers.
-
-Additional figures show how much work cancelling saves, and a case in which cancelling does not
-help.
-"""
+"""Connection Sentry's tables and figures: the cases behind each cell, and the published numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
