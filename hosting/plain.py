@@ -54,7 +54,9 @@ def settings_of(
 
 
 def environment(settings: Settings, name: str) -> dict[str, str]:
-    """Return the environment of a shop. Its `name` has lower-case letters, digits and hyphens."""
+    """Return the environment of a shop, whose `name` has only lower-case letters, digits and
+    hyphens.
+    """
     schema = name.replace("-", "_")
     own = {
         APPLIANCE_VARIABLE: settings.state_dir,  # so that `make down` also ends it

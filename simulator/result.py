@@ -85,5 +85,5 @@ class Simulated:
     samples: Mapping[str, list[Any]]
     """The samples by column, one value per utilisation interval; the last interval ends at `end_s`.
     The columns are those of samples.parquet up to `confirms_total`. An admission policy adds
-    `admission`, the column of its snapshots.
+    the column `admission` with its snapshots.
     """

@@ -175,7 +175,7 @@ class Connection(asyncio.BufferedProtocol):
                     self._send(self._assignment())
 
     def tell(self, is_decided: bool) -> None:
-        """Send the manager's decision, or close the connection of an application that has left."""
+        """Send the manager's decision, if any; close the connection if the application has left."""
         application = self._application
         if application is None:
             return

@@ -213,8 +213,8 @@ class Contract(models.Model):
         return f"{self.pk}: {self.impressions:,} impressions of {self.banner_id}"
 
     def clean(self) -> None:
-        """Raise ValidationError if the times are invalid, and NoCapacity if too few impressions are
-        free.
+        """Raise ValidationError if the end is not after the start, and NoCapacity if too few
+        impressions are free.
         """
         if None in (self.banner_id, self.impressions, self.starts, self.ends):
             return  # a field is invalid

@@ -23,7 +23,6 @@ from rich.table import Table
 from common import hosts, ports, processes
 from common.http_json import JsonClient, NoAnswerError, RefusedError
 from common.page_types import PAGE_TYPES
-from common.shared_settings import BOOKS
 from shop import accounts, settings
 from shop.catalogue.books import OUT_OF_STOCK_EVERY
 from shop.catalogue.shelves import SHELVES
@@ -180,12 +179,13 @@ def _calibrate(url: str, controller: JsonClient, rounds: int, time_scale: float)
 def _walk(url: str, controller: JsonClient, rng: random.Random) -> dict[str, Request]:
     """Visit the eight pages once; return the cost of each page as the controller counted it."""
     visits: dict[str, Request] = {}
-    before = controller.call("GET", "/status")["pages"]
+    status = controller.call("GET", "/status")
+    before = status["pages"]
     with Walker(url) as walker:
         for visit in walker.walk(
             shelf=rng.choice(SHELVES).slug,
             words=rng.choice(_WORDS),
-            book=_book_on_sale(rng),
+            book=book_on_sale(rng, status["books"]),
             username=accounts.seeded_username(rng.randint(1, accounts.SEEDED_ACCOUNTS)),
         ):
             after = controller.call("GET", "/status")["pages"]
@@ -200,9 +200,10 @@ def _walk(url: str, controller: JsonClient, rng: random.Random) -> dict[str, Req
     return visits
 
 
-def _book_on_sale(rng: random.Random) -> int:
+def book_on_sale(rng: random.Random, books: int) -> int:
+    """Return a random book that is in stock, in a catalogue with this number of books."""
     while True:
-        book = rng.randint(1, BOOKS)
+        book = rng.randint(1, books)
         if book % OUT_OF_STOCK_EVERY:
             return book
 

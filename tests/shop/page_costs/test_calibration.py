@@ -1,12 +1,13 @@
 """The calibration's arithmetic and its command line."""
 
 import os
+import random
 import subprocess
 import sys
 
 import pytest
 
-from shop.page_costs.calibration import Request, summarised
+from shop.page_costs.calibration import Request, book_on_sale, summarised
 
 
 def seen(*pairs):
@@ -26,6 +27,12 @@ def test_what_chance_does_not_touch_is_judged():
 @pytest.mark.parametrize("off", [0.0011, -0.0011])
 def test_beyond_five_percent_fails(off):
     assert not summarised("Br-1", 0.2, 10, seen((0.02 + off, 0.02), (0.03 + off, 0.03))).passes
+
+
+def test_bought_books_are_in_the_catalogue_and_in_stock():
+    rng = random.Random(1)
+    bought = {book_on_sale(rng, 194) for _ in range(5000)}
+    assert bought == set(range(1, 195)) - {97, 194}
 
 
 def calibrate(*arguments):
