@@ -425,6 +425,10 @@ def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -
     """Measure the searches and print the tables."""
     console = Console()
     counts = [int(count) for count in threads.split(",")]
+    if 1 not in counts:
+        raise click.BadParameter(
+            f"{threads}; allowed: numbers of which one is 1", param_hint="--threads"
+        )
     sys.setswitchinterval(SWITCH_INTERVAL_S)
 
     table = Table(title="Can another thread run during the operation?")

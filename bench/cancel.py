@@ -32,7 +32,7 @@ THREADS, QUEUED = 30, 20
 PATIENCE_S = 120.0  # seconds, for a busy machine
 ALONE = "one leaves"
 CROWD = f"{THREADS} leave at once, {QUEUED} queued"
-AIM_P99_MS = {ALONE: 20.0, CROWD: 60.0}
+TARGET_P99_MS = {ALONE: 20.0, CROWD: 60.0}
 
 # (scene, shop or gateway) → time for which the queries still ran, in ms
 Rows = dict[tuple[str, str], list[float]]
@@ -239,13 +239,13 @@ def shown(rows: Rows) -> Table:
 
 
 def verdicts(rows: Rows) -> dict[tuple[str, str], tuple[float, bool]]:
-    """Return the p99 in ms and whether it meets the aim, for each scene with an aim and each place
-    (shop or gateway).
+    """Return the p99 in ms and whether it meets the target, for each scene with a target and each
+    place (shop or gateway).
     """
     return {
-        (scene, where): (p99_ms, p99_ms <= AIM_P99_MS[scene])
+        (scene, where): (p99_ms, p99_ms <= TARGET_P99_MS[scene])
         for (scene, where), values in rows.items()
-        if scene in AIM_P99_MS
+        if scene in TARGET_P99_MS
         for p99_ms in [percentile(sorted(values), 0.99)]
     }
 
@@ -254,7 +254,7 @@ def verdicts(rows: Rows) -> dict[tuple[str, str], tuple[float, bool]]:
 @click.option("--rounds", default=200, type=click.IntRange(10, 10_000), show_default=True)
 def main(rounds: int) -> None:
     """Print for how long queries run after the customer left, and the sentry's cost. The exit
-    status is 1 if a p99 misses its aim.
+    status is 1 if a p99 misses its target.
     """
     console = harness.console_of(100)
     load = os.getloadavg()[0]
@@ -278,7 +278,8 @@ def main(rounds: int) -> None:
     for (scene, where), (p99_ms, is_reached) in judged.items():
         verdict = "reached" if is_reached else "missed"
         console.print(
-            f"p99 at the {where}, {scene}: {p99_ms:.1f} ms, aim {AIM_P99_MS[scene]:g}: {verdict}."
+            f"p99 at the {where}, {scene}: {p99_ms:.1f} ms, target {TARGET_P99_MS[scene]:g}: "
+            f"{verdict}."
         )
     if not all(is_reached for _, is_reached in judged.values()):
         sys.exit(1)

@@ -46,7 +46,7 @@ leaderboard.
 CALM_S, QUICK_CALM_S = 100.0, 30.0
 """The time before the flood in paper seconds; a session takes about 60 paper seconds."""
 QUICK_CAPACITY_RPS = 140
-AIM_SHARE = 0.95
+TARGET_SHARE = 0.95
 FLAT_RATIO = 1.05
 WAIT_S = 60.0
 """The real seconds that wrk may take beyond its planned duration."""
@@ -276,16 +276,17 @@ def multiple(score: Score) -> float:
 
 
 def verdicts(rounds: list[Score]) -> list[tuple[str, bool]]:
-    """Return a text for each aim of the gateway, and whether it is met."""
+    """Return a text for each target of the gateway, and whether it is met."""
     completed = median(map(share, rounds))
     growth = median(one.memory_mib[2] / one.memory_mib[1] for one in rounds)
     return [
         (
-            f"share of sessions in progress that complete: {completed:.2f}, aim {AIM_SHARE:g}",
-            completed >= AIM_SHARE,
+            f"share of sessions in progress that complete: {completed:.2f}, "
+            f"target {TARGET_SHARE:g}",
+            completed >= TARGET_SHARE,
         ),
         (
-            f"memory at the end ÷ memory after a third of the flood: {growth:.2f}, aim at most "
+            f"memory at the end ÷ memory after a third of the flood: {growth:.2f}, target at most "
             f"{FLAT_RATIO:g}",
             growth <= FLAT_RATIO,
         ),
@@ -323,7 +324,7 @@ def verdicts(rounds: list[Score]) -> list[tuple[str, bool]]:
 )
 def main(rounds: int, seconds: int, capacity: int, seed: int, quick: bool) -> None:
     """Measure all proxies in interleaved rounds and print a table. The exit status is 1 if DOOR
-    misses an aim, except with --quick.
+    misses a target, except with --quick.
     """
     harness.need("nginx", "haproxy", "wrk")
     calm_s = QUICK_CALM_S if quick else CALM_S

@@ -15,7 +15,7 @@ The command prints:
 - the memory of all parts,
 - the metrics of the live runs with and without the class.
 
-The exit status is 1 if an aim is missed.
+The exit status is 1 if a target is missed.
 """
 
 import contextlib
@@ -500,7 +500,7 @@ def _verdict(lesson: Lesson, compared: Sequence[watched_runs.Compared]) -> bool:
     broken = attacks.broken(lesson.attacks.answers)
     failed = waited.ended.get("failed", 0) + waited.ended.get("interrupted", 0)
     checks = sum(status != 0 for _, status in records.checks)
-    aims = {
+    targets = {
         f"no error among {len(records.answers):,} answers": not errors and not lesson.faults,
         "no launch of a student failed": not failed,
         f"no check of a policy failed (of {len(records.checks)})": not checks,
@@ -510,9 +510,9 @@ def _verdict(lesson: Lesson, compared: Sequence[watched_runs.Compared]) -> bool:
         ),
         "no attack made the console fail or was accepted": not broken,
     }
-    for aim, is_reached in aims.items():
-        out.print(f"{'✓' if is_reached else '✗'} {aim}")
-    return all(aims.values())
+    for target, is_reached in targets.items():
+        out.print(f"{'✓' if is_reached else '✗'} {target}")
+    return all(targets.values())
 
 
 def _table(title: str, *columns: str) -> Table:

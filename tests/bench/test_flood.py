@@ -1,4 +1,4 @@
-"""The benchmark of a flood: sessions in progress, the table, the aims, a quick run."""
+"""The benchmark of a flood: sessions in progress, the table, the targets, a quick run."""
 
 from dataclasses import replace
 
@@ -84,7 +84,7 @@ def test_an_invalid_option_is_answered_with_one_line():
 @needs("wrk", "haproxy", "nginx")
 @pytest.mark.timeout(300)
 def test_a_quick_run_floods_the_real_gateway():
-    """The run prints one row for DOOR and a verdict for each aim."""
+    """The run prints one row for DOOR and a verdict for each target."""
     done = CliRunner().invoke(main, ["--quick"])
     assert done.exit_code == 0, done.output
     assert done.output.count(f"{DOOR}: ") == 2
