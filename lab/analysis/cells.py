@@ -192,7 +192,7 @@ def counted_attempts(spec: Spec, run: RunFolder) -> pa.Table:
         raise ExperimentError(
             f"{run.path}: warm_up_s: {spec.warm_up_s:g}: all "
             f"{'requests began' if spec.clients else 'sessions arrived'} before this time, so none "
-            "is counted. Make the run longer, or set a smaller warm_up_s."
+            "is counted. Give the run more time, or set a smaller warm_up_s."
         )
     return attempts
 
