@@ -93,7 +93,8 @@ class State:
 
     @property
     def is_somebodys(self) -> bool:
-        """Whether the folder has files, and no appliance has created it."""
+        """Whether the folder has files that no appliance has created. False for the default
+        folder."""
         if self.folder == default_state_dir() or not self.folder.is_dir():
             return False
         return not self.is_ours and any(self.folder.iterdir())

@@ -374,9 +374,9 @@ class Snapshot(Reply):
     time_s: float = Field(description="paper time")
     policy: PolicyInForce = Field(description="the policy in force")
     shadows: list[ShadowFigures] = Field(description="the metrics of each shadow")
-    workers: int = Field(description="maximum number of requests for the eight pages in service")
-    in_service: int = Field(description="requests for the eight pages in service")
-    waiting: int = Field(description="waiting requests for the eight pages")
+    workers: int = Field(description="maximum number of requests in service, of the eight pages")
+    in_service: int = Field(description="requests in service, of the eight pages")
+    waiting: int = Field(description="waiting requests, of the eight pages")
     waiting_by_page: dict[Page, int] = Field(description="page type → requests")
     counts: dict[str, dict[str, int]] = Field(
         description=f"page type, `other` or `ads` → {', '.join(f'`{fate}`' for fate in FATES)} → "

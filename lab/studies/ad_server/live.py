@@ -231,7 +231,8 @@ def _measured_plan(
 
 
 class Shares(NamedTuple):
-    """The share of the CPUs, 0 to 1, that the clients and other processes used in each run."""
+    """The shares of the CPUs, 0 to 1, that were used in each run: one list for the clients, one
+    for other processes."""
 
     cpus: int
     clients: list[float]
