@@ -165,7 +165,7 @@ def options(file: Path) -> list[str]:
 
 def read_line(line: str) -> Ended | None:
     """Return the request that a log line describes; None for other lines and for requests that
-    nginx itself answered with an error.
+    nginx itself answered, except drops.
     """
     found = _LINE.match(line)
     if found is None:

@@ -33,7 +33,7 @@ HEAD_S: Final = 10
 the limit includes the body; in nginx, it also applies to each pause in the body.
 """
 BODY_BYTES: Final = 8_388_608
-"""The maximum size of a request's body, as in the gateway."""
+"""nginx's maximum size of a request's body, as in the gateway."""
 OTHER_LIMIT: Final = 4
 """HAProxy's concurrency limit for requests that are not for the eight pages, as in the gateway."""
 OTHER: Final = "other"

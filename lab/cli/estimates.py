@@ -145,7 +145,7 @@ def table(lab: settings.Settings, every: Iterable[Entry]) -> Table:
 
 
 def rows(lab: settings.Settings, every: Iterable[Entry]) -> list[dict[str, Any]]:
-    """Return the rows of the table for programs. Durations are in real seconds. `run` is None if
+    """Return the rows of the table for JSON. Durations are in real seconds. `run` is None if
     the experiment has not run yet.
     """
     known = taken(lab)

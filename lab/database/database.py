@@ -1,7 +1,7 @@
 """Write results to PostgreSQL, for Grafana, psql and notebooks.
 
 If PostgreSQL is missing, a command prints one line about it, and `doorbuster results publish` can
-write all results later.
+write all comparisons later.
 """
 
 from collections.abc import Callable, Iterable, Mapping

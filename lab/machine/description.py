@@ -195,7 +195,7 @@ def commit() -> str:
     """Return the commit, with `-dirty` if files were edited; without Git, return the release.
 
     If a folder belongs to another user, Git reads it only if Git's configuration lists the folder
-    as safe. This folder is safe, because this process already runs the folder's code.
+    as safe. Doorbuster's folder is safe, because this process already runs its code.
     """
     try:
         if not (ROOT / ".git").exists():

@@ -89,7 +89,7 @@ class StudyResult(Result):
         return [simulation for simulation in planned if not self.has(simulation)]
 
     def keep(self, simulation: Simulation, metrics: Metrics) -> None:
-        """Write the metrics of a simulation; a file is written completely or not at all."""
+        """Write the metrics of a simulation; the file is written completely or not at all."""
         content = {
             "case": simulation.case.as_json(),
             "seed": simulation.seed,

@@ -63,7 +63,7 @@ class StudyRun(Experiment[StudyResult]):
 
     @property
     def name(self) -> str:
-        """The name of the folder, which identifies the report."""
+        """The folder's name without the date, which identifies the report."""
         return self.folder_name
 
     def unfinished(self) -> StudyResult | None:

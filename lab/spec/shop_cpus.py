@@ -38,7 +38,7 @@ def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> ShopCpus:
     """Return the assignment of CPUs to this number of shops.
 
     The first shop gets the CPUs of the appliance's shop, and the other shops get the CPUs with the
-    highest numbers. If the machine has too few CPUs, all shops share the appliance's CPUs with
+    highest numbers. With too few CPUs, all shops share the appliance's CPUs if `at_once` is
     `crowded`; otherwise, the function raises SpecError.
     """
     own = lab.shop_cpus

@@ -49,7 +49,7 @@ def measure(
     """Measure the capacity for the customers and the page work of `spec`.
 
     Several shops are measured at the same time, so that their effects on each other are included.
-    `expected_real_s` returns the duration of the call. The caller holds the machine's lock and has
+    `expected_real_s` predicts the duration of the call. The caller holds the machine's lock and has
     prepared catalogue and database. Raises ExperimentError if a measurement fails.
     """
     found: list[list[float]] = []

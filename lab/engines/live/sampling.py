@@ -37,7 +37,7 @@ class Sampler:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="sampler", daemon=True)
         self.missed = 0
-        """The number of samples that are missing because the gateway did not answer."""
+        """The number of samples that are missing because the snapshot failed."""
         self.changes: list[dict[str, Any]] = []
         """The changes that users made during the run; each has `time_s`, and the new `policy` and
         `abandonment`.

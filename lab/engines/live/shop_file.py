@@ -27,7 +27,7 @@ class LiveShop:
     """The Unix time at which the customers start, at all shops."""
     time_scale: float
     before: Mapping[str, int]
-    """The number of requests for each fate (`arrived`, …), summed over all pages, and the number of
+    """The number of requests before the run by fate (`arrived`, …), over all pages, and of
     `confirms`.
     """
 
