@@ -78,7 +78,7 @@ class Launch(models.Model):
 
     @property
     def took_s(self) -> float | None:
-        """The duration of the launch in real seconds; None if the launch has not ended."""
+        """The launch's duration in real seconds; None if it never began or has not ended."""
         if self.began_at is None or self.ended_at is None:
             return None
         return (self.ended_at - self.began_at).total_seconds()

@@ -36,7 +36,7 @@ _REASONS: Final = {
     "400": "a field is wrong",
     "401": "the token is missing or invalid",
     "403": "the person lacks a permission or has reached a limit",
-    "404": "the entry does not exist",
+    "404": "nothing has this name or id",
     "409": "the queue is full, or the person is not allowed to launch this now",
     "411": "the request does not state the size of its body",
     "413": "the body is too large",

@@ -239,7 +239,7 @@ def _shipped(name: str) -> Spec:
 
 
 def shipped() -> list[str]:
-    """Return the names of the included specs."""
+    """Return the names of Doorbuster's specs."""
     return sorted(path.stem for path in SPECS.glob("*.toml"))
 
 

@@ -150,7 +150,7 @@ def _next_simulated(running: Sequence[Launch]) -> Launch | None:
 def _free_places(simulated: Sequence[Launch]) -> list[bool]:
     """Return for each free place whether it is the quick place.
 
-    If running launches take at most QUICK_S, one of them occupies the quick place.
+    If any running launch takes at most QUICK_S, the quick place is occupied.
     """
     is_quick_taken = any(one.expected_s <= QUICK_S for one in simulated)
     free = SIMULATED_AT_ONCE - (len(simulated) - is_quick_taken)
@@ -163,7 +163,7 @@ def _ordered(engine: str) -> list[Launch]:
 
 
 def end(launch: Launch, state: State, reason: str = "") -> None:
-    """Record the end of a launch. Further calls for the same launch have no effect."""
+    """Record the end of a running launch. A launch in another state stays unchanged."""
     with transaction.atomic():
         current = Launch.objects.get(pk=launch.pk)
         if current.state == State.RUNNING:

@@ -80,7 +80,7 @@ def allowed_real_s(spec: Spec, allowance: Allowance) -> float:
 def submit(request: HttpRequest, make: Callable[[], Launch]) -> HttpResponse:
     """Put the launch that `make` returns into the queue, and redirect to its page.
 
-    If the person is not allowed to launch it now, redirect to the queue and show the reason there.
+    If it cannot be queued now, redirect to the page of the queue and show the reason there.
     """
     try:
         launch = make()

@@ -70,7 +70,7 @@ app.conf.update(
 
 
 def tell() -> None:
-    """Wake the workers. Raises Celery's exception if the broker cannot be reached."""
+    """Wake the workers. Raises kombu's OperationalError if the broker cannot be reached."""
     app.send_task(TASK, retry=False)
 
 

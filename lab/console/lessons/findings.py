@@ -37,7 +37,7 @@ class Finding:
 
 
 def of_step(work: Work, step: int) -> list[Finding]:
-    """Return the bands of a step with this person's values."""
+    """Return the expected ranges of a step, with this person's values."""
     bands = [band for band in work.sheet.bands if band.step == step]
     return [_finding(work, step, i, band) for i, band in enumerate(bands)]
 

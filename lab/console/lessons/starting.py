@@ -61,8 +61,8 @@ class Start:
 
 
 def start_of(sheet: Sheet, step: Step) -> Start | None:
-    """Return the experiment that the console can launch for a step; None if the step's command
-    works only at a terminal."""
+    """Return the experiment that the console can launch for a step; None if the step's commands
+    all need a terminal."""
     lines = [
         line
         for command in step.commands

@@ -69,8 +69,8 @@ LISTED = 50
 
 
 def may_choose(request: HttpRequest) -> bool:
-    """Return whether this person may choose the result that a step uses. A student's step always
-    uses the student's newest launch of the step."""
+    """Return whether this person may choose the result that a step uses. A student's step uses
+    the result of the student's newest launch."""
     return permissions.is_teacher(request)
 
 

@@ -53,8 +53,8 @@ class Work:
     def result_of(self, step: int) -> str:
         """Return the name of the result that a step uses; empty if the step has no result yet.
 
-        The step uses the result that the person, a teacher, has chosen, or the result of its newest
-        launch once this launch has ended.
+        The step uses the result that the person has chosen, as only teachers can; otherwise, the
+        result of its newest launch, if this launch has ended.
         """
         launch = self.launches.get(step)
         ended = launch.result if launch is not None and launch.has_ended else ""
@@ -94,7 +94,7 @@ class Progress:
 
 
 def progress_of_all() -> dict[str, dict[int, Progress]]:
-    """Return each person's progress in each lesson for which the person has saved a text."""
+    """Return each person's progress in each lesson for which the person has saved anything."""
     fields: dict[str, dict[int, list[str]]] = {}
     for by, lesson, field in Answer.objects.values_list("by", "lesson", "field"):
         fields.setdefault(by, {}).setdefault(lesson, []).append(field.partition("-")[0])

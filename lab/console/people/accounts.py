@@ -154,8 +154,8 @@ def decoded(content: bytes, source: str) -> str:
 def enrol(name: str, *, teacher: bool) -> str:
     """Create an account, or give an existing account a new password. Return the password.
 
-    A student can become a teacher in this way. Raises AccountError if a teacher would become a
-    student, if the name is invalid or too similar, or if the account has no password.
+    A student can become a teacher this way. Raises AccountError if a teacher would become a
+    student, if the name is invalid or like another name, or if the account has no password.
     """
     password = _new_password()
     with transaction.atomic():

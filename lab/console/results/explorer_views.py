@@ -1,5 +1,5 @@
-"""The decision explorer: the pages on which you choose an attempt and read why it was served, held
-or turned away."""
+"""The decision explorer: pages for choosing an attempt and reading why it was served, held or
+turned away."""
 
 from typing import Any
 

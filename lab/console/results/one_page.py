@@ -1,6 +1,6 @@
 """A comparison as one HTML file: tables, figures, warnings, notes, spec and machine.
 
-A result with a report page has this page instead.
+A report page of at most MOST_REPORT_BYTES replaces this page.
 """
 
 import base64

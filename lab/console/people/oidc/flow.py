@@ -180,7 +180,7 @@ def _json(address: str) -> dict[str, Any]:
 
 
 def _next(request: HttpRequest) -> str | None:
-    """Return the address to which the person wanted to go; None if it is outside the console."""
+    """Return the address that the person wanted; None if it is missing or outside the console."""
     wanted = request.POST.get("next", "")
     own = url_has_allowed_host_and_scheme(
         wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
