@@ -37,7 +37,7 @@ from gateway.tracing.tracer import Tracer
 
 _K_APL_S: Final = 2.0
 """The longest interval, in paper seconds, between two requests to the CPU manager (Guitart et al.,
-2008, section 3.2). An earlier request follows when the timer of the admission policy for
+2008, section 3.2). A request also follows when the timer of the admission policy for
 connections is due, or when this policy is switched.
 """
 

@@ -4,9 +4,9 @@ Names begin with `doorbuster_gateway_`, except those of the process metrics. The
 in plain integers. This module reads the integers only at a scrape, so counting costs almost
 nothing.
 
-To limit the number of series, only the first few queue names of a policy become values of a label.
-All later names share the value `other`. After a switch, the response times of the earlier policy
-are exported once more and then removed.
+To limit the number of series, only the first `MOST_QUEUES` queue names of a policy become values
+of a label. All later names share the value `other`. After a switch, the response times of the
+earlier policy are exported once more and then removed.
 """
 
 import hashlib

@@ -91,7 +91,7 @@ class WantedShadows(Body):
 
 
 class WantedConnectionAdmission(Body):
-    """The admission policy for TLS connections that a call requests."""
+    """The requested admission policy for TLS connections."""
 
     name: str = Field(description="the name of an admission policy for TLS connections")
     parameters: _Parameters = Field(default_factory=dict)

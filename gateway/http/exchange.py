@@ -48,7 +48,7 @@ class ShopSide(Protocol):
         """Stop reading the response because the customer reads too slowly."""
 
     def resume_response(self) -> None:
-        """Continue to read the response because the customer has caught up."""
+        """Continue to read the response because the customer has caught up or left."""
 
     def end_requests(self) -> None:
         """End the gateway's stream, as a signal to the shop that the customer has left."""

@@ -55,7 +55,9 @@ class Pool:
         self._open: set[ShopConnection] = set()
         self._connecting: set[asyncio.Task[None]] = set()
         self.overdue = 0
-        """The number of requests that the shop did not end within `cancel_s`."""
+        """The number of requests that the shop did not end within `cancel_s`, although no answer
+        was wanted.
+        """
 
     @property
     def open_connections(self) -> int:

@@ -165,7 +165,7 @@ class ProcessorAdmission:
 EAC = Sheet(
     name="eac",
     idea="In the paper, a full TLS handshake takes 175 ms of CPU time, and a resumed handshake "
-    "takes 2 ms. Only a customer in the middle of a visit resumes a TLS session. So every resumed "
+    "takes 2 ms. A customer in the middle of a visit resumes a TLS session. So every resumed "
     "connection is accepted, but only as many new connections as the assigned processors can "
     "serve.",
     rule="accept AN = (k_apl_s × processors − Ô × cto_s) / ctn_s new connections per interval; "

@@ -89,8 +89,8 @@ class HybridAdmission(CountingAdmission):
 SBAC_HYBRID = Sheet(
     name="sbac-hybrid",
     title="SBAC hybrid",
-    idea="This strategy becomes responsive when customers leave or a queue is full, and otherwise "
-    "becomes stable again step by step.",
+    idea="This strategy becomes responsive when customers leave or requests are turned away, and "
+    "otherwise becomes stable again step by step.",
     rule=(
         "as sbac, but the weight starts at ac_weight and changes. Ab(i) = requests whose "
         "customer left + requests that the queueing policy turned away, in ac-interval i "

@@ -50,7 +50,7 @@ class CapacityMeter:
         return self._processed / self._busy_s if self._processed > 0 else None
 
     def measure(self, over: AcInterval, processed: float) -> None:
-        """Add an ac-interval in which `processed` requests, rejections included, were processed."""
+        """Add an ac-interval if it was busy enough; `processed` includes the cost of rejections."""
         if over.measured_utilisation_ratio >= self.measuring_utilisation:
             keep = 1 - 1 / MEASURED_INTERVALS
             self._processed = keep * self._processed + processed

@@ -26,7 +26,7 @@ class Parameter:
 
     @property
     def allowed(self) -> str:
-        """A description of the allowed values, for error messages."""
+        """A description of the allowed values."""
         span = f"from {_written(self.low)} to {_written(self.high)}"
         if isinstance(self.default, Mapping):
             return f"a table with a number for each page type ({', '.join(Page)}), each {span}"

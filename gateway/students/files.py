@@ -71,9 +71,7 @@ def _content(path: Path) -> bytes:
 
 
 def checked(file: PolicyFile) -> PolicyFile:
-    """Return the file, and remember it; raise PolicyError if its name or size is invalid, or if it
-    is impure.
-    """
+    """Return the file, and remember it; raise PolicyError if it is invalid or impure."""
     check_form(file)
     if found := impurities(file):
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""

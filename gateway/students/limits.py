@@ -17,8 +17,8 @@ class Limits:
     start_s: float = 10.0
     """The time from the start of the interpreter until the policy has been created."""
     decision_s: float = 0.25
-    """The time limit of one answer; the event loop waits for it. A policy that exceeds the limit is
-    replaced.
+    """The maximum time for which the event loop waits for one answer. A policy that exceeds the
+    limit is replaced.
     """
     share_ratio: float = 0.25
     """The share of a CPU that the child and the gateway may each spend on the child's answers."""

@@ -113,7 +113,7 @@ def _found(tree: ast.Module) -> Iterator[Impurity]:
 def _inside(
     line: int, outermost: ast.Attribute, modules: set[str], inner: set[ast.AST]
 ) -> Iterator[Impurity]:
-    """Yield the first name in `module.….name` that begins with `_`."""
+    """Yield an impurity for the first private name in `module.….name`."""
     attributes = []
     node: ast.expr = outermost
     while isinstance(node, ast.Attribute):

@@ -276,7 +276,7 @@ _BY_QUEUE: Final = ("queues", "capacities", "dynamic_priority")
 def snapshot_of(found: object) -> dict[str, object]:
     """Return a policy's snapshot: `discipline`, the numbers for each queue, and other single
     values. These other values are under `figures`, so that they cannot replace the gateway's names.
-    Raises WireError if the snapshot is too large or has an invalid value.
+    Raises WireError if the snapshot is too large or invalid.
     """
     if not isinstance(found, dict) or len(found) > _MOST_FIGURES:
         raise WireError(f"snapshot() must return a dictionary of at most {_MOST_FIGURES} entries")

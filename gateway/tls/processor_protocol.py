@@ -17,7 +17,7 @@ LONGEST_LINE_BYTES = 64 * 1024
 exceeds it.
 """
 MOST_PROCESSORS = 1_000_000
-"""The upper limit of a request; it may exceed the machine's number of processors."""
+"""The maximum number of requested processors; the machine may have fewer."""
 MOST_CPU = 8191
 """The highest CPU number that Linux allows."""
 
