@@ -235,8 +235,8 @@ def _require_done(server: str, made: Mapping[str, Any]) -> None:
 @contextmanager
 def _ending_here(where: str) -> Iterator[None]:
     """After Ctrl-C, end this program with one line about the launch, which continues on the
-    console. If the console stops answering, add this line to the error. If it refused the
-    connection, the error gets no such line.
+    console. If the console stops answering, add this line to the error, unless the console
+    refused the connection.
     """
     try:
         yield
