@@ -110,7 +110,7 @@ class Customer(asyncio.Protocol):
         """Handle the end of the customer's stream: the customer has left, or has only finished
         sending.
 
-        If the result is True, the gateway keeps its stream open.
+        Return True to keep the gateway's stream open.
         """
         self.has_sent_eof = True
         if self._is_closing:
