@@ -104,7 +104,7 @@ def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any
     """Measure each kind `rounds` times, after one warm-up round.
 
     The order within a round is random. After BUDGET_S, the measurement ends early, but not before
-    the fifth round.
+    five rounds are complete.
     """
     measured: dict[Any, list[float]] = {kind: [] for kind in kinds}
     rng = random.Random(1)

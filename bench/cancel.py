@@ -1,7 +1,7 @@
 """The time that a query still runs after its customer has closed the connection.
 
 `make bench-cancel` uses a real Gunicorn (30 threads, on the shop's CPU), a separate PostgreSQL, and
-a gateway with 30 workers. Customers connect to the shop or to the gateway, and leave.
+a gateway with 30 workers. Customers request a page from the shop or the gateway, and leave.
 The page's query holds a lock. When the query ends, the database wakes a session that waits for the
 lock. The bench also measures the sentry's cost for a request whose customer stays.
 """

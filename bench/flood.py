@@ -314,7 +314,7 @@ def verdicts(rounds: list[Score]) -> list[tuple[str, bool]]:
     "--seed",
     default=1,
     show_default=True,
-    help="The seed of the arrivals and of the order of rounds.",
+    help="The seed of the arrivals and of the order in each round.",
 )
 @click.option(
     "--quick",

@@ -120,8 +120,8 @@ class Queue:
 
 
 class Busy:
-    """A dispatcher with or without the policy as a shadow, and a shop that completes requests in
-    the order in which they began.
+    """A dispatcher with or without a shadow policy, and a shop that completes requests in the
+    order in which they began.
     """
 
     def __init__(self, name: str | None) -> None:

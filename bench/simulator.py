@@ -264,7 +264,7 @@ def ratio(scores: dict[str, list[Score]], one: str, other: str) -> float:
     "--seed",
     default=1,
     show_default=True,
-    help="The seed of the order of rounds and of the simulations.",
+    help="The seed of the order in each round and of the simulations.",
 )
 def main(rounds: int, seed: int) -> None:
     """Measure all simulations in interleaved rounds, and print one table."""

@@ -241,7 +241,7 @@ def _followed(root: Schema, schema: Schema) -> Schema:
 def in_words(schema: Schema) -> str:
     """Return a noun phrase for the values that a schema allows.
 
-    For a text, a list or an object, this is the schema's description.
+    For a text, a list or an object without fields, this is the schema's description, if any.
     """
     match schema:
         case {"enum": names}:

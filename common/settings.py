@@ -38,7 +38,7 @@ class SettingsModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     prefix: ClassVar[str] = PREFIX
-    """The prefix of this part's variables; a shared declaration names its whole variable."""
+    """The prefix of the variables of fields that are declared without `setting`."""
 
     @classmethod
     def variable(cls, field: str) -> str:
@@ -108,7 +108,7 @@ def read_leniently(
 ) -> tuple[M, list[str]]:
     """Read settings as `read` does, but use the default for an invalid setting. Return the settings
     and a line for each fault. `defaults` override the declared defaults. Raises SettingsError if
-    settings contradict each other.
+    a default is invalid or settings contradict each other.
     """
     values = dict(defaults or {})
     origins: dict[str, str] = {}

@@ -83,7 +83,7 @@ class Collector:
     def remove_stale(self) -> None:
         """Remove the connection file of an earlier run.
 
-        An error is ignored here, because writing the new file then reports it.
+        An error is ignored, because writing the new files reports any fault of the folder.
         """
         if self.plan.attempts_file is not None:
             with suppress(OSError):

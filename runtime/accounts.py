@@ -76,7 +76,7 @@ def run(
     """Run a command as `account` in a minimal environment; `stdout` of the result has output and
     errors.
 
-    Raises `OSError` if the account cannot start the program.
+    Raises `OSError` if the account cannot start the program; `TimeoutExpired` after `timeout_s`.
     """
     # A minimal environment, because the caller's locale and PG* variables must not reach a server.
     environment = {"PATH": os.defpath, "LC_ALL": "C", "HOME": str(directory)}

@@ -30,8 +30,8 @@ class RuntimeChoiceError(RuntimeError):
 
 
 def asked(environ: Mapping[str, str] = os.environ) -> Runtime | None:
-    """Return the value of RUNTIME, or None if it is not set. Raises RuntimeChoiceError for any
-    other value.
+    """Return the value of RUNTIME, or None if it is not set. Raises RuntimeChoiceError if the value
+    is unknown.
     """
     text = environ.get(VARIABLE, "")
     if not text:

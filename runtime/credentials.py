@@ -45,7 +45,9 @@ def read(state_dir: Path) -> Credentials:
 
 
 def make(state_dir: Path) -> Credentials:
-    """Return the secrets of this state folder, after generating those that are missing."""
+    """Return the secrets of this state folder. Missing secrets are generated, unless this user
+    cannot read the file.
+    """
     path = state_dir / FILE_NAME
     kept = read(state_dir)
     if path.exists() and not kept.secret_key:  # the file belongs to another user

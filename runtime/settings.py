@@ -253,7 +253,7 @@ class Settings(SettingsModel):
     other_cpus: CpuList = setting(
         "OTHER_CPUS",
         (),
-        "CPUs of the gateway, the database, the load generator and the lab",
+        "CPUs of all parts except the shop",
         shown="all CPUs that are not the shop's (on a machine with one CPU, that CPU)",
         example="0",
     )
@@ -366,9 +366,7 @@ class Settings(SettingsModel):
         return {name: host for name in _REACHED if (host := self.variables().get(name))}
 
     def environment(self) -> dict[str, str]:
-        """Return the environment for a child process: this process's environment, with every
-        setting.
-        """
+        """Return this process's environment with `variables`, for a child process."""
         return {**os.environ, **self.variables()}
 
     def variables(self) -> dict[str, str]:
@@ -388,7 +386,7 @@ VARIABLES = {Settings.variable(field): field for field in Settings.model_fields}
 def load(environ: Mapping[str, str] | None = None, repository: Path = FOLDER) -> Settings:
     """Read the settings from `environ`, by default the environment of this process.
 
-    Raises `SettingsError` with every invalid variable and the allowed values.
+    Raises `SettingsError`, which names every fault, if a variable is invalid.
     """
     settings, faults = load_leniently(environ, repository)
     if faults:

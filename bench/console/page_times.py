@@ -125,7 +125,7 @@ def pages_of(lab: Settings, launch: str) -> dict[str, str]:
 def times_ms(
     browser: Browser, appliance: Appliance, pages: Mapping[str, str], rounds: int
 ) -> tuple[dict[str, list[float]], Drowning]:
-    """Return, for each page, the times from request to last byte in ms, and the shop's state."""
+    """Return each page's times from request to last byte, in ms, and the state of the shop."""
     for path in pages.values():
         browser.get(path)  # curves are computed only once
     found: dict[str, list[float]] = {name: [] for name in pages}

@@ -15,7 +15,7 @@ Measure = Callable[[int], Costs]
 
 @dataclass(frozen=True)
 class Axis:
-    """A size that grows up to a hundred times, and the cost that is measured at each size.
+    """A size that grows up to a hundredfold, and the cost that is measured at each size.
 
     The context manager `opened` yields the function that measures the costs at one size. `takes_s`
     has three expected durations in real seconds: of the preparation, of the measurement at the

@@ -19,7 +19,7 @@ ROUNDS, QUICK_ROUNDS = 3, 1
 
 @contextmanager
 def catalogue(is_quick: bool) -> Iterator[Measure]:
-    """Measure the pages in ms of CPU of the shop and PostgreSQL, with a given number of books."""
+    """Measure the CPU ms per page of shop and PostgreSQL, with a given number of books."""
     with temporary_folder() as folder:
         [redis_port] = ports.free(1)
         with database(folder) as cluster, redis(folder / "redis", redis_port):

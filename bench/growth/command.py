@@ -52,7 +52,7 @@ class Progress:
         return self._share * axis.expected_s(size)
 
     def opened(self, axis: Axis) -> None:
-        """Record that the block of an axis has been opened."""
+        """Record the end of an axis's preparation."""
         self._done_s += axis.takes_s[0]
 
     def measured(self, axis: Axis, size: int) -> None:

@@ -120,7 +120,7 @@ def simulated_sessions(is_quick: bool) -> Iterator[Measure]:
 
 @contextmanager
 def banners(is_quick: bool) -> Iterator[Measure]:
-    """Measure a selection in ms of CPU, with one thread and a given number of banners.
+    """Measure the CPU ms per selection, with one thread and a given number of banners.
 
     The inventory is the appliance's seeded inventory, repeated until it has this number.
     """

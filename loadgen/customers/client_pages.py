@@ -76,7 +76,7 @@ def judge_cover(body: bytes) -> None:
 
 
 def judge(page: str, body: bytes) -> None:
-    """Raise `WrongPageError` if `body` is not a page of type `page`."""
+    """Raise `WrongPageError` if `body` cannot be a page of type `page`."""
     if page == "file":
         judge_cover(body)
     elif page in ("Br-1", "Br-4"):

@@ -102,7 +102,7 @@ class Size(NamedTuple):
 def size_of(path: Path) -> Size:
     """Return the size of a Parquet file's table. Only the end of the file is read.
 
-    Raises `RowsFileError` if the file is missing or not Parquet.
+    Raises `RowsFileError` if the file cannot be read as Parquet.
     """
     with _faults(path), pq.ParquetFile(path) as file:
         found = file.metadata

@@ -133,7 +133,7 @@ class Project:
 
     @property
     def user(self) -> tuple[int, int]:
-        """The ids of the user and the group of the containers' processes, which are never root's.
+        """The ids of the user, who is never root, and the group of the containers' processes.
 
         They are this user's ids. For root, they are the ids of the results' owner, or UNPRIVILEGED
         if there are no results or root owns them.

@@ -139,7 +139,7 @@ def _queues() -> list[object]:
         ),
         lines(
             "Arrivals, by page",
-            "Arrivals include retries, so there are more of them in a rush than customers need.",
+            "Arrivals include retries, so in a rush they exceed the pages that customers need.",
             "reqps",
             Ask(rate("doorbuster_gateway_arrivals_total", OF, by="page"), "{{page}}"),
             wide=8,

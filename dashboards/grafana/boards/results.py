@@ -258,7 +258,7 @@ def _all() -> list[object]:
     return [
         rows(
             "Experiments",
-            "All experiments, the newest first, regardless of the time range above. Click on "
+            "The newest 500 experiments, regardless of the time range above. Click on "
             "a title to open the experiment in the lab console or on this dashboard.",
             Select(
                 'SELECT title, engine, began_at AS "began", ended_at AS "ended",\n'
