@@ -106,7 +106,7 @@ def beside(settings: Settings, module: str, *arguments: str) -> tuple[str, ...]:
 def table(settings: Settings, state: State) -> list[Service]:
     """Return the services in their starting order; they stop in the reverse order.
 
-    Raises `PostgresError` or `RedisError` if a program is unusable; `LookupError` without an account.
+    Raises the same errors as `postgres_service` and `redis_service`.
     """
     return [
         postgres_service(settings, state),
