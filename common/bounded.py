@@ -74,9 +74,9 @@ def call(
 
     The child's environment contains only `environment` and a few fixed variables. Raises
     BoundsExceededError if the child reaches a limit, recurses too deeply or ends by a signal.
-    Raises BoundedError if the function raises another exception, or if the child cannot start or
-    fails. The message for an exception is its text, after its class unless the function's package
-    defines the class.
+    Raises BoundedError if the function raises any other exception than MemoryError and
+    RecursionError, or if the child cannot start or fails. The message for an exception is its text,
+    after its class unless the function's package defines the class.
     """
     deadline_s = time.monotonic() + bounds.wall_s
     with tempfile.TemporaryFile() as asked:

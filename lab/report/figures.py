@@ -22,7 +22,7 @@ Styles = Mapping[str, Style]
 """The style of each policy's line, by the policy's key."""
 
 _CCDF_UNTIL_S = 40.0
-"""The end of the time axis in LIFO-Pri's Fig. 7, in paper seconds."""
+"""The latest end of the time axis in LIFO-Pri's Fig. 7, in paper seconds."""
 _INCHES = (7.0, 4.2)
 _PAIR_INCHES = (10.0, 4.2)
 

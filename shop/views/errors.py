@@ -69,7 +69,7 @@ def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
     return _page(
         403,
         "This form has expired",
-        "You signed in or out in another tab, or your browser does not keep cookies. Nothing "
+        "You may have signed in in another tab, or your browser does not keep cookies. Nothing "
         "was ordered now. Go on with this order here: an order that was already placed is not "
         "placed again.",
         purchase=purchase,

@@ -152,7 +152,7 @@ class LaunchForm(forms.Form):
 
     @property
     def further(self) -> list[forms.BoundField]:
-        """The fields that are not `essential`, which the page shows folded."""
+        """The fields that the page shows folded: all fields that are not `essential`."""
         return [self[name] for name in self.fields if not self._is_essential(name)]
 
     @property

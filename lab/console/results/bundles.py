@@ -320,8 +320,9 @@ def _check_picture(path: Path) -> None:
                 or link.startswith("javascript:")
             ):
                 raise SpecError(
-                    f"bundle: {found!r:.80} has a script or a link ({name}); allowed: pictures "
-                    "without scripts and links"
+                    f"bundle: {found!r:.80} has a script, an active element or a reference to "
+                    f"another file ({name}); allowed: pictures that run no scripts and load no "
+                    "other files"
                 )
     except ElementTree.ParseError as fault:
         raise SpecError(f"bundle: {found!r:.80} is not an SVG ({fault})") from None
