@@ -4,7 +4,7 @@ of them.
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
@@ -355,3 +355,8 @@ InnerTokenRequired = Annotated[
         page="settings.md#the-inner-token",
     ),
 ]
+
+SHORTEST_FAULT_S: Final = 10.0
+"""The shortest duration of a fault that a user causes, in paper seconds."""
+LONGEST_FAULT_S: Final = 600.0
+"""The longest duration of a fault that a user causes, in paper seconds."""

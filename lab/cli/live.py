@@ -8,7 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 from pydantic import ValidationError
 
-from common import fault_limits
+from common.shared_settings import LONGEST_FAULT_S, SHORTEST_FAULT_S
 from gateway.policies import ADMISSIONS, NO_ADMISSION, Abandonment
 from hosting.option_types import Finite
 from lab.cli.experiment_options import beginning, complete_policy
@@ -96,7 +96,7 @@ def abandonment(mode: Abandonment) -> None:
 @click.option(
     "--for",
     "for_s",
-    type=Finite(fault_limits.FEWEST_S, fault_limits.MOST_S),
+    type=Finite(SHORTEST_FAULT_S, LONGEST_FAULT_S),
     default=100,
     show_default=True,
     help="Duration in paper seconds; at most 300 real seconds.",

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from common import fault_limits
+from common.shared_settings import LONGEST_FAULT_S, SHORTEST_FAULT_S
 from common.waiting import wait_until
 from lab.engines.live import announcement, faults
 from lab.engines.live.appliance import Appliance
@@ -120,10 +120,10 @@ def cause_fault(lab: Settings, name: str, for_s: float) -> str:
     """
     if name not in faults.NAMES:
         raise ExperimentError(f"fault: {name!r:.40} is unknown; allowed: {', '.join(faults.NAMES)}")
-    if not fault_limits.FEWEST_S <= for_s <= fault_limits.MOST_S:
+    if not SHORTEST_FAULT_S <= for_s <= LONGEST_FAULT_S:
         raise ExperimentError(
-            f"duration: {for_s:g}; allowed: {fault_limits.FEWEST_S:g} to "
-            f"{fault_limits.MOST_S:g} paper seconds"
+            f"duration: {for_s:g}; allowed: {SHORTEST_FAULT_S:g} to "
+            f"{LONGEST_FAULT_S:g} paper seconds"
         )
     return change(
         lab,

@@ -4,11 +4,13 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.forms import AdminAuthenticationForm
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
 
+from common.rate_limit import RateLimit
 from shop.ads.management import reports
 from shop.ads.models import (
     Advertiser,
@@ -28,6 +30,26 @@ admin.site.site_header = admin.site.site_title = "Doorbuster ad server"
 admin.site.index_title = "Contracts, banners, slots"
 admin.site.site_url = None
 admin.site.enable_nav_sidebar = False  # the lists need the space
+
+WRONG_PASSWORDS = RateLimit(10, within_s=300.0)
+"""The limit on wrong passwords from one address in one server process."""
+
+
+class LoginForm(AdminAuthenticationForm):
+    """The login form. It checks no password for an address that has reached the limit."""
+
+    def clean(self) -> dict[str, Any]:
+        assert self.request is not None  # the login page passes it on
+        # The gateway replaces this field, so a visitor cannot choose it.
+        address = self.request.headers.get("X-Forwarded-For", self.request.META["REMOTE_ADDR"])
+        if wait_s := WRONG_PASSWORDS.reserve(address):
+            raise forms.ValidationError(f"Too many wrong passwords. Try again in {wait_s} s.")
+        cleaned = super().clean()
+        WRONG_PASSWORDS.give_back(address)  # the password was right
+        return cleaned
+
+
+admin.site.login_form = LoginForm
 
 
 @admin.register(Concept)

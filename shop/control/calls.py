@@ -7,9 +7,8 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from common import http_api
-from common.fault_limits import MOST_S
 from common.http_api import Api, Body, Call, Reply
-from common.shared_settings import Books
+from common.shared_settings import LONGEST_FAULT_S, Books
 from shop.page_costs.page_work import Profile
 from shop.sentry import Mode
 
@@ -51,7 +50,7 @@ class WantedSlowness(Body):
 
     for_s: float = Field(
         ge=0,
-        le=MOST_S,
+        le=LONGEST_FAULT_S,
         description="duration in paper seconds, but at most 300 real seconds; 0 ends the fault",
     )
 

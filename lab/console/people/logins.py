@@ -14,8 +14,8 @@ from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.http import HttpRequest
 
+from common.rate_limit import RateLimit
 from lab.console.site import allowances
-from lab.console.site.rates import Limit
 
 
 def normal_name(name: str) -> str:
@@ -31,9 +31,9 @@ def name_key(name: str) -> str:
     return normal_name(normal_name(name).casefold()).strip()
 
 
-PER_NAME = Limit(allowances.LOGINS_PER_NAME, allowances.LOGINS_WITHIN_S)
+PER_NAME = RateLimit(allowances.LOGINS_PER_NAME, allowances.LOGINS_WITHIN_S)
 """The maximum number of wrong passwords for one name from one address."""
-PER_ADDRESS = Limit(allowances.LOGINS_PER_ADDRESS, allowances.LOGINS_WITHIN_S)
+PER_ADDRESS = RateLimit(allowances.LOGINS_PER_ADDRESS, allowances.LOGINS_WITHIN_S)
 """The maximum number of wrong passwords from one address for all names, including names without an
 account."""
 MOST_WAITING = 64
@@ -156,7 +156,7 @@ def counted(request: HttpRequest, name: str) -> Iterator[None]:
     """
     address = address_of(request)
     limits = ((PER_ADDRESS, address), (PER_NAME, f"{address} {name_key(name)}"))
-    reserved: list[tuple[Limit, str]] = []
+    reserved: list[tuple[RateLimit, str]] = []
 
     def give_back() -> None:
         for limit, who in reserved:

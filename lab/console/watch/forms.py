@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 
-from common import fault_limits
+from common.shared_settings import LONGEST_FAULT_S, SHORTEST_FAULT_S
 from gateway.policies import ADMISSIONS, NO_ADMISSION, PolicyError, is_path
 from gateway.policies.registry import admission_sheet, create
 from gateway.policies.sheet import Parameter, Sheet
@@ -160,13 +160,13 @@ class FaultForm(forms.Form):
     """The form for a fault and its duration. The fault ends by itself."""
 
     for_s = forms.FloatField(
-        min_value=fault_limits.FEWEST_S,
-        max_value=fault_limits.MOST_S,
+        min_value=SHORTEST_FAULT_S,
+        max_value=LONGEST_FAULT_S,
         initial=100,
         label="Duration (paper s)",
-        help_text=f"{fault_limits.FEWEST_S:g} to {fault_limits.MOST_S:g} paper seconds",
+        help_text=f"{SHORTEST_FAULT_S:g} to {LONGEST_FAULT_S:g} paper seconds",
         widget=forms.NumberInput(attrs={"step": "any"}),
-        error_messages=_number_errors(fault_limits.FEWEST_S, fault_limits.MOST_S),
+        error_messages=_number_errors(SHORTEST_FAULT_S, LONGEST_FAULT_S),
     )
 
 

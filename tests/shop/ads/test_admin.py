@@ -17,12 +17,15 @@ NAME, PASSWORD = "olive", "a long password for tests"
 class Person:
     """A person at a browser."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, address: str = "") -> None:
+        """Make the person a client of the gateway with this address, if one is given."""
         self._url = url
         self._opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}),
             urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()),
         )
+        if address:
+            self._opener.addheaders.append(("X-Forwarded-For", address))
 
     def get(self, path: str) -> str:
         with self._opener.open(self._url + path, timeout=CLIENT_TIMEOUT_S) as response:
@@ -65,6 +68,18 @@ def test_nobody_else_gets_in(ads):
     assert 'name="password"' in person.get("/ads/admin/ads/contract/")
     page = person.post("/ads/admin/login/", username=NAME, password="something else entirely")
     assert "Please enter the correct" in page
+
+
+def test_the_eleventh_wrong_password_is_not_checked(ads, operator):
+    """An address that has reached the limit gets a message with the time of the next attempt."""
+    person = Person(ads.url, address="192.0.2.7")
+    login = "/ads/admin/login/?next=/ads/admin/"
+    for _ in range(10):
+        assert "Please enter the correct" in person.post(login, username=NAME, password="wrong")
+    refused = person.post(login, username=NAME, password=PASSWORD)
+    assert re.search(r"Too many wrong passwords\. Try again in \d+ s\.", refused)
+    other = Person(ads.url, address="192.0.2.8")
+    assert "Contracts" in other.post(login, username=NAME, password=PASSWORD)
 
 
 @pytest.mark.parametrize(

@@ -21,11 +21,11 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 from requests import RequestException
 
+from common.rate_limit import RateLimit
 from lab.console.people.logins import address_of
 from lab.console.people.oidc.people import refused
 from lab.console.site import allowances
 from lab.console.site.permissions import everybody
-from lab.console.site.rates import Limit
 from lab.console.site.settings import OIDC
 
 assert OIDC is not None
@@ -35,7 +35,7 @@ LEEWAY_S = 60
 """The maximum accepted difference from the provider's clock, in real seconds."""
 KNOWN_FOR_S = 600.0
 """The time for which the provider's configuration is cached, in real seconds."""
-BEGINNINGS = Limit(4 * allowances.LOGINS_PER_ADDRESS, allowances.LOGINS_WITHIN_S)
+BEGINNINGS = RateLimit(4 * allowances.LOGINS_PER_ADDRESS, allowances.LOGINS_WITHIN_S)
 """The limit on how often sign-ins can begin from one address."""
 _CHANGED = (AttributeError, KeyError, TypeError, ValueError, RequestException, jwt.PyJWTError)
 """The exceptions raised if the provider's answer violates OpenID Connect or is missing."""

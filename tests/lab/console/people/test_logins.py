@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from common.rate_limit import RateLimit
 from lab.console.people.logins import ConcurrencyLimit, TooManyError, network_of
 from lab.console.site import allowances
-from lab.console.site.rates import Limit
 from tests.lab.console.conftest import PATIENCE_S, Console, run
 from tests.lab.console.visitors import logged_in, visitor
 
@@ -101,7 +101,7 @@ def test_addresses_that_one_machine_can_choose_are_one(address, network):
 
 def test_a_place_that_is_given_back_is_free():
     """A reservation that is given back does not count."""
-    limit = Limit(3, 60.0, clock=lambda: 0.0)
+    limit = RateLimit(3, 60.0, clock=lambda: 0.0)
     assert [limit.reserve("loopback") for _ in range(4)] == [0, 0, 0, 60]
     limit.give_back("loopback")
     assert limit.reserve("loopback") == 0
@@ -109,7 +109,7 @@ def test_a_place_that_is_given_back_is_free():
 
 def test_a_limit_reserves_exactly_its_number_for_threads():
     """Threads that reserve at the same moment get the allowed number of places in total."""
-    limit = Limit(5, 60.0)
+    limit = RateLimit(5, 60.0)
     waits = in_threads(MANY, lambda _: limit.reserve("bob"))
     assert sorted(wait > 0 for wait in waits) == [False] * 5 + [True] * (MANY - 5)
 

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from common import answering, ports
-from lab.console.site.rates import Limit
+from common.rate_limit import RateLimit
 from lab.engines.live import announcement as live_runs
 from runtime.settings import SettingsError, load
 from runtime.state import MARKER
@@ -194,7 +194,7 @@ def test_faults_of_the_machine_are_one_line(tmp_path):
 
 def test_a_limit_says_when_it_is_possible_again():
     now = [100.0]
-    limit = Limit(2, 10.0, clock=lambda: now[0])
+    limit = RateLimit(2, 10.0, clock=lambda: now[0])
     for key in ("a", "a", "b"):
         assert limit.reserve(key) == 0
     now[0] = 104.0
