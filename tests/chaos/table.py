@@ -83,20 +83,16 @@ def written(runtime: str, rows: list[Row], storm: Sequence[str] = ()) -> Path:
     head = [
         f"# One part killed at a time ({runtime})",
         "",
-        "The test kills each part in the table twice with SIGKILL. The first time, eight buyers "
-        "buy as fast as the shop allows. The second time, an experiment runs that was launched in "
-        "the console. A row stays in the table until a later test kills the same part again. These "
-        "columns need an explanation:",
+        "The test kills each part twice with SIGKILL: once while eight buyers buy as fast as "
+        "the shop allows, and once during an experiment that was launched in the console.",
         "",
-        "- *Served again after* is the number of real seconds from the kill until pages were "
-        "served again without failures. The test requests a page through the gateway ten times per "
-        "second.",
-        "- *Lost* counts orders that were confirmed to a customer but are not in the database.",
-        "- *Doubled* counts purchases with more than one order.",
-        "- *Books and totals* shows *add up* if the books on the shelves and in orders are "
-        "complete, and if every order's total is the sum of its lines.",
-        "- *Message of the experiment* is the text that the console showed at the commit of the "
-        "row.",
+        "- *Served again after* is the number of real seconds from the kill until a request "
+        "through the gateway, ten times per second, no longer fails.",
+        "- *Lost* counts orders that were confirmed to a customer but are not in the "
+        "database; *doubled* counts purchases with more than one order.",
+        "- *Add up* means that the books on the shelves and in orders are complete, and that "
+        "every order's total is the sum of its lines.",
+        "- The message is the text that the console showed at the commit of the row.",
         "",
         f"*Command:* `make test-chaos RUNTIME={runtime}`. *Commit:* {_commit()}; the last column "
         "has the commit of each row. "
