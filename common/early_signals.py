@@ -1,7 +1,4 @@
-"""The handling of Ctrl-C and SIGTERM while a command still imports its modules.
-
-Otherwise, Python would print a traceback, although the command has not begun its work yet.
-"""
+"""A quiet end at Ctrl-C and SIGTERM while a command still imports its modules."""
 
 import os
 import signal

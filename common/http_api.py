@@ -1,6 +1,4 @@
-"""HTTP APIs that pydantic models describe: the allowed callers, the checks of calls, OpenAPI
-documents, and the tables of the documentation.
-"""
+"""HTTP APIs that pydantic models describe: allowed callers, checks of calls, and documents."""
 
 import json
 import re
@@ -27,9 +25,7 @@ _NULL: Final = "null"
 
 
 def _without_null(schema: Schema) -> None:
-    """Remove the default null of optional fields from the schema, because callers must not send
-    null.
-    """
+    """Remove the default null of optional fields from the schema; callers must not send null."""
     for given in schema.get("properties", {}).values():
         if given.get("default", 0) is None:
             del given["default"]
@@ -123,16 +119,13 @@ class Callers:
 
     @classmethod
     def of(cls, names: Iterable[str], token: str | None = None) -> Self:
-        """Return the callers that use one of these names or a loopback name. An address such as
-        0.0.0.0 is ignored, because no caller uses it as a host name.
-        """
+        """Return the callers that use one of these names or a loopback name; 0.0.0.0 is ignored."""
         return cls(frozenset((*_LOOPBACK, *names)).difference(hosts.EVERYWHERE), token)
 
     def check_site(self, host: str, origins: Iterable[str]) -> None:
-        """Raise CallError if a web page of another site may have sent the call through a browser.
+        """Raise CallError if another site's web page may have sent the call through a browser.
 
-        `host` and `origins` are the values of the header fields Host and Origin. The page's site is
-        in Origin; with DNS rebinding, the page's host name is in Host.
+        The page's site is in Origin; with DNS rebinding, the page's host name is in Host.
         """
         host = host.lower()
         if hosts.host_of(host) not in self.names:
@@ -182,10 +175,7 @@ def first_fault(faults: Sequence[ParameterFaults]) -> CallError:
 
 
 def refused(model: type[BaseModel], error: ValidationError, above: int = 0) -> CallError:
-    """Return the error for the first fault of a value that does not match the model.
-
-    The first `above` steps of a fault's path lead to the value, and are left out.
-    """
+    """Return the error for a value's first fault, without the first `above` steps of its path."""
     fault = error.errors(include_url=False)[0]
     steps = fault["loc"][above:]
     root = schema = _schema(model)
@@ -239,10 +229,7 @@ def _followed(root: Schema, schema: Schema) -> Schema:
 
 
 def in_words(schema: Schema) -> str:
-    """Return a noun phrase for the values that a schema allows.
-
-    For a text, a list or an object without fields, this is the schema's description, if any.
-    """
+    """Return a noun phrase for the values that a schema allows."""
     match schema:
         case {"enum": names}:
             return "one of " + ", ".join(map(str, names))

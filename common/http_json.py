@@ -14,9 +14,7 @@ _Content = str | bytes | IO[bytes] | None
 
 
 class NoAnswerError(Exception):
-    """The error for a missing answer, or a 2xx answer that is not JSON. The message is the reason;
-    `__cause__` is the underlying exception.
-    """
+    """The error for a missing answer, or a 2xx answer that is not JSON, with the reason."""
 
 
 class RefusedError(Exception):
@@ -41,10 +39,9 @@ class JsonClient:
     def at(
         cls, url: str, *, timeout_s: float, token: str = "", authority: Path | None = None
     ) -> Self:
-        """Return a client for the server at `http://host:port` or `https://host:port`.
+        """Return a client for the server at `http[s]://host:port`.
 
-        `authority` is a PEM file with trusted certificates in place of the system's. Raises OSError
-        if the file cannot be read.
+        `authority` is a PEM file with trusted certificates, which may raise OSError.
         """
         parts = urlsplit(url)
         host, is_tls = parts.hostname or "127.0.0.1", parts.scheme == "https"
@@ -69,9 +66,7 @@ class JsonClient:
         self._connection.close()
 
     def call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
-        """Return the decoded answer, or `{}` for an empty answer. Raises NoAnswerError or
-        RefusedError.
-        """
+        """Return the decoded answer (`{}` if empty). Raises NoAnswerError or RefusedError."""
         content = None if body is None else json.dumps(body)
         headers = self._headers if body is None else {**self._headers, **_JSON}
         return self._answer(method, path, content, headers)
@@ -82,10 +77,7 @@ class JsonClient:
         return self._answer("POST", path, file, {**self._headers, **headers})
 
     def download(self, path: str, to: IO[bytes]) -> None:
-        """Write the body of an answer to a file, piece by piece.
-
-        Raises NoAnswerError or RefusedError.
-        """
+        """Write the body of an answer to a file. Raises NoAnswerError or RefusedError."""
         try:
             response = self._response("GET", path, None, self._headers)
             if response.status == 200:

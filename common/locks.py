@@ -1,7 +1,4 @@
-"""Locks on files and folders, which the kernel releases when the holder ends.
-
-`machine_lock.py` has a lock for the whole machine, which no other user can forge or hide.
-"""
+"""Locks on files and folders, which the kernel releases when the holder ends."""
 
 import contextlib
 import errno
@@ -16,25 +13,17 @@ if sys.platform != "win32":
 
 
 def are_missing(error: OSError) -> bool:
-    """Return whether the error means that the file system has no locks, such as NFS without a lock
-    service.
-    """
+    """Return whether the error means that the file system, such as NFS, has no locks."""
     return error.errno in (errno.ENOLCK, errno.EBADF, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 def hold(handle: int, *, waits: bool = False) -> None:
-    """Lock an open file or folder until it is closed.
-
-    Raises BlockingIOError if another process holds the lock and `waits` is false.
-    """
+    """Lock an open file or folder until it is closed. Raises BlockingIOError unless it `waits`."""
     fcntl.flock(handle, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def is_held(handle: int) -> bool:
-    """Return whether another process holds the lock on this open file.
-
-    If not, no process can take the lock until the file is closed.
-    """
+    """Return whether another process has the lock; if not, none can take it while this is open."""
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -44,10 +33,9 @@ def is_held(handle: int) -> bool:
 
 @contextlib.contextmanager
 def locked(path: Path, *, waits: bool) -> Iterator[None]:
-    """Hold a lock on the file `path` during the block.
+    """Hold a lock on the file `path`, created with mode 600 and not removed, during the block.
 
-    The file is created with mode 600, because a user who can read a file can lock it. The file is
-    not removed. Raises BlockingIOError if another process holds the lock and `waits` is false, and
+    Raises BlockingIOError if another process holds the lock and `waits` is false, and
     PermissionError if the file belongs to another user or is not a plain file.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK

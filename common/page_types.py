@@ -1,8 +1,4 @@
-"""The shop's eight page types, with the chain, Table 2 and the capacity of the LIFO-Pri paper.
-
-Other modules import these values, or a test compares their copies with them
-(`tests/test_page_types.py`). The module imports only the standard library.
-"""
+"""The shop's eight page types, with the chain, Table 2 and the capacity of the LIFO-Pri paper."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,10 +7,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageType:
-    """A page type of the shop.
-
-    The session ends after this page with probability 1 minus the sum of `leads_to`.
-    """
+    """A page type; the session ends after it with probability 1 minus the sum of `leads_to`."""
 
     name: str
     word: str
@@ -46,13 +39,9 @@ PAGE_TYPES: Final = (
 NAMES: Final = tuple(page.name for page in PAGE_TYPES)
 
 CAPACITY_RPS: Final = 5.6
-"""The capacity of LIFO-Pri's shop in requests per paper second, which ρ = 1 uses fully (section
-3.2.2).
-"""
+"""The capacity of LIFO-Pri's shop in requests per paper second, at ρ = 1 (section 3.2.2)."""
 BUSY_RATIO: Final = 0.714
-"""The share of a page's execution time in which the page uses the CPU instead of waiting. With this
-value, the capacity of one CPU is CAPACITY_RPS.
-"""
+"""The CPU's share of a page's execution time, with which one CPU serves CAPACITY_RPS."""
 SPREAD_RATIO: Final = 0.5
 """Execution times are uniform within ± this share of the mean."""
 SLICES: Final = 4

@@ -1,8 +1,4 @@
-"""Functions that end a child process, let a process end with its parent, and identify a process.
-
-A note contains the id and the start time of a process. With a note, another program can find out
-whether the process still runs.
-"""
+"""The end of child processes, and notes that identify a process by its id and start time."""
 
 import contextlib
 import ctypes
@@ -30,10 +26,9 @@ def end(
     *,
     with_group: bool = False,
 ) -> None:
-    """Send `sign` to a process, and kill it if it has not ended after `patience_s`.
+    """Send `sign` to a child process, and kill it if it has not ended after `patience_s`.
 
-    The process must be a child of this process. With `with_group`, it must lead a process group,
-    and the whole group gets the signals.
+    With `with_group`, the process must lead a group, and the whole group gets the signals.
     """
     if process.returncode is None:
         _send(process, sign, with_group)

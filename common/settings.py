@@ -1,8 +1,7 @@
 """Settings from environment variables: the functions that declare and read them.
 
-A part declares its settings as fields of a `SettingsModel`, with type, bounds, default and meaning.
-The tables of docs/settings.md, `.env.example` and commands' options are generated from these
-fields.
+docs/settings.md, `.env.example` and commands' options are generated from the fields of each part's
+`SettingsModel`.
 """
 
 import types
@@ -31,9 +30,7 @@ class Form:
 
 
 class SettingsModel(BaseModel):
-    """The settings of one part. A duration is in real seconds, unless its description says paper
-    seconds.
-    """
+    """The settings of one part; durations are real seconds unless a description says otherwise."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -59,9 +56,7 @@ def setting(
     page: str | None = None,
     secret: bool = False,
 ) -> Any:
-    """Declare a setting; `shown` describes a computed default, and `page` is the page
-    with details.
-    """
+    """Declare a setting; `shown` describes a computed default, `page` has the details."""
     extra: dict[str, Any] = {
         "variable": PREFIX + variable,
         "shown": shown,
@@ -78,9 +73,7 @@ def setting(
 
 
 def like(declaration: Any, default: Any, meaning: str) -> Any:
-    """Declare a shared setting for a part that works without it, or uses it with
-    another meaning.
-    """
+    """Declare a shared setting for a part that uses it with another default or meaning."""
     [info] = (each for each in declaration.__metadata__ if _is_declaration(each))
     return Field(default, description=meaning, repr=info.repr, json_schema_extra=_extra(info))
 
@@ -106,9 +99,9 @@ def read_leniently(
     options: Mapping[str, object] | None = None,
     context: Mapping[str, object] | None = None,
 ) -> tuple[M, list[str]]:
-    """Read settings as `read` does, but use the default for an invalid setting. Return the settings
-    and a line for each fault. `defaults` override the declared defaults. Raises SettingsError if
-    a default is invalid or settings contradict each other.
+    """Read settings as `read` does, with defaults for invalid ones; return them and the faults.
+
+    Raises SettingsError if `defaults` are invalid or settings contradict each other.
     """
     values = dict(defaults or {})
     origins: dict[str, str] = {}

@@ -1,6 +1,4 @@
-"""The command `python -m loadgen`, which runs customers without a web UI, prints a session file for
-httperf, or shows the session model.
-"""
+"""The command `python -m loadgen`: customers without a web UI, session files, session models."""
 
 import os
 import sys
@@ -17,9 +15,7 @@ from loadgen.workload.sessions import MEAN_EXECUTION_S, PAGES, SessionModel
 
 
 def describe_sessions(model: SessionModel | None = None) -> Iterator[str]:
-    """Yield the lines of a session model's table, by default LIFO-Pri's. Times are in paper
-    seconds, except the mean execution time (paper milliseconds).
-    """
+    """Yield the lines of a session model's table, by default LIFO-Pri's, in paper seconds."""
     model = model or SessionModel()
     chain = model.chain
     visits = chain.visits()
@@ -42,9 +38,7 @@ def describe_sessions(model: SessionModel | None = None) -> Iterator[str]:
 
 
 def describe_partly_open(model: PartlyOpenModel | None = None) -> Iterator[str]:
-    """Yield the lines of a partly-open model's table, by default eDragon's. All times are paper
-    seconds.
-    """
+    """Yield the lines of a partly-open model's table, by default eDragon's, in paper seconds."""
     model = model or PartlyOpenModel()
     visits = model.visits()
     yield f"{'page':<5} {'per session':>11}  leads to"

@@ -70,9 +70,7 @@ class Collector:
         part.done = done
 
     def files(self) -> list[tuple[Path, RowLog]]:
-        """Return the files to write and their rows. The file of attempts is last, so that its
-        existence means that all files are written.
-        """
+        """Return the files and their rows; the file of attempts is last and shows completeness."""
         path = self.plan.attempts_file
         if path is None:
             return []
@@ -81,10 +79,7 @@ class Collector:
         return [(connections_file(path), self.connections), (path, self.log)]
 
     def remove_stale(self) -> None:
-        """Remove the connection file of an earlier run.
-
-        An error is ignored, because writing the new files reports any fault of the folder.
-        """
+        """Remove an earlier run's connection file; writing the new one reports faults."""
         if self.plan.attempts_file is not None:
             with suppress(OSError):
                 connections_file(self.plan.attempts_file).unlink()
@@ -144,9 +139,7 @@ class Collector:
         return found
 
     def _all_ended(self) -> bool:
-        """Return whether every planned session has ended; True for a closed loop, which ends at a
-        fixed time.
-        """
+        """Return whether every planned session has ended; a closed loop ends at a fixed time."""
         counts = self.counts()
         return isinstance(self.plan.load, ClosedLoop) or counts["ended"] == counts["planned"]
 

@@ -11,20 +11,17 @@ LOOK_EVERY_S = 0.2
 
 
 class Change(NamedTuple):
-    """A change of the load: after `at_s` paper seconds of the run's clock, sessions arrive at
-    `factor` times the planned rate.
-    """
+    """From `at_s` paper seconds on, sessions arrive at `factor` times the planned rate."""
 
     at_s: float
     factor: float
 
 
 class Pace:
-    """The relation between the run's clock and the schedule's clock, which runs `factor` times as
-    fast. All times are paper seconds.
+    """The relation between the run's clock and the schedule's, `factor` times as fast, in paper
+    seconds.
 
-    The customers stay the same, and Poisson arrivals stay Poisson arrivals at `factor` times the
-    rate.
+    The customers stay the same, and Poisson arrivals stay Poisson arrivals.
     """
 
     def __init__(self) -> None:
@@ -39,9 +36,7 @@ class Pace:
         self.changes.append(Change(now_s, factor))
 
     def due_s(self, schedule_s: float) -> float:
-        """Return the run's time at which the schedule's clock will show `schedule_s`, if the factor
-        does not change.
-        """
+        """Return the run's time at which the schedule's clock shows `schedule_s` at this factor."""
         ahead_s = schedule_s - self._schedule_s
         if ahead_s <= 0:
             return self._run_s

@@ -1,8 +1,4 @@
-"""The load generator's options, set by arguments, environment variables or Locust's web UI.
-
-The value of an option is text. `plan_of` converts the values to a LoadPlan, or raises a one-line
-error that names the option.
-"""
+"""The load generator's options, set by arguments, environment variables or Locust's web UI."""
 
 import json
 import math
@@ -23,9 +19,7 @@ _NOT_IN_WEB_UI = ("authority", "load-factor-file", "start-file", "attempts-file"
 
 
 class OptionError(ValueError):
-    """The error for an invalid option; the message is one line with the option and the allowed
-    values.
-    """
+    """The error for an invalid option; its one line has the option and the allowed values."""
 
     def __init__(self, option: str, message: str) -> None:
         super().__init__(f"{option}: {message}")
@@ -82,9 +76,7 @@ def _flag(given: str) -> bool:
 
 
 def _listed(given: str, words: int, what: str) -> list[tuple[Any, ...]]:
-    """Read entries such as `home:25`, with `words` words before the numbers; `what` describes an
-    entry.
-    """
+    """Read entries such as `home:25`, with `words` words first; `what` describes an entry."""
     form = what.partition("give ")[2].partition(",")[0]
     found = []
     for part in given.split(","):
@@ -139,9 +131,7 @@ class Option:
     field: str = ""
     """The plan's field that the option sets; if empty, the option's name with underscores."""
     model: str = ""
-    """The option's model: `sessions`, `clients` or `partly-open`; empty for an option of all
-    models.
-    """
+    """The model of the option: `sessions`, `clients` or `partly-open`; empty for all models."""
 
     @property
     def flag(self) -> str:
@@ -311,8 +301,9 @@ _INSTEAD = {
 
 
 def plan_of(given: Mapping[str, object]) -> LoadPlan:
-    """Return the plan that `given` describes. The keys are values of `Option.dest`, and missing
-    options have their defaults. If a value is invalid, raise OptionError, which names the option.
+    """Return the plan for these values of `Option.dest`; the others have their defaults.
+
+    Raises OptionError, which names the invalid option.
     """
     text = {option.dest: str(given.get(option.dest, option.default)).strip() for option in OPTIONS}
     if text["plan"]:
@@ -335,16 +326,12 @@ def plan_of(given: Mapping[str, object]) -> LoadPlan:
 
 
 def plan_of_master(plain: Mapping[str, Any]) -> LoadPlan:
-    """Return the plan that a master has sent to this worker. Raises OptionError if it is invalid
-    here.
-    """
+    """Return the plan that a master has sent. Raises OptionError if it is invalid here."""
     return _playable(plain, plain["load"]["kind"].replace("closed-loop", "sessions"))
 
 
 def _playable(plain: Any, model: str) -> LoadPlan:
-    """Return the plan. An error names the option that sets the invalid field or, without such an
-    option, the field.
-    """
+    """Return the plan. An error names the option that sets the invalid field, if there is one."""
     try:
         plan = LoadPlan.of_json(plain)
         plan.require_playable()

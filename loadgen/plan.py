@@ -1,7 +1,6 @@
 """The plan of a load generator as plain values: the kind, number and times of its customers.
 
-The lab sends a plan as JSON, and a Locust master sends the plan to its workers. The options of the
-command line and the web UI are converted to a plan. Durations are paper seconds.
+The lab, the options and a Locust master give a plan. Durations are paper seconds.
 """
 
 import math
@@ -37,9 +36,7 @@ MOST_SESSIONS = 10_000_000
 
 
 class PlanError(ValueError):
-    """The error for an invalid plan; `field` is the name of the value, and the message has the
-    allowed values.
-    """
+    """The error for an invalid plan; `field` names the value, and the message what is allowed."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}" if field else message)
@@ -172,9 +169,7 @@ class Load(Protocol):
     def arrivals_until_s(self) -> float | None: ...
 
     def planned(self, seed: int) -> int:
-        """Return the number of sessions, clients or customers. Raises PlanError if too few or too
-        many sessions arrive.
-        """
+        """Return the number of sessions, clients or customers. Raises PlanError without any."""
         ...
 
     def facts(self, planned: int) -> dict[str, Any]: ...
@@ -184,7 +179,7 @@ class Sessions(_Values):
     """Sessions of LIFO-Pri's or SBAC's model, in an open loop.
 
     Exactly one of `count`, `until_s` and `schedule` ends the arrivals. `rho` or `session_rate` sets
-    the load. With a schedule, `session_rate` is the rate at ρ = 1.
+    the load; with a schedule, `session_rate` is the rate at ρ = 1.
     """
 
     kind: Literal["sessions"] = "sessions"
@@ -246,8 +241,7 @@ class Sessions(_Values):
 
 
 class ClosedLoop(_Values):
-    """A capacity measurement, in which customers who never leave or pause play one session after
-    another.
+    """A capacity measurement: customers who never leave or pause play one session after another.
 
     The measurement begins after `warm_up_s` and takes `duration_s`.
     """
@@ -307,8 +301,7 @@ class PartlyOpen(_Values):
     """Sessions of eDragon's model, which arrive at the rates of `steps` and are cut off at
     `stop_s`.
 
-    Arrivals end at `until_s`, or at the last step if its rate is 0. Without `stop_s`, the run waits
-    for every session to end.
+    Arrivals end at `until_s`, or at the last step if its rate is 0.
     """
 
     kind: Literal["partly-open"] = "partly-open"
@@ -385,9 +378,7 @@ class LoadPlan(_Values):
     time_scale: _Positive = 10.0
     """Paper seconds per real second."""
     authority: Path | None = None
-    """A PEM file with the trusted certificates for https, or None for the certificates that the
-    system trusts.
-    """
+    """A PEM file with the trusted certificates for https, by default the system's."""
     load_factor_file: Path | None = None
     """A file with a factor for the arrival rate, which is read repeatedly while sessions arrive."""
     start_file: Path | None = None
@@ -427,18 +418,14 @@ class LoadPlan(_Values):
 
     @cached_property
     def planned(self) -> int:
-        """The number of sessions in all parts together; in a closed loop, the number of customers
-        or clients.
-        """
+        """The number of sessions (in a closed loop, customers or clients) in all parts together."""
         return self.load.planned(self.seed)
 
     def facts(self) -> dict[str, Any]:
         return self.load.facts(self.planned)
 
     def require_playable(self) -> None:
-        """Raise PlanError if the plan has no customers, or if one of its files cannot
-        be used here.
-        """
+        """Raise PlanError if the plan has no customers, or if a file cannot be used here."""
         _ = self.planned
         if self.authority and not self.authority.is_file():
             raise PlanError("authority", f"there is no file {self.authority}")

@@ -1,8 +1,4 @@
-"""The part of a run that one process plays: it starts sessions on time and records their attempts.
-
-In an open or partly open loop, sessions arrive at planned times. A closed loop has a fixed number
-of customers (capacity measurement) or clients (Connection Sentry).
-"""
+"""The part of a run that one process plays: it starts sessions on time and records attempts."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -50,9 +46,7 @@ class LoadRun:
         report: Reporter,
         spawn: Spawn,
     ) -> None:
-        """Create a part that calls `report` for every attempt and starts each customer's greenlet
-        with `spawn`.
-        """
+        """Create a part that calls `report` for every attempt and starts greenlets by `spawn`."""
         self.plan = plan
         self.part = part
         self.tally = Tally(part.count(plan.planned), Lag(plan.late_tolerance_s))
@@ -77,9 +71,7 @@ class LoadRun:
             gevent.sleep(_LOOK_FOR_START_EVERY_S)
 
     def play(self, stop_customers: Callable[[], None]) -> None:
-        """Run the part in the calling greenlet. At the end of a capacity measurement,
-        `stop_customers` ends the active customers.
-        """
+        """Run the part in this greenlet; `stop_customers` ends a capacity measurement."""
         self.clock = RunClock(self.plan.time_scale)
         load = self.plan.load
         if isinstance(load, ClosedLoop):
@@ -123,9 +115,7 @@ class LoadRun:
         self._start_at(sessions.arrivals(load.schedule), play)
 
     def _start_at(self, arrivals: Iterable[float], play: Callable[[int, float], object]) -> None:
-        """Start this part's sessions when they are due; `play` gets the session and its
-        due time.
-        """
+        """Start this part's sessions when they are due; `play` gets a session and its due time."""
         assert self.clock is not None
         of_part = islice(enumerate(arrivals), self.part.index, None, self.part.of)
         for session, arrival_s in of_part:

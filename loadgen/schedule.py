@@ -33,9 +33,7 @@ class RunClock:
 
 @dataclass(slots=True)
 class Lag:
-    """The lag of attempts behind their schedule, in real seconds. The load generator's machine, not
-    the shop, causes this lag.
-    """
+    """The lag of attempts behind their schedule, in real seconds, which this machine causes."""
 
     tolerance_s: float
     attempts: int = 0

@@ -1,7 +1,4 @@
-"""The counts of a run in progress, for one process and for all workers together.
-
-Progress lines, the summary and the metadata of `attempts.parquet` show these numbers.
-"""
+"""The counts of a run in progress, for one process and for all workers together."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -17,11 +14,7 @@ from loadgen.workload.sessions import CONFIRM_PAGE
 
 @dataclass(slots=True)
 class Tally:
-    """The counts of one process.
-
-    `started` is the number of sessions that have begun, and `ended` the number of sessions that
-    have completed, given up or broken off.
-    """
+    """The counts of one process; `ended` sessions have completed, given up or broken off."""
 
     planned: int
     lag: Lag
@@ -43,9 +36,7 @@ class Tally:
             self.revenue_cents += paid_cents(body)
 
     def as_counts(self) -> dict[str, Any]:
-        """Return the counts, ready for JSON, with lags in real seconds; `behind_s` is the largest
-        lag since the last call.
-        """
+        """Return the counts for JSON; `behind_s` is the largest lag since the last call."""
         return {
             "planned": self.planned,
             "started": self.started,

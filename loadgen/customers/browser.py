@@ -1,8 +1,6 @@
-"""A customer's browser, with a connection, cookies and the customer's patience.
+"""A customer's browser, with a connection, cookies and the customer's patience in real seconds.
 
-The browser keeps its connection alive between pages, and closes it when the customer leaves. Unlike
-a connection pool, it never repeats a request by itself, so that client and gateway count the same
-attempts. Durations are real seconds.
+It never repeats a request by itself, so that client and gateway count the same attempts.
 """
 
 from dataclasses import dataclass
@@ -83,9 +81,7 @@ class _Response:
         self._parser = HttpResponseParser(self._parts)
 
     def feed(self, data: bytes) -> None:
-        """Accept bytes from the connection; empty bytes mean the end of the stream. Raises
-        HttpParserError.
-        """
+        """Accept bytes, or empty bytes at the end of the stream. Raises HttpParserError."""
         self._parts.parser = self._parser
         try:
             self._parser.feed_data(data)
@@ -97,17 +93,13 @@ class _Response:
             self._parts.is_complete = True
 
     def _has_length(self) -> bool:
-        """Return whether the head defines where the body ends; otherwise the body ends with the
-        connection.
-        """
+        """Return whether the head defines where the body ends, instead of the connection's end."""
         return any(
             name in (b"content-length", b"transfer-encoding") for name, _ in self._parts.fields
         )
 
     def is_final(self) -> bool:
-        """Return True if the final response has arrived completely; interim responses (1xx) do not
-        count.
-        """
+        """Return whether the final response, not an interim one (1xx), has arrived completely."""
         return self._parts.is_complete and self._parser.get_status_code() >= 200
 
     def status(self) -> int:
@@ -132,9 +124,7 @@ class Browser:
     __slots__ = ("_fixed", "_origin", "connection", "cookies")
 
     def __init__(self, address: ShopAddress, connected: Connected | None = None) -> None:
-        """Create a browser without a connection; it calls `connected` after every attempt to
-        connect.
-        """
+        """Create a browser without a connection; it calls `connected` after every attempt."""
         self.connection = Connection(address, connected)
         self.cookies: dict[str, str] = {}
         self._origin = f"{address.scheme}://{address.host_field}"
@@ -153,9 +143,9 @@ class Browser:
     ) -> Fetched:
         """Request `path` and wait at most `patience_s` real seconds, which may be `inf`.
 
-        `form` is the URL-encoded form of a POST. The patience includes connecting (with the TLS
-        handshake), sending, and receiving the whole response. When the patience ends, the
-        connection is closed. Faults of the server never raise an error; they determine the outcome.
+        `form` is the URL-encoded form of a POST. The patience includes connecting. When it ends,
+        the connection is closed. Faults of the server never raise an error; they determine the
+        outcome.
         """
         request = self._request(method, path, form, attempt)
         timeout = gevent.Timeout(patience_s) if patience_s != float("inf") else None

@@ -1,6 +1,4 @@
-"""A client of the Connection Sentry's model (section 4.2), which sends one request after
-another.
-"""
+"""A client of the Connection Sentry's model (section 4.2), which sends request after request."""
 
 from functools import partial
 
@@ -13,11 +11,7 @@ from loadgen.workload.clients import Clients
 
 
 class ClientProcess:
-    """The client with a given number; `run` plays it in the calling greenlet.
-
-    The client keeps its cookies. Its connection ends when the client leaves or the server closes
-    the connection.
-    """
+    """The client with a given number, which keeps its cookies; `run` plays it in this greenlet."""
 
     def __init__(
         self,
@@ -37,8 +31,7 @@ class ClientProcess:
     def run(self, until_s: float) -> None:
         """Send requests until `until_s` paper seconds after the run's start.
 
-        A request in progress at that time continues until it is answered or the patience ends,
-        without a reload.
+        A request in progress at that time ends as usual, without a reload.
         """
         turn = self._clients.first(self._client)
         due_s = turn.pause_s

@@ -1,9 +1,7 @@
 """A customer's connection to the shop: TCP, with TLS if the shop's URL is https.
 
-The address of the shop's host is looked up once. If possible, the next connection resumes the TLS
-session of the previous one. A connection counts as resumed only if the handshake really resumed a
-session (`session_reused`). In TLS 1.3, the ticket arrives with the first data, so the session is
-saved when the connection is closed. Durations are real seconds.
+If possible, the next connection resumes the TLS session of the previous one. In TLS 1.3, the ticket
+arrives with the first data, so the session is saved when the connection is closed.
 """
 
 import errno
@@ -35,16 +33,12 @@ _OUR_OWN = (
 
 
 class HostError(ValueError):
-    """The error for a shop URL or a certificate authority that cannot be used; the message is one
-    line.
-    """
+    """The error for an unusable shop URL or certificate authority; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShopAddress:
-    """The shop's address, the value of the `Host` header, and the identity that the certificate
-    must have.
-    """
+    """The shop's address, the `Host` header, and the identity that the certificate must have."""
 
     family: int
     peer: tuple[Any, ...]
@@ -63,9 +57,8 @@ class ShopAddress:
     def from_url(cls, url: str, authority: Path | None = None) -> "ShopAddress":
         """Resolve `http[s]://host[:port]`, once for all customers.
 
-        `authority` is a PEM file with the trusted certificates for https; without it, the
-        certificates that the system trusts are used. Raises `HostError` for an invalid URL, a name
-        without an address, or an unusable PEM file.
+        `authority` is a PEM file with the trusted certificates, by default the system's. Raises
+        `HostError` for an invalid URL, a name without an address, or an unusable PEM file.
         """
         fix = "give http://host:port or https://host:port, e.g. http://127.0.0.1:8080"
         try:
@@ -108,9 +101,7 @@ def _trusting(authority: Path | None) -> ssl.SSLContext:
 
 
 class NotConnectedError(Exception):
-    """The error for a connection that could not be opened; `kind` is `REFUSED` or `FAILED`, and the
-    message is one line.
-    """
+    """The error for a connection that could not be opened; `kind` is `REFUSED` or `FAILED`."""
 
     def __init__(self, kind: ConnectionKind, reason: str) -> None:
         super().__init__(reason)
@@ -154,9 +145,7 @@ class Connection:
         self._opened(kind)
 
     def give_up(self) -> None:
-        """Close the connection, even during the handshake, because the customer's patience has
-        ended.
-        """
+        """Close the connection, even during the handshake, because the patience has ended."""
         if self._began is not None:
             self._opened(ConnectionKind.TIMED_OUT)
         self.close()

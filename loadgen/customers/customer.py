@@ -1,6 +1,4 @@
-"""A customer's session from its arrival to its end: pages, patience, retries, and giving up
-(LIFO-Pri, section 3.2.1).
-"""
+"""A customer's session: pages, patience, retries, and giving up (LIFO-Pri, section 3.2.1)."""
 
 from functools import partial
 
@@ -32,9 +30,7 @@ class CustomerSession:
         self._observer = observer
 
     def run(self, arrival_s: float) -> bool:
-        """Play the session that is due at `arrival_s`, in paper seconds; return True if all pages
-        arrived.
-        """
+        """Play the session due at `arrival_s` paper seconds; return whether all pages arrived."""
         walk = self._customers.walk(self._session)
         due_s = arrival_s
         try:
@@ -56,9 +52,7 @@ class CustomerSession:
             self._visitor.leave()
 
     def _page(self, step: int, page: str, following: str | None, due_s: float) -> float | None:
-        """Get a page, with retries; return the time of its arrival, or None if the customer gives
-        up.
-        """
+        """Get a page, with retries; return its arrival time, or None if the customer gives up."""
         request = self._shopper.request(page)
         judge = partial(self._shopper.read, page, following=following)
         nth = 0

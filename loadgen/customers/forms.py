@@ -29,8 +29,7 @@ class Form:
     def filled(self, typed: Mapping[str, str]) -> str:
         """Return the form as a URL-encoded body; `typed` has the customer's texts by field name.
 
-        Hidden fields and fields without such a text keep the page's value, for example the CSRF
-        token or a chosen option. A required field without any value gets `1`.
+        Other fields keep the page's value. A required field without any value gets `1`.
         """
         pairs = []
         for entry in self.fields:

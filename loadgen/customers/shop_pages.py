@@ -1,8 +1,4 @@
-"""The requests of a session, and the check of the received pages.
-
-For each of the eight pages (docs/shop.md), the module chooses the category, words and book that a
-session requests, fills the form, and checks that the right page arrived.
-"""
+"""The requests of a session for the eight pages (docs/shop.md), and the check of the answers."""
 
 import re
 from itertools import pairwise
@@ -64,9 +60,7 @@ class PageRequest(NamedTuple):
 
 
 class WrongPageError(Exception):
-    """The error for a page that lacks something that the customer needs; the message is one
-    line.
-    """
+    """The error for a page that lacks something that the customer needs, in one line."""
 
 
 class Shopper:
@@ -102,8 +96,7 @@ class Shopper:
     def read(self, page: str, body: bytes, following: str | None) -> None:
         """Read from a page the links and forms for the page `following`.
 
-        Raises `WrongPageError` if they are missing, or if Tr-4 does not confirm the order; the page
-        then counts as failed.
+        Raises `WrongPageError` if they are missing, or if Tr-4 does not confirm the order.
         """
         if page in ("Br-1", "Br-4") and following == "Br-2":
             self._categories = _some(CATEGORY_LINK.findall(body), "no category to browse")

@@ -1,8 +1,4 @@
-"""The browser of one customer or client, with the rows that record its attempts.
-
-A visitor makes one attempt at a time, checks the received page, and reports the attempt to the
-observers.
-"""
+"""The browser of one customer or client, which checks pages and reports attempts to observers."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
@@ -15,9 +11,7 @@ from loadgen.schedule import RunClock
 
 
 class AttemptObserver(Protocol):
-    """A callback at the end of every attempt, and for every page that was never requested
-    (`fetched` is None).
-    """
+    """A callback at the end of every attempt, and for pages never requested (`fetched` is None)."""
 
     def __call__(
         self, attempt: Attempt, request: PageRequest | None, fetched: Fetched | None
@@ -67,10 +61,7 @@ class Visitor:
         self._browser.close()
 
     def ask(self, planned: PlannedAttempt, request: PageRequest, judge: Judge) -> Attempt:
-        """Make the attempt now; the function `judge` checks the received page.
-
-        A page for which `judge` raises `WrongPageError` counts as failed.
-        """
+        """Make the attempt now; it counts as failed if `judge` raises `WrongPageError`."""
         started_s = self._clock.now_s()
         fetched = self._browser.fetch(
             request.method,
@@ -111,10 +102,7 @@ class Visitor:
 
 
 def ended_s(attempt: Attempt) -> float:
-    """Return the paper time at which the attempt ended, and from which the next attempt may begin.
-
-    After a timeout, this is the end of the patience, even if this process woke up later.
-    """
+    """Return the paper time at which the attempt ended; after a timeout, the patience's end."""
     assert attempt.started_s is not None
     assert attempt.finished_s is not None
     assert attempt.patience_s is not None

@@ -1,7 +1,4 @@
-"""The log of a run's attempts, the file `attempts.parquet`.
-
-The load generator and the simulator write it, and the lab reads it.
-"""
+"""The log of a run's attempts, the file `attempts.parquet`."""
 
 from collections import Counter
 from pathlib import Path
@@ -42,17 +39,13 @@ class AttemptsFileError(RowsFileError):
 
 
 class AttemptLog(RowLog):
-    """The log of a run's attempts; attempts with equal session, step and number keep their
-    order.
-    """
+    """The log of a run's attempts; attempts with equal sort keys keep their order."""
 
     schema = SCHEMA
     order = (("session", "ascending"), ("step", "ascending"), ("attempt", "ascending"))
 
     def outcomes_between(self, first_s: float, last_s: float) -> Counter[str]:
-        """Return, by outcome, the number of attempts that ended in [first_s, last_s), in paper
-        seconds.
-        """
+        """Return, by outcome, the attempts that ended in [first_s, last_s) paper seconds."""
         return Counter(
             outcome
             for outcome, finished_s in zip(
@@ -63,10 +56,7 @@ class AttemptLog(RowLog):
 
 
 def read_attempts(path: Path) -> pa.Table:
-    """Return the table in an `attempts.parquet`.
-
-    Raises `AttemptsFileError` if the file is not such a table or has unknown outcomes.
-    """
+    """Return the table in a file. Raises `AttemptsFileError` for other files or outcomes."""
     try:
         table = read_rows(path, SCHEMA)
         outcomes = table.column("outcome").unique().to_pylist()
@@ -83,8 +73,5 @@ def require_attempts(path: Path) -> None:
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """Return the run's metadata in the file.
-
-    Raises the errors of `read_attempts`.
-    """
+    """Return the run's metadata in the file. Raises the errors of `read_attempts`."""
     return metadata_of(read_attempts(path))

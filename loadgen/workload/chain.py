@@ -1,8 +1,8 @@
 """The Markov chain over the page types, LIFO-Pri's Fig. 1 or another chain.
 
 Source: Singhmar, Mathur, Apte, Manjunath, *A Combined LIFO-Priority Scheme for Overload Control of
-E-commerce Web Servers*, section 3.2. The transition probabilities, which the paper does not print,
-follow from Tables 3 and 4 (docs/loadgen.md).
+E-commerce Web Servers*, section 3.2. The probabilities follow from Tables 3 and 4
+(docs/loadgen.md).
 """
 
 from collections.abc import Mapping
@@ -39,9 +39,8 @@ CONFIRM_PAGE = "Tr-4"
 class Chain:
     """A Markov chain over the page types; a session starts at `Br-1`.
 
-    `transitions[page][following]` is a probability. After `page`, the session ends with probability
-    1 minus the row's sum. Raises `SessionModelError` for an unknown page, a probability outside
-    [0, 1], a row with a sum above 1, and a page from which no session ever exits.
+    After `page`, the session ends with probability 1 minus the sum of `transitions[page]`. Raises
+    `SessionModelError` for an unknown page, an invalid probability, and a page without an exit.
     """
 
     transitions: Mapping[str, Mapping[str, float]] = field(
@@ -78,26 +77,21 @@ class Chain:
         return self.transitions.get(page, {})
 
     def visits(self) -> dict[str, float]:
-        """Return the expected number of requests per session for each page type, if every request
-        succeeds.
-        """
+        """Return the expected requests per session for each page type, if all succeed."""
         return dict(_visits(tuple((page, *row.items()) for page, row in self.transitions.items())))
 
     def mean_requests(self) -> float:
-        """Return the expected number of requests per session if all succeed (2.397 for
-        LIFO-Pri).
-        """
+        """Return the expected number of requests per session (2.397 for LIFO-Pri)."""
         return sum(self.visits().values())
 
     def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
-        """Return a request's mean execution time in paper seconds (0.2501 for LIFO-Pri, Table
-        2).
-        """
+        """Return a request's mean execution time in paper seconds (LIFO-Pri: 0.2501, Table 2)."""
         return mean_execution_s(self.visits(), execution_s)
 
     def probability_of_confirm(self, page: str) -> float:
-        """Return the probability that a session now at `page` reaches Tr-4. A utility in Table 3 is
-        this probability times 1000 for browsing pages, and times 5000 for transaction pages.
+        """Return the probability that a session now at `page` reaches Tr-4.
+
+        Table 3's utilities are 1000 (browsing) or 5000 (transaction pages) times this probability.
         """
         _require_page("page", page)
         flow = {
@@ -112,10 +106,7 @@ class Chain:
         return float(_solve(flow, CONFIRM_PAGE)[page])
 
     def walk_at(self, place: float) -> tuple[str, ...]:
-        """Return the walk at `place` in [0, 1). Each walk has a part of this interval, whose width
-        is the walk's probability. A uniform random place therefore gives each walk with its
-        probability.
-        """
+        """Return the walk at `place` in [0, 1), where each walk's part is its probability."""
         page = FIRST_PAGE
         walk = [page]
         while len(walk) < LONGEST_WALK:
@@ -133,19 +124,15 @@ class Chain:
     def quota_file(self, sessions: int, rng: Random) -> tuple[tuple[str, ...], ...]:
         """Return `sessions` walks in the chain's proportions, shuffled by `rng`.
 
-        For every possible beginning, the number of walks with this beginning differs from the
-        expected number by at most 1. With 1000 sessions, LIFO-Pri's chain gives the counts of Table
-        4 divided by 24. Independent draws would match the chain this well with a probability of
-        about 2e-5.
+        For every beginning, the number of walks differs from the expected number by at most 1. With
+        1000 sessions, LIFO-Pri's chain gives the counts of Table 4 divided by 24.
         """
         walks = self._evenly_spaced(sessions)
         rng.shuffle(walks)
         return tuple(walks)
 
     def _evenly_spaced(self, sessions: int) -> list[tuple[str, ...]]:
-        """Return the walks at the middles of `sessions` equal parts of [0, 1),
-        calculated exactly.
-        """
+        """Return the walks at the middles of `sessions` equal parts of [0, 1), exactly."""
         rows = {
             page: [(following, _exact(p)) for following, p in self.row(page).items()]
             for page in PAGES
@@ -197,9 +184,7 @@ class Chain:
 def mean_execution_s(
     visits: Mapping[str, float], execution_s: Mapping[str, float] = MEAN_EXECUTION_S
 ) -> float:
-    """Return a request's mean execution time in paper seconds; `visits` has the number of requests
-    for each page type.
-    """
+    """Return a request's mean execution time in paper seconds, for `visits` by page type."""
     total = sum(count * execution_s[page] for page, count in visits.items())
     return total / sum(visits.values())
 

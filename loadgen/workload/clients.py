@@ -1,15 +1,10 @@
 """The closed loop of the Connection Sentry, whose clients' requests do not depend on the answers.
 
-The parameters and a seed determine the clients: their requests, think times, patience, and
-reactions after the end of a patience. The module uses only the standard library. All times are
-paper seconds.
-
 Source: Kraemer, Paixão, Guedes, Meira, Almeida, *Minimizing the Impact of Orphan Requests in
 e-Commerce Services*, section 4.2. The control set never cancels, and its requests are measured; the
-test set cancels when its patience ends. The paper's Surge processes replay a trace; here, each
-request is drawn independently from the shares of the request classes. The paper gives no
-distribution of the patience and of think times, and no reaction after a cancelled request, so this
-project chose them.
+test set cancels when its patience ends. The paper's processes replay a trace; here, each request is
+drawn from the shares of the request classes. This project chose the distributions of patience and
+think times, and the reaction after a cancelled request. All times are paper seconds.
 """
 
 import math
@@ -29,19 +24,13 @@ ClientSet = Literal["control", "test"]
 KIND_PAGE: Mapping[str, str] = MappingProxyType(
     {"home": "Br-1", "browse": "Br-2", "search": "Br-3", "select": "Br-4", "file": "file"}
 )
-"""The page type of each of the paper's request classes; `file` is not one of the eight
-page types.
-"""
+"""The page type of each of the paper's request classes; `file` is not one of the shop's."""
 
 MOST_PER_SET = 1000
 MOST_STEPS = 20_000
-"""The limit on a client's expected number of requests in a run; a log can hold 32,767 requests per
-client.
-"""
+"""The limit on a client's expected requests in a run; a log can hold 32,767 per client."""
 MOST_RELOADS = 200
-"""After this number of reloads of one request, a client goes away. With a reload probability of
-0.75, this happens with a probability of 1e-25.
-"""
+"""A client goes away after this number of reloads: a probability of 1e-25, reloading with 0.75."""
 
 _STEP_BITS = 15
 _ATTEMPT_BITS = 8
@@ -49,10 +38,9 @@ _ATTEMPT_BITS = 8
 
 @dataclass(frozen=True, slots=True)
 class ClientModel:
-    """The parameters of the clients' behaviour.
+    """The parameters of the clients' behaviour, in paper seconds.
 
-    Durations are paper seconds. Raises `SessionModelError`, which names the field, for values out
-    of range.
+    Raises `SessionModelError`, which names the field, for values out of range.
     """
 
     per_set: int = defaults.CONNECTION_SENTRY_PER_SET
@@ -60,19 +48,13 @@ class ClientModel:
     patience_max_s: float = defaults.CONNECTION_SENTRY_PATIENCE_MAX_S
     """The patience of the test set is uniform in (0, max]; the control set never leaves."""
     think_time_mean_s: float = defaults.CONNECTION_SENTRY_THINK_TIME_MEAN_S
-    """The mean of the exponential pause before each request, above 0.
-
-    Before a client's first request, the pause is uniform between 0 and this value, so that the
-    clients do not all begin together.
-    """
+    """The mean of the exponential pause before a request, above 0; the first is uniform."""
     reload_probability: float = defaults.CONNECTION_SENTRY_RELOAD_PROBABILITY
     """The probability that a client that has left reloads immediately instead of going away."""
     away_mean_s: float = defaults.CONNECTION_SENTRY_AWAY_MEAN_S
     """The mean of the exponential time for which a client stays away before its next think time."""
     mix: Mapping[str, float] = field(default_factory=lambda: defaults.CONNECTION_SENTRY_MIX)
-    """The weights of the kinds of requests (`KIND_PAGE`), at least 0; a kind without a weight is
-    never requested.
-    """
+    """The weights of the kinds of requests (`KIND_PAGE`); others are never requested."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.per_set <= MOST_PER_SET:
@@ -108,9 +90,7 @@ class ClientModel:
         return {kind: weight / total for kind, weight in self.mix.items() if weight}
 
     def require_duration(self, duration_s: float) -> None:
-        """Raise `SessionModelError` if a run of `duration_s` paper seconds is too long
-        for the log.
-        """
+        """Raise `SessionModelError` if a run of this many paper seconds is too long for the log."""
         require_positive("duration_s", duration_s)
         longest_s = MOST_STEPS * self.think_time_mean_s
         if duration_s > longest_s:
@@ -136,8 +116,7 @@ class Clients:
     """The clients of one seed, which are the same in every run, regardless of the answers.
 
     Clients 0 … `per_set` − 1 form the control set, and all others the test set. Each kind of draw
-    has a separate random stream, addressed by client, step and attempt: the second attempt of
-    client 12 at its fifth request has the same patience in every run.
+    has a separate random stream, addressed by client, step and attempt.
     """
 
     __slots__ = (
@@ -177,9 +156,7 @@ class Clients:
         return self._kinds[bisect_right(self._bounds, draw)]
 
     def page(self, client: int, step: int) -> str:
-        """Return the page type of the client's request number `step` (from 0): Br-1 to Br-4, or
-        `file`.
-        """
+        """Return the page type of the client's request `step` (from 0): Br-1 to Br-4, or `file`."""
         return KIND_PAGE[self.kind(client, step)]
 
     def think_time_s(self, client: int, step: int) -> float:
@@ -214,7 +191,6 @@ class Clients:
         """Return the turn after an ended attempt; `left` is True if the patience ended first.
 
         A client that left reloads the request, or goes away and then thinks about the next one.
-        After any other end, even an error, it thinks about the next request.
         """
         if left and self.reloads(client, step, attempt):
             return Turn(step, attempt + 1, 0.0)
@@ -223,9 +199,7 @@ class Clients:
 
 
 def place(client: int, step: int, attempt: int = 0) -> int:
-    """Return a different position for each draw; `step` must be below 32,768, and `attempt` below
-    256.
-    """
+    """Return a different position for each draw; `step` is below 32,768, `attempt` below 256."""
     return ((client << _STEP_BITS | step) << _ATTEMPT_BITS) | attempt
 
 

@@ -1,8 +1,4 @@
-"""A load that follows a formula of the time `t`, with simple arithmetic.
-
-The text is parsed and checked, and never run as a program. The module uses only the standard
-library.
-"""
+"""A load that follows a formula of the time `t`; the text is parsed, and never run as a program."""
 
 import ast
 import math
@@ -38,10 +34,7 @@ class FormulaError(ValueError):
 
 
 class Formula:
-    """A formula of the time `t`.
-
-    Raises FormulaError if the text is too long or has a forbidden part.
-    """
+    """A formula of the time `t`. Raises FormulaError if it is too long or has a forbidden part."""
 
     def __init__(self, text: str) -> None:
         if len(text) > MOST_CHARACTERS:
@@ -58,9 +51,7 @@ class Formula:
             raise FormulaError(f"cannot be read; allowed: {ALLOWED}") from None
 
     def at(self, time_s: float) -> float:
-        """Return the value at a time. Raises FormulaError if the formula has no value there, or a
-        value below 0.
-        """
+        """Return the value at a time. Raises FormulaError if there is none, or if it is below 0."""
         try:
             value = self._value(float(time_s))
         except (ArithmeticError, ValueError):

@@ -1,9 +1,6 @@
 """The session model: the arrivals, walks and patience of customers.
 
-The parameters and a seed determine the customers: their arrivals, walks, patience, retries and
-think times. The module and its parts `chain` (LIFO-Pri's Fig. 1), `lengths` (SBAC's sessions),
-`load_schedule` and `draws` use only the standard library; other packages import the model from
-here. All times are paper seconds.
+Other packages import the model and its parts from here. All times are paper seconds.
 
 Source: Singhmar, Mathur, Apte, Manjunath, *A Combined LIFO-Priority Scheme for Overload Control of
 E-commerce Web Servers*, section 3.2.
@@ -73,9 +70,8 @@ DrawingAll = Callable[[int], Iterator[float]]
 
 @dataclass(frozen=True, slots=True)
 class SessionModel:
-    """The parameters of the customers' behaviour.
-
-    Durations are paper seconds; defaults are LIFO-Pri's, section 3.2.1.
+    """The parameters of the customers' behaviour, in paper seconds; defaults are LIFO-Pri's
+    (3.2.1).
 
     Raises `SessionModelError`, which names the field, for values out of range.
     """
@@ -83,30 +79,21 @@ class SessionModel:
     chain: Chain = field(default_factory=Chain)
     """The Markov chain over the page types, by default that of Fig. 1."""
     timeout_s: float = defaults.LIFO_PRI_TIMEOUT_S
-    """The constant part of every patience (httperf's `--timeout`); with `inf`, no customer ever
-    leaves.
-    """
+    """The constant part of a patience (httperf's `--timeout`); `inf`: no customer leaves."""
     think_timeout_mean_s: float = defaults.LIFO_PRI_THINK_TIMEOUT_MEAN_S
-    """The mean of the exponential part of a patience (httperf's `--think-timeout`), added to
-    `timeout_s`.
-    """
+    """The mean of the exponential part of a patience (httperf's `--think-timeout`)."""
     retry_probability: float = defaults.LIFO_PRI_RETRY_PROBABILITY
     """The probability p that a timed-out request is sent again."""
     max_retries: int = defaults.LIFO_PRI_MAX_RETRIES
     """The maximum number M of retries per request, 0 to 200."""
     think_time_mean_s: float = defaults.LIFO_PRI_THINK_TIME_MEAN_S
-    """The mean of the exponential pause before each page except the first; LIFO-Pri has no pauses.
-    """
+    """The mean of the exponential pause before each page except the first."""
     walks: WalkDrawing = "quota"
-    """With `quota`, the walks are a repeated file of `file_sessions` walks, as in the paper; with
-    `chance`, each walk is drawn independently.
-    """
+    """`quota`: the walks of a repeated session file, as in the paper; `chance`: drawn walks."""
     file_sessions: int = 1000
     """The number of walks in the session file."""
     lengths: SessionLengths | None = None
-    """The session lengths of SBAC, whose sessions request Br-1, then alternately Br-2 and Br-4.
-    With lengths, `chain`, `walks` and `file_sessions` have no effect.
-    """
+    """SBAC's session lengths; with them, `chain`, `walks` and `file_sessions` have no effect."""
 
     def __post_init__(self) -> None:
         for name in ("timeout_s", "think_timeout_mean_s", "think_time_mean_s"):
@@ -155,9 +142,7 @@ class SessionModel:
         return cls(chain, **{**rest, "timeout_s": float(rest.get("timeout_s", cls().timeout_s))})
 
     def visits(self) -> dict[str, float]:
-        """Return the expected number of requests per session for each page type, if every request
-        succeeds.
-        """
+        """Return the expected requests per session for each page type, if all succeed."""
         return self.lengths.visits() if self.lengths else self.chain.visits()
 
     def mean_requests(self) -> float:
@@ -167,8 +152,7 @@ class SessionModel:
         return mean_execution_s(self.visits(), execution_s)
 
     def session_rate(self, rho: float, capacity_rps: float) -> float:
-        """Return the rate of sessions, per paper second, that offers load ρ to a capacity of
-        `capacity_rps` requests/s.
+        """Return the sessions per paper second that offer load ρ to a capacity in requests/s.
 
         λ = ρ × capacity / mean requests per session.
         """
@@ -185,9 +169,8 @@ class SessionModel:
 class Customers:
     """The customers of one seed, which are the same in every run, regardless of the answers.
 
-    Each kind of draw (arrivals, walks, patience, retries, think times) has a separate random
-    stream, addressed by session, step and attempt. Two policies therefore meet the same customers:
-    the second attempt of session 7 at its third page always has the same patience.
+    Each kind of draw has a separate random stream, addressed by session, step and attempt. Two
+    policies therefore meet the same customers.
     """
 
     __slots__ = (
@@ -214,12 +197,7 @@ class Customers:
         session_rate: float,
         schedule: Schedule | None = None,
     ) -> None:
-        """Create the customers; `session_rate` is in sessions per paper second and must be
-        positive.
-
-        With a `schedule`, `session_rate` is the rate at ρ = 1, and arrivals end with the last
-        segment.
-        """
+        """Create customers; `session_rate` is in sessions per paper second (at ρ = 1)."""
         require_positive("session_rate", session_rate)
         self.model = model
         self.seed = seed
@@ -242,8 +220,8 @@ class Customers:
     def arrivals(self, until_s: float = math.inf, drawn: DrawingAll = stream) -> Iterator[float]:
         """Return the times of Poisson arrivals in paper seconds since the start, session 0 first.
 
-        The arrivals end with the schedule or at `until_s`; without both, they never end. `drawn`
-        may be a faster function than `stream`, but must return the same numbers.
+        They end with the schedule or at `until_s`. `drawn` must return the same numbers as
+        `stream`.
         """
         places = drawn(self._arrival_key)
         if self.schedule is None:
