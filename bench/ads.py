@@ -1,19 +1,8 @@
 """The ad server's search: the gain of several threads, in memory and in PostgreSQL.
 
-`make bench-ads` has four parts:
-
-- which numpy operations release the GIL,
-- the search for one request with several threads, in memory and in the database,
-- selections per second,
-- a real server's response times by level.
-
-The bench has a separate PostgreSQL with a seeded inventory. In each round, all numbers of threads
-are measured in random order, so that other work of the machine affects all equally. The gains in
-the tables compare medians. The tables also show the quartiles of the times, and the share of the
-CPUs that other processes used.
-
-The ideal gain assumes that a request consists only of searches, and that each thread searches one
-whole concept at a time.
+In each round of `make bench-ads`, all numbers of threads are measured in random order. Gains
+compare medians. The ideal gain assumes that a request consists only of searches, and that each
+thread searches one whole concept at a time.
 """
 
 import http.client
@@ -86,10 +75,7 @@ class Times(NamedTuple):
         return cls(low, middle, high, tuple(measured))
 
     def gain_over(self, alone: "Times") -> Estimate:
-        """Return the mean gain over `alone` in percent, with its interval over the rounds.
-
-        Both measurements must have the same number of rounds.
-        """
+        """Return the mean gain over `alone` in percent, with its interval over the equal rounds."""
         pairs = [one - other for one, other in zip(alone.each, self.each, strict=True)]
         found, mean = estimate(pairs), fmean(alone.each)
         half = None if found.half_width is None else 100 * found.half_width / mean
@@ -101,10 +87,9 @@ class Times(NamedTuple):
 
 
 def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any, Times]:
-    """Measure each kind `rounds` times, after one warm-up round.
+    """Measure each kind `rounds` times in random order, after one warm-up round.
 
-    The order within a round is random. After BUDGET_S, the measurement ends early, but not before
-    five rounds are complete.
+    After BUDGET_S, the measurement ends, but not before five complete rounds.
     """
     measured: dict[Any, list[float]] = {kind: [] for kind in kinds}
     rng = random.Random(1)
@@ -124,11 +109,7 @@ def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any
 
 
 def lets_others_run(operation: Callable[[], object], times: int = 20) -> float:
-    """Return the share of calls (0 to 1) during which another thread ran.
-
-    The interpreter does not switch threads by time during the measurement, so the other thread runs
-    only if the operation releases the GIL.
-    """
+    """Return the share of calls (0 to 1) in which another thread ran without the GIL."""
     go, gone = threading.Lock(), threading.Lock()
     go.acquire()
     gone.acquire()
@@ -258,9 +239,7 @@ class World:
         return session.execute(QUERY, parameters, prepare=True, binary=True).fetchall()
 
     def posting_lists(self) -> Callable[[int], Any]:
-        """Return a search that uses an index by concept and checks the other conditions only on the
-        concept's rows.
-        """
+        """Return a search by an index of concepts; the rest is checked on a concept's rows."""
         held = self.inventory
         lists = {
             concept: np.flatnonzero((held.concepts == concept).any(axis=0))
@@ -306,10 +285,7 @@ def searches(world: World, threads: Sequence[int], rounds: int) -> dict[str, dic
 
 
 def selections_rps(world: World, threads: int, requesters: int, duration_s: float) -> float:
-    """Return the selections per second of `requesters` threads, for pages with three slots.
-
-    Each selection uses `threads` threads of one fan-out.
-    """
+    """Return the selections/s of `requesters` threads, each for three slots."""
     fan_out = FanOut({0: threads}, requesters)
     ledger = Ledger(world.inventory, world.delivered, block=10**9)
     request = selector.Request(3, world.size, world.concepts)
@@ -339,10 +315,7 @@ def selections_rps(world: World, threads: int, requesters: int, duration_s: floa
 def responses(
     port: int, words: Sequence[str], levels: Sequence[int], clients: int, requests: int
 ) -> dict[int, Times]:
-    """Return the response times by priority level.
-
-    Each client of a closed loop sends `requests` requests of each level, in random order.
-    """
+    """Return the response times by priority level, of `requests` requests per client and level."""
     path = f"/ads/select?slots=3&size={SIZE}&concepts={','.join(words)}&priority="
     measured: dict[int, list[float]] = {level: [] for level in levels}
 
@@ -371,9 +344,7 @@ def responses(
 def gain_table(
     title: str, times: Mapping[str, Mapping[int, Times]], concepts: int, others: float
 ) -> Table:
-    """Return a table with a row for each kind of measurement (`memory`, `server`) and each number
-    of threads. Gains are relative to one thread.
-    """
+    """Return a table by measurement (`memory`, `server`) and threads, with gains over one."""
     table = Table(title=f"{title}\nother processes had {others:.0%} of {CPUS} CPUs", min_width=72)
     table.add_column("")
     for heading in ("threads", "ms, median (quartiles)", "gain", "ideal"):
@@ -388,9 +359,7 @@ def gain_table(
 
 
 def gain_words(by_threads: Mapping[int, Times]) -> str:
-    """Return a line for each number of threads above 1, with the mean gain of the rounds and its
-    95 % interval.
-    """
+    """Return a line for each number of threads above 1: the mean gain, its 95 % interval."""
     return "\n".join(
         f"Gain of {threads} threads in memory, %: {measured.gain_over(by_threads[1]).text(1)} "
         f"(95 % interval, {len(measured.each)} rounds)"

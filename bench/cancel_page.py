@@ -1,5 +1,4 @@
-"""The Django project whose page the customers of `bench.cancel` leave, and the cost of the sentry
-for a request whose customer stays."""
+"""The Django project of `bench.cancel`, and the sentry's cost if the customer stays."""
 
 import os
 import socket

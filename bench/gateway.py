@@ -1,8 +1,7 @@
 """Requests/s and p99 response time of the gateway, nginx, HAProxy and the backend alone.
 
-In `make bench-gateway`, wrk requests answers of 1 kB over 32 connections that stay open. The
-measured server has a CPU to itself; wrk and the backend (nginx, which serves a file) share the
-others. Each round measures all servers in random order, and ratios are taken within a round.
+In `make bench-gateway`, wrk requests answers of 1 kB over 32 connections that stay open. Each round
+measures all servers in random order, and ratios are taken within a round.
 """
 
 import math
@@ -35,9 +34,7 @@ PATIENCE_S = 20
 
 @dataclass(frozen=True)
 class Subject:
-    """A server to measure, and the function that returns its command line for a backend and a
-    port.
-    """
+    """A server, and the function that returns its command line for a backend and a port."""
 
     name: str
     command: Callable[[Backend, int], list[str]]
@@ -119,9 +116,7 @@ def measure(
 
 
 def rate_and_p99(text: str) -> tuple[float, float]:
-    """Return requests/s and the p99 in ms that wrk printed. Raises ClickException if wrk did not
-    measure, or if requests failed.
-    """
+    """Return wrk's requests/s and p99 in ms. Raises ClickException if requests failed."""
     wrk = Wrk.read(text)
     if math.isnan(wrk.p99_ms) or wrk.turned_away or wrk.errors:
         raise harness.wrk_failed(text)
@@ -129,10 +124,7 @@ def rate_and_p99(text: str) -> tuple[float, float]:
 
 
 def table(scores: dict[str, list[Score]]) -> Table:
-    """Return a table with one row for each server.
-
-    The rows have medians over the rounds. The ratios to YARDSTICK are taken within a round.
-    """
+    """Return a table with medians over the rounds; ratios to YARDSTICK are within a round."""
     shown = Table(title=f"{BODY_BYTES} B GETs, c = {CONNECTIONS}, one CPU for the measured server")
     columns = ("", "requests/s", "p99 ms", f"÷ {YARDSTICK}", "least–most", "its CPU", "per CPU s")
     for column in columns:

@@ -1,9 +1,7 @@
 """The gateway's CPU time per TLS connection: full handshake, resumed session, or refusal.
 
-For each key, `make bench-handshakes` starts a separate gateway, to which customers connect one
-after another. Each round measures all TLS versions and kinds of connections, and ratios are taken
-within a round. The CPU time includes all work of the gateway's process for a connection, from
-accepting to closing.
+Each round of `make bench-handshakes` measures all TLS versions and kinds of connections, and ratios
+are taken within a round.
 """
 
 import socket

@@ -53,10 +53,7 @@ def split_cpus() -> tuple[tuple[int, ...], tuple[int, ...]]:
 def until(
     condition: Callable[[], bool], what: str, within_s: float = PATIENCE_S, every_s: float = 0.1
 ) -> None:
-    """Wait for the condition. Raises ClickException after `within_s` real seconds.
-
-    `what` begins the error message, for example "the queries did not begin".
-    """
+    """Wait for the condition, or raise ClickException; `what` begins its message."""
     if not wait_until(condition, within_s, every_s=every_s):
         raise click.ClickException(f"{what} within {within_s:g} s")
 
@@ -73,9 +70,8 @@ def running(
 ) -> Iterator[psutil.Process]:
     """Run `command` on the CPUs `on`, by default all, and yield its process once `ready` is true.
 
-    At the end of the block, the signal `stop` ends the program. The program inherits the
-    environment variables of this process, except `DOORBUSTER_...`, and gets those in `environment`.
-    If this process dies, the kernel ends the program.
+    The program gets this process's environment, without `DOORBUSTER_...`, and `environment`. The
+    signal `stop` ends it after the block, and the kernel if this process dies.
     """
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("DOORBUSTER_")}
     with tempfile.TemporaryFile() as errors:
@@ -178,7 +174,7 @@ def interleaved(
 ) -> Iterator[tuple[int, Case]]:
     """Yield every case once per round, in random order, with the number of the round.
 
-    Rounds have the numbers 1 to `rounds`. `warm_up` rounds with numbers below 1 come before them.
+    `warm_up` rounds with numbers below 1 come before rounds 1 to `rounds`.
     """
     for number in range(1 - warm_up, rounds + 1):
         for case in rng.sample(cases, len(cases)):

@@ -108,9 +108,7 @@ class Backend:
         page.write_bytes(b"x" * BODY_BYTES)
 
     def nginx(self, name: str, server: str) -> list[str]:
-        """Return the command line of an nginx with one process, whose only virtual host is
-        `server`.
-        """
+        """Return the command of an nginx with one process, whose only virtual host is `server`."""
         temporary = "".join(
             f"{kind}_temp_path {self.folder}/{name}-{kind};\n"
             for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")

@@ -1,9 +1,7 @@
 """The cost of a page with sessions in Redis's memory, in its append-only file, or in PostgreSQL.
 
-`make bench-sessions` starts four shops, a separate PostgreSQL and two Redis servers, with the
-appliance's configuration. One customer at a time walks through the eight pages of a shop. Each
-round has a walk in every shop, in random order. Pages have no page work (profile `real`). The table
-also has the CPU time of the processes of PostgreSQL and Redis.
+In each round of `make bench-sessions`, a customer walks through the eight pages of every shop, in
+random order. Pages have no page work (profile `real`).
 """
 
 import os
@@ -146,9 +144,7 @@ def walk(shop: Shop, rng: random.Random, servers: list[psutil.Process], counts: 
 
 
 def table(shops: list[Shop]) -> Table:
-    """Return a table of each page's median times in ms: the CPU time of the shop's thread, and its
-    wait for PostgreSQL and Redis.
-    """
+    """Return a table of each page's median ms: CPU time, and waits for the databases."""
     drawn = Table("page", *(shop.name for shop in shops))
     for page in PAGES:
         costs = [shop.pages[page] for shop in shops]

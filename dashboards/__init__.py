@@ -1,3 +1,1 @@
-"""The monitoring of the lab: the metrics of all parts, Prometheus' rules and Grafana's
-dashboards.
-"""
+"""The monitoring of the lab: metrics, Prometheus' rules and Grafana's dashboards."""

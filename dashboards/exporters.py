@@ -1,7 +1,4 @@
-"""The metrics of other projects' exporters that the rules and dashboards use, with their labels.
-
-tests/dashboards/prometheus/test_exporters.py compares the list with installed exporters.
-"""
+"""The metrics of other projects' exporters that the rules and dashboards use, with labels."""
 
 from typing import Final
 

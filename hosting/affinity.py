@@ -1,8 +1,6 @@
-"""The CPUs on which the threads of a process tree may run (Guitart et al., 2008, section 3.1.2:
-sched_setaffinity).
+"""The CPUs on which a process tree's threads may run (Guitart et al., 2008, section 3.1.2).
 
-Threads and processes can start and end while the tree is bound to CPUs. The tree is therefore read
-again, at most MOST_PASSES times, until every thread runs on the right CPUs.
+A tree can grow while it is bound, so it is read again until every thread is on the right CPUs.
 """
 
 import logging
@@ -17,9 +15,7 @@ from hosting.processes import Listing, Process, has_thread, read, threads
 log = logging.getLogger(__name__)
 
 MOST_PASSES = 50
-"""The maximum number of passes each time a tree is bound, because it may start threads faster than
-they can be bound.
-"""
+"""The most passes each time a tree is bound; it may start threads faster than they can be bound."""
 
 
 class AffinityError(RuntimeError):
@@ -29,7 +25,7 @@ class AffinityError(RuntimeError):
 def check(cpus: Sequence[int]) -> None:
     """Bind this process to each of `cpus` in turn, as a test, and restore its CPUs.
 
-    Raises AffinityError if this fails, /proc is not mounted, or the system is not Linux.
+    Raises AffinityError if this fails, also without /proc or Linux.
     """
     if sys.platform != "linux" or not hasattr(os, "sched_setaffinity"):
         raise AffinityError(f"CPU affinity needs Linux (sched_setaffinity); this is {sys.platform}")
@@ -68,17 +64,15 @@ def _may_use(cpu: int) -> bool:
 class ProcessTree:
     """A process, all its descendants, and their threads.
 
-    A process that was found once stays in the tree, even if its parent ends. A process whose parent
-    ends before the process is found keeps its CPUs.
+    A process once found stays in the tree, even if its parent ends.
     """
 
     def __init__(
         self, root: Process, listing: Listing, found: frozenset[int] | None = None
     ) -> None:
-        """Read the tree of `root`.
+        """Read the tree of `root`. Raises OSError if its CPUs are unknown and not in `found`.
 
-        If an earlier manager set the root's CPUs, `found` contains the CPUs to restore at the end.
-        Without `found`, raise OSError if the root's CPUs cannot be read.
+        `found` has the CPUs to restore at the end, if an earlier manager set the root's CPUs.
         """
         self.root = root
         self.members: dict[int, Process] = {root.pid: root}
@@ -100,9 +94,7 @@ class ProcessTree:
         return not all(process.has_ended for process in self.members.values())
 
     def inherit(self, former: "ProcessTree") -> None:
-        """Take over the processes and original CPUs of another tree that shares processes with this
-        tree.
-        """
+        """Take over the processes and original CPUs of a tree that shares processes with this."""
         self.members = {**former.members, **self.members}
         self._found = {**self._found, **former._found}
         self._root_found = former._root_found
@@ -112,10 +104,7 @@ class ProcessTree:
         return self._bind(lambda process: cpus)
 
     def hand_back(self) -> None:
-        """Restore the original CPUs of every process.
-
-        A process that started after the tree was created gets the root's original CPUs.
-        """
+        """Restore every process's original CPUs; a later process gets the root's."""
 
         def found(process: Process) -> frozenset[int]:
             then, cpus = self._found.get(process.pid, (None, self._root_found))
@@ -125,10 +114,7 @@ class ProcessTree:
         self._bind(found)
 
     def _bind(self, cpus_for: Callable[[Process], frozenset[int]]) -> int:
-        """Bind threads to the CPUs of `cpus_for`; return the number of changes. A new thread has
-        the CPUs of the thread that started it. If that thread has not been bound yet, another pass
-        is needed.
-        """
+        """Bind threads to the CPUs of `cpus_for`; return the number of changed threads."""
         changed = 0
         for _ in range(MOST_PASSES):
             by_this_pass = 0
@@ -153,10 +139,7 @@ class ProcessTree:
 
 
 def _bind(process: Process, cpus: frozenset[int]) -> int:
-    """Let the process's threads run only on `cpus`; return the number of changed threads.
-
-    Raises OSError if a thread's CPUs cannot be read or set.
-    """
+    """Let the process's threads run only on `cpus`; return the number of changes."""
     changed = 0
     for thread in threads(process.pid):
         try:

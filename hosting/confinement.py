@@ -24,9 +24,7 @@ def confined(lab: Settings, to: tuple[int, ...]) -> Iterator[None]:
 
 
 def bind(lab: Settings, to: tuple[int, ...]) -> None:
-    """Move the appliance's threads, except those on the shop's CPUs, to the CPUs `to`. Threads that
-    cannot be moved stay.
-    """
+    """Move the appliance's threads, except those on the shop's CPUs, to the CPUs `to`."""
     if lab.shop_cpus == lab.other_cpus:
         return  # on a machine with one CPU, nothing separates the two
     others = set(lab.other_cpus)

@@ -1,11 +1,7 @@
 """Complete shops next to the appliance's, each with a gateway, a shop and a database schema.
 
-    with PlainShops(lab, "race", shop_cpus=[(2,), (3,)], other_cpus=(0, 1), books=4309) as shops:
-        shops.settings[0]  # the first shop's gateway and controller
-
-Each shop runs on separate CPUs, and all gateways share the other CPUs. The shops use the running
-appliance's PostgreSQL and Redis. The thread that enters the block must not end before the block,
-because all processes end with the thread.
+Each shop has its CPUs; all gateways share others. The shops use the appliance's databases, and end
+with the thread that enters the block.
 """
 
 import subprocess
@@ -34,9 +30,7 @@ _PAUSE_S = 0.1
 def settings_of(
     lab: Settings, shop_cpus: tuple[int, ...], other_cpus: tuple[int, ...], books: int
 ) -> Settings:
-    """Return the settings of an additional shop, which uses free ports of this machine's loopback
-    address.
-    """
+    """Return the settings of an additional shop, on free ports of the loopback address."""
     port, admin_port, shop_port, controller_port = ports.free(4)
     return lab.changed(
         host=hosts.LOOPBACK,
@@ -54,9 +48,7 @@ def settings_of(
 
 
 def environment(settings: Settings, name: str) -> dict[str, str]:
-    """Return the environment of a shop, whose `name` has only lower-case letters, digits and
-    hyphens.
-    """
+    """Return the environment of a shop; `name` has lower-case letters, digits and hyphens."""
     schema = name.replace("-", "_")
     own = {
         APPLIANCE_VARIABLE: settings.state_dir,  # so that `make down` also ends it
@@ -81,10 +73,9 @@ class _Part:
 
 
 class PlainShops(Started):
-    """A context manager that runs additional shops, called `name`-1, `name`-2 and so on.
+    """A context manager of shops called `name`-1, `name`-2 and so on.
 
-    Entering it raises HostingError if a shop or a gateway cannot be started. `say` receives the
-    progress messages.
+    Entering it raises HostingError if a part cannot be started. `say` gets the progress.
     """
 
     def __init__(

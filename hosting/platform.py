@@ -1,10 +1,6 @@
 """The hosting platform, which starts and ends the applications and the CPU manager.
 
-    with Platform(lab, PlatformOptions(cto_s=…, ctn_s=…)) as platform:
-        platform.applications[0].https_url
-
-The platform uses the running appliance's PostgreSQL and Redis. The thread that enters the block
-must not end before the block, because all processes end with the thread.
+It uses the appliance's databases, and ends with the thread that enters the block.
 """
 
 import subprocess
@@ -34,8 +30,7 @@ _PAUSE_S = 0.1
 class Platform(Started):
     """A context manager that runs a hosting platform.
 
-    Entering it raises HostingError if an application or the CPU manager cannot be started. `say`
-    receives the progress messages.
+    Entering it raises HostingError if a part cannot be started. `say` gets the progress.
     """
 
     def __init__(
@@ -47,16 +42,12 @@ class Platform(Started):
         self.applications: tuple[RunningApplication, ...] = ()
         self.folder = lab.state_dir / "platform"
         self.accounts = self.folder / "accounts.jsonl"
-        """The file of the CPU manager's accounts. `ManagerProcess.begin` deletes an earlier file.
-        """
+        """The file of the CPU manager's accounts."""
         self._say = say
         self._cpu_manager: ManagerProcess | None = None
 
     def check(self) -> None:
-        """Start the CPU manager again if it has ended.
-
-        Raises HostingError, with the reason, if this fails, or if an application has ended.
-        """
+        """Start the CPU manager again if it has ended. Raises HostingError."""
         for application in self.applications:
             if application.process.poll() is not None:
                 raise HostingError(f"{application.name} has ended: {application.last_words()}")
@@ -124,9 +115,7 @@ class Platform(Started):
         return found
 
     def _certificates(self) -> CertificateFiles:
-        """Return the applications' certificates. Later platforms use them again, because creating a
-        large key takes half a minute.
-        """
+        """Return the certificates, which are kept because a large key takes half a minute."""
         key = self.options.key
         try:
             return certificates.keep(self.lab.state_dir / "certificates" / key, key)[0]

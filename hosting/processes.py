@@ -1,8 +1,4 @@
-"""The processes in /proc at one moment: their parents, start times, CPU time and threads.
-
-A single read gives the parent, the identity and the CPU time of a process, so that trees and
-accounts agree.
-"""
+"""The processes in /proc at one moment: their parents, start times, CPU time and threads."""
 
 import os
 from collections import defaultdict
@@ -18,12 +14,10 @@ _GONE = (FileNotFoundError, ProcessLookupError)
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """The state of a process; `started_ticks` distinguishes it from a later process with the same
-    `pid`.
+    """The state of a process; with `started_ticks`, another process may have the same `pid`.
 
-    `own_ticks` is the CPU time of its threads, and `ended_children_ticks` that of its ended
-    descendants, if their parents waited for them. Both include user and system time since its
-    start. If `has_ended` is true, the process is a zombie: its parent has not waited for it yet.
+    `ended_children_ticks` is the CPU time of ended descendants whose parents waited for them.
+    `has_ended` is true for a zombie, whose parent has not waited for it yet.
     """
 
     pid: int
@@ -106,9 +100,7 @@ class Listing(Mapping[int, Process]):
 
     @classmethod
     def now(cls) -> Self:
-        """Return the present processes. A process that starts or ends during the call may be
-        missing.
-        """
+        """Return the processes, perhaps without those that start or end during the call."""
         pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
         return cls({pid: process for pid in pids if (process := read(pid)) is not None})
 

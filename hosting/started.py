@@ -5,9 +5,7 @@ from typing import Self
 
 
 class Started:
-    """A context manager whose method `_start` must start all parts and register in `_running` how
-    each part ends.
-    """
+    """A context manager whose `_start` starts all parts and registers their ends in `_running`."""
 
     def __init__(self) -> None:
         self._running = ExitStack()

@@ -1,7 +1,4 @@
-"""The attacks of hostile students, from the findings of a security review.
-
-Each attack once succeeded. Now the console must refuse it or limit its effect (SECURITY.md).
-"""
+"""The attacks of hostile students, which once succeeded, from a security review (SECURITY.md)."""
 
 import io
 import json
@@ -74,8 +71,7 @@ class Attacker:
     def attend(self, over: threading.Event) -> None:
         """Log in, wait while the class logs in, and attack.
 
-        All people of this bench use one IP address. The attackers' wrong passwords can prevent
-        every login from this address for five minutes (SECURITY.md).
+        All people here use one IP address, whose logins wrong passwords block for five minutes.
         """
         self._person.log_in()
         over.wait(CLASS_HAS_LOGGED_IN_S)
@@ -214,9 +210,7 @@ class Attacker:
             time.sleep(5)
 
     def _inner_host(self) -> None:
-        """Call the admin API and the shop's controller without a token, as any user of the machine
-        could.
-        """
+        """Call the admin API and the shop's controller without a token, as any local user could."""
         lab = self._person.lab
         calls: tuple[tuple[str, int, str, dict[str, str]], ...] = (
             ("PUT", lab.gateway_admin_port, "/policy", {"name": "sq"}),
@@ -230,9 +224,7 @@ class Attacker:
 
 
 def broken(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the answers that show harm: an error of the server, or a status other than 401 for a
-    call without a token.
-    """
+    """Return the answers that show harm: server errors, and other than 401 without a token."""
     return [
         one
         for one in answers
@@ -266,9 +258,7 @@ def _spec(
 
 @cache
 def many_rows() -> bytes:
-    """Return a file with ROWS equal rows: some hundred kilobytes as a file, but gigabytes as a
-    table.
-    """
+    """Return a file with ROWS equal rows: some hundred kilobytes, but gigabytes as a table."""
     part = 1_000_000
     columns = {
         "session": pa.array([1] * part, pa.int32()),

@@ -1,8 +1,4 @@
-"""A person who uses a console with accounts through a browser, and a record of all answers.
-
-A browser keeps one connection and its cookies, trusts the lab's authority, and sends the CSRF token
-with forms.
-"""
+"""A person who uses a console with accounts through a browser, and a record of all answers."""
 
 import threading
 import time
@@ -39,9 +35,7 @@ class Records:
     """The duration in seconds and the exit status of each check of a policy."""
 
     def errors(self) -> list[Answer]:
-        """Return the answers that no student should get: missing answers, errors of the server, and
-        refusals.
-        """
+        """Return the answers that no student should get: none, server errors, and refusals."""
         return [one for one in self.answers if one.status == 0 or one.status >= 400]
 
 
@@ -59,9 +53,7 @@ class Person:
         self.session.verify = str(certificate_files.of(lab.state_dir).authority)
 
     def stranger(self) -> "Person":
-        """Return another browser that is not logged in. It has the same console and the same
-        records.
-        """
+        """Return another browser with the same console and records that is not logged in."""
         return Person(self.lab, self.name, "", self._records)
 
     def get(self, page: str, path: str, **more: Any) -> requests.Response | None:

@@ -1,21 +1,8 @@
 """The benchmark in which thirty students use one console during a teacher's live runs.
 
-    make bench-class                                # two lessons of ten minutes: 35 minutes
-    make bench-class ARGS="--lesson 'a class'"      # without the lesson in which three more attack
-
-The command starts a separate appliance with accounts and classroom mode, in a temporary folder and
-on free ports, and stops it at the end. A student is a thread of this process that behaves as a
-browser does, with TLS, cookies, the CSRF token and pauses between pages. The teacher's live runs
-have the same seeds and the same capacity, with and without the class.
-
-The command prints:
-
-- the times of pages, and the errors,
-- the students' longest waits in the queue,
-- the memory of all parts,
-- the metrics of the live runs with and without the class.
-
-The exit status is 1 if a target is missed.
+The command starts a separate appliance with accounts and classroom mode. A student is a thread that
+behaves as a browser does. The live runs have the same seeds and capacity with and without the
+class. The exit status is 1 if a target is missed.
 """
 
 import contextlib
@@ -64,9 +51,7 @@ LESSONS = (PLAIN, HOSTILE)
 STUDENTS = 30
 ATTACKERS = 3
 SEEDS = 22
-"""The number of live runs in each lesson, and without a class; a run takes about 27
-real seconds.
-"""
+"""The live runs in each lesson, and without a class; a run takes about 27 real seconds."""
 RHO, SESSIONS = 1.4, 500
 THINK_S = 6.0
 """The mean pause of a student between two pages, in real seconds."""
@@ -238,10 +223,9 @@ def enrol(names: Sequence[str]) -> dict[str, str]:
 
 
 class MemoryMeter:
-    """The maximum memory use of every part of an appliance, sampled every few seconds.
+    """The maximum memory (proportional set size) of every part, sampled every few seconds.
 
-    The meter adds up proportional set sizes, so that shared memory counts once. The memory of
-    launches counts for `lab-worker`, which starts them.
+    The memory of launches counts for `lab-worker`, which starts them.
     """
 
     def __init__(self, lab: Settings) -> None:
@@ -280,9 +264,7 @@ def _pss_bytes(process: int) -> int:
 def in_class(
     people: Sequence[Callable[[threading.Event], None]],
 ) -> Iterator[list[BaseException]]:
-    """Run each function in a thread until the block ends; yield the exceptions that
-    ended threads.
-    """
+    """Run the functions in threads until the block ends; yield exceptions that ended threads."""
     over, faults = threading.Event(), list[BaseException]()
 
     def attend(one: Callable[[threading.Event], None]) -> None:
@@ -307,9 +289,7 @@ class Waits:
     """The number of the class's launches by state, and each student's longest wait."""
 
     longest_s: dict[str, float]
-    """The longest wait of each student's launches, in real seconds. Launches that still wait count,
-    too.
-    """
+    """Each student's longest wait for a launch, also one that still waits, in real seconds."""
     ended: dict[str, int]
     """The number of launches in each state."""
 
@@ -462,9 +442,7 @@ class Lesson:
 
 
 def _until_idle(lab: Settings) -> None:
-    """Wait until the class's launches are over, because they would disturb the runs without a
-    class.
-    """
+    """Wait for the end of the class's launches, which would disturb the runs without a class."""
     out.print("  waiting for the remaining launches")
     count = "select count(*) from console_launch where state in ('queued', 'running')"
     with _console_database(lab) as database:

@@ -1,9 +1,6 @@
 """The benchmarks of the console during overload: page times, and the cost and effect of viewers.
 
-    make up && make bench-console           # page times and viewers: about three minutes
-    make bench-console ARGS=watched         # the effect of viewers on runs: about 15 minutes
-
-Both commands need the running appliance, which must have nothing else to do.
+The commands need the running appliance, which must have nothing else to do.
 """
 
 import os

@@ -1,9 +1,4 @@
-"""The gateway's CPU time per call of its admin API, with a queue of requests.
-
-    make up && make bench-console ARGS=looks
-
-The command needs the running appliance.
-"""
+"""The gateway's CPU time per call of its admin API, with a queue of requests."""
 
 import socket
 from contextlib import ExitStack

@@ -1,7 +1,4 @@
-"""The times of the console's pages while the shop is overloaded and a class watches.
-
-The console launches a live run at ρ = 2, during which the bench requests the pages.
-"""
+"""The times of the console's pages while the shop is overloaded and a class watches."""
 
 import re
 import time
@@ -69,10 +66,7 @@ class Browser:
 
 @contextmanager
 def drowning_shop(browser: Browser, appliance: Appliance) -> Iterator[str]:
-    """Let the console launch a run at load RHO, and yield the launch's id.
-
-    The launch is cancelled at the end of the block. Raises RuntimeError if the run does not begin.
-    """
+    """Let the console run at load RHO in the block; yield the launch's id. Raises RuntimeError."""
     browser.get("/")
     address = browser.post("/upload/", {"spec": ("bench.toml", SPEC)})
     launch = address.rstrip("/").rsplit("/", 1)[-1]
@@ -94,9 +88,7 @@ def drowning_shop(browser: Browser, appliance: Appliance) -> Iterator[str]:
 
 
 def pages_of(lab: Settings, launch: str) -> dict[str, str]:
-    """Return the paths of the pages to measure, by name. Pages about results show the newest result
-    with a complete run.
-    """
+    """Return the paths of the pages by name; results' pages show the newest complete result."""
     found = {
         "gallery": "/",
         "launch form": "/launch/lifo-pri/",

@@ -1,7 +1,6 @@
 """The CPU time of the shop's browsing pages in catalogues of several sizes.
 
-The books are in a separate real PostgreSQL with the appliance's configuration. This process builds
-the pages, one after the other, without page work (profile `real`).
+This process builds the pages one after the other, without page work (profile `real`).
 """
 
 import os

@@ -29,10 +29,7 @@ _PROPORTIONAL = "proportional to the size"
 
 
 def draw(grown: Grown, folder: Path, origin: str) -> Path:
-    """Write the figure of one axis as SVG, with the line `origin` below it; return the path.
-
-    The letters stay text, so that a reader can search for them and a screen reader can read them.
-    """
+    """Write the figure of one axis as SVG, with the line `origin` below it; return the path."""
     axis = grown.axis
     with gallery_picture(axis.key):
         figure, (axes,) = new_figure(1, 1, GALLERY_INCHES)

@@ -1,9 +1,7 @@
 """The gateway's CPU time per request with many waiting requests, customers and sessions.
 
-The gateway is a real process, alone on the last CPU. The customers are wrk's connections, each of
-which sends its next request as soon as it has an answer. The shop is nginx, which answers every
-page at once. The CPU time is measured between two snapshots of the gateway, after all customers
-have arrived.
+wrk's connections send the next request as soon as they have an answer, and nginx is the shop. The
+measurement begins after all customers have arrived.
 """
 
 import json
@@ -86,9 +84,7 @@ class Subject:
         return sum(counts["arrived"] for counts in self.snapshot()["counts"].values())
 
     def cpu_us(self, seconds: float) -> float:
-        """Return the CPU time per request in µs, measured for `seconds` real seconds, or longer
-        until LEAST_REQUESTS requests have arrived.
-        """
+        """Return the CPU µs per request, over `seconds` and at least LEAST_REQUESTS requests."""
         before_s, arrived = cpu_s(self.process), self.arrived()
         time.sleep(seconds)
         until(
@@ -100,9 +96,7 @@ class Subject:
 
 
 def allow_files(wanted: int) -> None:
-    """Allow this process and its children enough open files. Raises ClickException if the hard
-    limit is below `wanted`.
-    """
+    """Allow this process and its children enough open files, or raise ClickException."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < wanted:
         raise click.ClickException(
@@ -173,9 +167,7 @@ def world() -> Iterator[tuple[Backend, Path]]:
 def with_customers(
     parameters: Callable[[str], Mapping[str, object]], *, waits: bool
 ) -> Callable[[bool], Any]:
-    """Return the function that opens a measurement. The measured size is the number of waiting
-    requests if `waits` is true, otherwise the number of customers at once.
-    """
+    """Return the opener of a measurement by waiting requests or, if not `waits`, by customers."""
 
     @contextmanager
     def opened(is_quick: bool) -> Iterator[Measure]:
@@ -206,9 +198,7 @@ def with_customers(
 
 
 def _all_there(subject: Subject, size: int, waits: bool) -> bool:
-    """Return whether the queue is nearly full or, if `waits` is false, whether each customer has
-    sent more than three requests on average.
-    """
+    """Return whether nearly all wait or, if not `waits`, customers sent three requests each."""
     if waits:
         return bool(subject.snapshot()["waiting"] >= 0.85 * size)
     return subject.arrived() > 3 * size

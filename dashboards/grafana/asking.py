@@ -1,6 +1,4 @@
-"""The command `python -m dashboards.grafana.asking`, which sends every query of the dashboards to
-Prometheus and shows, without Grafana, which queries have no data.
-"""
+"""`python -m dashboards.grafana.asking`: the dashboards' queries without data in Prometheus."""
 
 import contextlib
 import json
@@ -20,9 +18,7 @@ _TIMEOUT_S = 30.0
 
 
 class PrometheusError(click.ClickException):
-    """The error for a Prometheus that does not answer or refuses a query; the message is one
-    line.
-    """
+    """The error for a Prometheus that does not answer or refuses a query, in one line."""
 
     exit_code = 2
 
@@ -36,9 +32,7 @@ def known(name: str) -> Json:
 
 
 def series_of(prometheus: str, asked: Asked, from_s: float, to_s: float) -> list[Json]:
-    """Return Prometheus' series with a value between these times (Unix seconds). Raises
-    PrometheusError if Prometheus does not answer or refuses the query.
-    """
+    """Return Prometheus' series with a value between these Unix times. Raises PrometheusError."""
     # Prometheus' maximum number of points.
     step_s = max(asked.step_s, (to_s - from_s) / 10_000)
     form = {"query": asked.expr, "start": from_s, "end": to_s, "step": step_s}
@@ -70,10 +64,9 @@ def empty(
     names: Sequence[str] = (),
     application: str = "shop",
 ) -> tuple[list[Asked], int]:
-    """Return the queries without data between these times, and the number of queries sent.
+    """Return the queries without data between these times, and the number sent.
 
-    Without `names`, the function sends the queries of all dashboards. Raises the same errors as
-    `series_of`.
+    Without `names`, all dashboards' queries are sent. Raises PrometheusError.
     """
     queries = [
         asked

@@ -1,7 +1,4 @@
-"""The console's colours on a dark page, which is Grafana's default.
-
-Every line also has its name in a legend, and lines that must differ without colour are dashed.
-"""
+"""The console's colours on a dark page, which is Grafana's default."""
 
 from collections.abc import Mapping
 

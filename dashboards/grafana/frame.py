@@ -158,9 +158,7 @@ def question(name: str, label: str, sql: str) -> dashboard.QueryVariable:
 
 
 def _sources() -> Sequence[dashboard.DatasourceVariable]:
-    """Return the variables that select the data sources, so that the dashboard also works in
-    another Grafana.
-    """
+    """Return the variables that select the data sources, also in another Grafana."""
     return [
         dashboard.DatasourceVariable(name)
         .label(title)

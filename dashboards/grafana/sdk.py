@@ -1,8 +1,4 @@
-"""The Grafana Foundation SDK for the classic dashboard model.
-
-The module adds the PostgreSQL query that the SDK lacks. On import, the SDK warns that it prefers a
-newer dashboard model, which Grafana 12 does not provision from files by default.
-"""
+"""The Grafana Foundation SDK for the classic dashboard model, which Grafana 12 provisions."""
 
 import json
 from typing import Any, Self
@@ -23,10 +19,7 @@ _IN_A_MENU = ("placement", "inControlsMenu")
 
 
 class SqlQuery(cogvariants.Dataquery):
-    """A query of the PostgreSQL data source in SQL.
-
-    The answer is a table or, with format `time_series`, a line for each value of the text column.
-    """
+    """A query of the PostgreSQL data source in SQL, for a table or (`time_series`) lines."""
 
     def __init__(
         self, raw_sql: str, ref_id: str, datasource: DataSourceRef, form: str = "table"
@@ -46,9 +39,7 @@ class SqlQuery(cogvariants.Dataquery):
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """Return the query in the data of `to_json`. Raises ValueError for data that this class
-        would lose.
-        """
+        """Return the query in the data of `to_json`. Raises ValueError for any other data."""
         source = DataSourceRef.from_json(data["datasource"])
         found = cls(data["rawSql"], data["refId"], source, data["format"])
         if as_plain(found) != data:
@@ -67,9 +58,7 @@ class SqlQueryBuilder(cogbuilder.Builder[SqlQuery]):
 
 
 def register() -> None:
-    """Register every panel and query of the dashboards with the SDK; repeated calls
-    have no effect.
-    """
+    """Register every panel and query with the SDK; repeated calls have no effect."""
     register_default_plugins()
     cogruntime.register_dataquery_variant(
         cogruntime.DataqueryConfig(identifier=POSTGRESQL, from_json_hook=SqlQuery.from_json)
