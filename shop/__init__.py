@@ -1,3 +1,1 @@
-"""The bookshop: catalogue, cart, checkout, the eight page types, page work and the shop's
-controller.
-"""
+"""The bookshop: catalogue, cart, checkout, page types, page work and the shop's controller."""

@@ -50,9 +50,7 @@ def _schema(text: str) -> str:
 
 
 class Environment(SettingsModel):
-    """The settings that the shop reads from its environment; `shop.settings` has Django's
-    settings.
-    """
+    """The settings that the shop reads from its environment; `shop.settings` has Django's."""
 
     shop_schema: Annotated[str, AfterValidator(_schema), Form(_SCHEMA)] = Field(
         "public",

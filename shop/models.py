@@ -1,7 +1,6 @@
 """The shop's tables: books on shelves, customers, orders.
 
-The database enforces two rules: stock is never negative, and a customer has at most one order for
-each idempotency key.
+Stock is never negative, and a customer has one order for each idempotency key.
 """
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager

@@ -1,7 +1,6 @@
 """The check that Redis still has the data that was written to it.
 
-A quick restart of Redis loses all data, although no request fails. Therefore, whenever a thread
-opens a new connection, the shop checks whether a mark is still in Redis.
+A quick restart loses all data although no request fails, so each new connection looks for a mark.
 """
 
 import secrets
@@ -22,10 +21,9 @@ class Memory:
         self.losses = 0
 
     def look(self, connection: redis.Connection) -> None:
-        """Check the mark through a new connection, and set a mark if there is none.
+        """Check the mark, and set one if there is none; another value shows a loss.
 
-        A mark with another value shows that Redis has lost its data. If Redis does not answer,
-        raise redis.RedisError.
+        Raises redis.RedisError if Redis does not answer.
         """
         mark = secrets.token_hex(8)
         connection.send_command("SET", _MARK, mark, "NX")

@@ -1,8 +1,4 @@
-"""The bookshop's Django settings, which include the settings of `shop.environment`
-(docs/settings.md).
-
-The defaults are for a call of `django-admin`; an appliance sets the environment variables.
-"""
+"""The bookshop's Django settings, with those of `shop.environment` (docs/settings.md)."""
 
 import os
 from pathlib import Path

@@ -55,9 +55,7 @@ def serve() -> None:
 
 
 def _await_database() -> None:
-    """Wait until PostgreSQL accepts a connection. If there is a wait, print its beginning and its
-    end.
-    """
+    """Wait until PostgreSQL accepts a connection, and report the wait."""
     from django.db import OperationalError, connection
 
     try:

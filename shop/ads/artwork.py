@@ -63,9 +63,7 @@ def _wide(
     colours: _Colours,
     rng: random.Random,
 ) -> str:
-    """Return the SVG of a wide banner: an emblem, two lines of text, and a button if there is
-    room.
-    """
+    """Return the SVG of a wide banner: an emblem, two lines, and a button if there is room."""
     ink, accent, accent_ink = colours
     margin = height * 0.2
     button = 0.0 if width < 5 * height else height * 1.75
@@ -92,9 +90,7 @@ def _tall(
     colours: _Colours,
     rng: random.Random,
 ) -> str:
-    """Return the SVG of a tall or square banner: an emblem, text below the emblem (above it in a
-    narrow column), and a button at the bottom if there is room.
-    """
+    """Return the SVG of a tall or square banner: an emblem, text, and a button if there is room."""
     ink, accent, accent_ink = colours
     narrow = min(width, height)
     is_column = height > 2 * width

@@ -1,7 +1,4 @@
-"""Gunicorn's configuration for the ad server: several processes with several threads each.
-
-A worker process loads the inventory before it accepts requests.
-"""
+"""Gunicorn's configuration for the ad server: processes with several threads each."""
 
 import contextlib
 import os
@@ -72,9 +69,7 @@ _COUNTS = os.environ["PROMETHEUS_MULTIPROC_DIR"] = _counts_folder()
 
 
 MASTER_DIED = signal.SIGUSR2
-"""The signal that ends a worker process when its master dies. After `post_worker_init`, the worker
-reports its deliveries before it ends.
-"""
+"""The signal that ends a worker when its master dies; the worker then reports its deliveries."""
 LAST_REPORT_WITHIN_S = 5
 """The real seconds that a worker has for its last report after its master was killed."""
 

@@ -1,7 +1,4 @@
-"""The contracted banners in arrays, with one row per banner and one column per property.
-
-A banner keeps its row until the process ends, so counts by row stay valid.
-"""
+"""The contracted banners in arrays: one row per banner, for ever, and one column per property."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,11 +16,9 @@ Column = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Banner:
-    """The properties of a contracted banner. Times are seconds since the epoch.
+    """The properties of a contracted banner; times are seconds since the epoch.
 
-    The banner excludes the banners in `not_beside_banners` and the banners of
-    `not_beside_advertisers`. If one of two banners excludes the other, they are never on the same
-    page.
+    If one of two banners excludes the other or its advertiser, they are never on the same page.
     """
 
     id: int
@@ -42,9 +37,8 @@ class Banner:
 class Inventory:
     """The contracted banners at one moment, one per row; a change creates a new inventory.
 
-    Columns have the shape (rows,), except for `concepts` with the shape (MOST_CONCEPTS, rows),
-    which is padded with NO_CONCEPT. `rate_per_s` is the number of impressions per second at which a
-    contract is delivered evenly over its time.
+    Columns have the shape (rows,), and `concepts` (MOST_CONCEPTS, rows), padded with NO_CONCEPT.
+    `rate_per_s` is the impressions per second of an even delivery.
     """
 
     id: Column
@@ -75,9 +69,7 @@ class Inventory:
         )
 
     def changed(self, banners: Sequence[Banner]) -> "Inventory":
-        """Return a copy in which these banners replace their old versions, or get new rows at the
-        end.
-        """
+        """Return a copy with these banners in their old rows or, if they are new, at the end."""
         row_of = dict(self.row_of)
         for banner in banners:
             row_of.setdefault(banner.id, len(row_of))
@@ -117,10 +109,7 @@ _COLUMNS = (
 
 
 def of(banners: Iterable[Banner]) -> Inventory:
-    """Return an inventory of these banners, in this order.
-
-    Raises ValueError if a banner has too many concepts, and the errors of `of_columns`.
-    """
+    """Return an inventory of these banners, in this order. Raises ValueError."""
     banners = list(banners)
     concepts = np.full((MOST_CONCEPTS, len(banners)), NO_CONCEPT, np.int32)
     for row, banner in enumerate(banners):

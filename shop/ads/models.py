@@ -1,7 +1,7 @@
 """The ad server's tables: advertisers, banners, contracts, publishers' slots, and deliveries.
 
-Each change that running server processes must read has a number, its `revision`. A transaction that
-takes the next number locks the row of `State` until its end, so numbers become visible in order.
+Each change for running processes has a number, its `revision`. Its transaction locks the row of
+`State` until the end, so numbers become visible in order.
 """
 
 import uuid
@@ -213,9 +213,7 @@ class Contract(models.Model):
         return f"{self.pk}: {self.impressions:,} impressions of {self.banner_id}"
 
     def clean(self) -> None:
-        """Raise ValidationError if the end is not after the start, and NoCapacity if too few
-        impressions are free.
-        """
+        """Raise ValidationError if the end is not after the start, or NoCapacity."""
         if None in (self.banner_id, self.impressions, self.starts, self.ends):
             return  # a field is invalid
         if self.ends <= self.starts:
@@ -232,10 +230,9 @@ class Contract(models.Model):
             )
 
     def end(self) -> None:
-        """End the contract now, so that its banner is no longer shown.
+        """End the contract now, unless it has ended.
 
-        A contract that has ended does not change. A contract that has not begun is moved into the
-        past, because otherwise it would still hold its impressions.
+        A contract that has not begun moves into the past, so that it holds no impressions.
         """
         now = timezone.now()
         if self.ends > now:
@@ -246,9 +243,7 @@ class Contract(models.Model):
 
 
 class Delivery(models.Model):
-    """The impressions and clicks of a contracted banner, as the server processes have reported
-    them.
-    """
+    """The impressions and clicks of a contracted banner that processes have reported."""
 
     banner = models.OneToOneField(Banner, on_delete=models.PROTECT, primary_key=True)
     delivered = models.BigIntegerField(default=0)
@@ -276,10 +271,7 @@ class Placement(models.Model):
 
 
 class Server(models.Model):
-    """A server process that reports deliveries.
-
-    `sequence` is the number of its last report, so that no report is added twice.
-    """
+    """A server process; `sequence` is the number of its last report, which is added only once."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     sequence = models.BigIntegerField(default=0)

@@ -42,9 +42,7 @@ class AdServer:
         return placed
 
     def candidates(self, request: Request) -> list[dict[str, Any]]:
-        """Return the candidates for a page with their weights, the heaviest first,
-        without a draw.
-        """
+        """Return the candidates for a page with their weights, the heaviest first."""
         rows, weights = selector.wheel(request, time.time(), self.ledger, self.fan_out)
         inventory = self.ledger.view.inventory
         word_of = {number: word for word, number in self.names.concepts.items()}
@@ -66,9 +64,7 @@ class AdServer:
         ]
 
     def click(self, banner: int, page: int | None = None) -> bool:
-        """Count a click on this banner, on this page; return False if no banner with this id has a
-        contract.
-        """
+        """Count a click on a banner and page; return False if no such banner has a contract."""
         row = self.ledger.view.inventory.row_of.get(banner)
         if row is not None:
             self.ledger.click(row, page)

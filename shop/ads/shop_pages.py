@@ -1,7 +1,4 @@
-"""The shop's eight pages as a publisher's pages, so that impressions are counted for each page.
-
-The slots have no concepts, because each request names the concepts of the page's books.
-"""
+"""The shop's eight pages as a publisher's pages, so that impressions are counted for each."""
 
 from django.db import transaction
 
@@ -11,9 +8,7 @@ from shop.page_types import PUBLISHER, SIZES
 
 
 def open_pages() -> None:
-    """Create the missing pages; existing pages do not change, because people may have edited
-    them.
-    """
+    """Create the missing pages; people may have edited the others."""
     with transaction.atomic():
         publisher, _ = Publisher.objects.get_or_create(name=PUBLISHER)
         for page_type in PAGE_TYPES:

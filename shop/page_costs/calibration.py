@@ -1,8 +1,7 @@
 """The check that the pages of an idle shop cost as much as in the LIFO-Pri paper.
 
-A page's execution time is the increase of the controller's counter during exactly one request. The
-mean of n drawn times has a standard error of 29 % / √n. The verdict therefore uses the mean of
-(measured − drawn time), which does not depend on the draws.
+A page's execution time is the growth of the controller's counter during one request. The verdict
+uses the mean of (measured − drawn time), which does not depend on the draws.
 """
 
 import http.client
@@ -50,9 +49,7 @@ class Request(NamedTuple):
 
 
 class PageResult(NamedTuple):
-    """The row of a page type in the table. `published_s` is in paper seconds, other times are in
-    real seconds.
-    """
+    """The row of a page type; `published_s` is in paper seconds, other times are real seconds."""
 
     page: str
     published_s: float
@@ -209,9 +206,7 @@ def book_on_sale(rng: random.Random, books: int) -> int:
 
 
 def _cpu_outside_s(url: str, controller: JsonClient, requests: int = 200) -> float:
-    """Return the CPU time that the shop's process uses per request outside the thread of the
-    page.
-    """
+    """Return the shop's CPU time per request outside the page's thread."""
     controller.call("PUT", "/settings", {"profile": "real"})
     with Walker(url) as walker:
         walker.request("/")

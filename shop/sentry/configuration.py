@@ -12,9 +12,7 @@ OFF, WATCH, CANCEL = MODES
 
 
 class Setting(NamedTuple):
-    """A setting. `allowed` describes its allowed values; `fits` returns whether a value is
-    allowed.
-    """
+    """A setting; `allowed` describes the values for which `fits` is true."""
 
     name: str
     default: Any
@@ -104,9 +102,7 @@ def read() -> Configuration:
 
 
 def value_of(setting: Setting) -> Any:
-    """Return the project's value of this setting, or the default. Raises SettingRefused if the
-    value is invalid.
-    """
+    """Return the project's value or the default. Raises SettingRefused if it is invalid."""
     value = getattr(settings, setting.name, setting.default)
     if not setting.fits(value):
         raise SettingRefused(setting, value)
@@ -122,9 +118,7 @@ def mode() -> str:
 
 
 def set_mode(wanted: str) -> None:
-    """Change this process's mode from the next request on; raise SettingRefused if it is
-    unknown.
-    """
+    """Change this process's mode from the next request on. Raises SettingRefused."""
     global _mode
     setting = _BY_NAME["SENTRY_MODE"]
     if not setting.fits(wanted):

@@ -1,6 +1,4 @@
-"""The reset of the sentry's state in a forked child process, which has none of its parent's
-threads.
-"""
+"""The reset of the sentry's state in a forked child process, which has no threads of its parent."""
 
 import os
 from collections.abc import Callable

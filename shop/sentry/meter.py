@@ -1,7 +1,6 @@
-"""The wasted-work meter: time spent on requests whose clients left, and the effect of cancelling.
+"""The wasted-work meter: real seconds spent on requests whose clients left.
 
-The meter counts only requests whose clients have left, so its lock does not delay other requests.
-Times are real seconds: CPU time of the request's thread, and its waits for query results.
+Only such requests use the lock, so it does not delay others.
 """
 
 import threading
@@ -16,14 +15,9 @@ Outcome = Literal["effective", "too_late", "failed"]
 class Counts:
     """The counts of the meter since the process started.
 
-    - `wasted_…`: time spent after the client had left, on requests that may be cancelled; mode
-      `cancel` can save this time.
-    - `kept_…`: time spent after the client had left, on requests that had to be finished (not
-      cancellable, or past their commit point).
-    - `unanswered_…`: time spent before the client left, on requests that were therefore never
-      answered.
-    - `finished` and `interrupted`: requests that ran to their end, and requests that did not.
-    - `cancels_attempted`: effective + too late + failed + attempts in progress.
+    `wasted_…` is time after the client had left that mode `cancel` can save, `kept_…` that had to
+    be finished, and `unanswered_…` time before the client left. `finished` requests ran to their
+    end. `cancels_attempted` are effective, too late, failed, or still in progress.
     """
 
     disconnects: int = 0
@@ -58,11 +52,7 @@ def cancel_attempted() -> None:
 
 
 def cancel_over(outcome: Outcome) -> None:
-    """Count the outcome of an attempt to cancel a query.
-
-    `effective`: the attempt ended the query. `too_late`: the query ended before the attempt.
-    `failed`: the database did not confirm the attempt in time.
-    """
+    """Count a cancel: `effective`, `too_late` (the query ended first) or `failed` (unconfirmed)."""
     name = f"cancels_{outcome}"
     with _lock:
         setattr(_counts, name, getattr(_counts, name) + 1)
@@ -77,8 +67,7 @@ def request_over(
 ) -> None:
     """Count the end of a request whose client has left.
 
-    `before` and `after` are the pairs (CPU seconds, database seconds) before and after the client
-    left.
+    `before` and `after` are (CPU seconds, database seconds) before and after the client left.
     """
     with _lock:
         if interrupted:

@@ -52,9 +52,7 @@ class SentryMiddleware:
         return response
 
     def process_view(self, request: HttpRequest, view: Callable[..., Any], *_: object) -> None:
-        """Decide whether the request may be stopped, now that its view is known. Raises ClientGone
-        if it must stop now.
-        """
+        """Decide whether the request may be stopped, now that its view is known."""
         watch = current()
         if watch is not None:
             said = permission.said_of(view)
@@ -95,9 +93,7 @@ def _finish(watch: Watch) -> None:
 
 
 def _is_made_while_sent(response: HttpResponseBase) -> TypeGuard[StreamingHttpResponse]:
-    """Return whether the application generates the content while the server sends it. A file is not
-    watched, because the server sends it without the application.
-    """
+    """Return whether the content is generated while it is sent; a file is sent by the server."""
     return (
         isinstance(response, StreamingHttpResponse)
         and not response.is_async

@@ -10,8 +10,7 @@ _ATTRIBUTE = "sentry_may_cancel"
 def cancellable(view: View) -> View:
     """Allow the sentry to cancel this view, even on a POST.
 
-    The view must write all its data in one transaction whose last statement is `commit_point()`.
-    The view's other decorators must use functools.wraps.
+    Its data must be written in one transaction that ends with `commit_point()`.
     """
     setattr(view, _ATTRIBUTE, True)
     return view

@@ -1,7 +1,4 @@
-"""Gunicorn's configuration: one process with many threads, and connections that stay open.
-
-The controller runs in threads of the worker process.
-"""
+"""Gunicorn's configuration: one process with many threads, and connections that stay open."""
 
 import signal
 import sys

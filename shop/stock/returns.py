@@ -16,10 +16,9 @@ _WITH_BOOKS_BEYOND = """
 
 
 def take_back(beyond: int | None = None) -> int:
-    """Remove the seeded accounts' orders, put the copies back in stock, and return the number of
-    orders.
+    """Remove the seeded accounts' orders, put the copies back, and return the number.
 
-    With `beyond`, remove only the orders that contain a book with an id above `beyond`.
+    With `beyond`, remove only the orders that contain a book with a higher id.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         # No stock may be taken while copies are put back; people may still browse.

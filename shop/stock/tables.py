@@ -1,7 +1,4 @@
-"""The migration of the shop's or the ad server's tables, which are in separate schemas.
-
-The module refuses tables that this version cannot use.
-"""
+"""The migration of the shop's or the ad server's tables, in separate schemas."""
 
 from collections.abc import Callable
 
@@ -17,10 +14,7 @@ class OldTablesError(click.ClickException):
 
 
 def migrate(schema: str, title: str, progress: Callable[[str], None]) -> None:
-    """Create the schema if it is missing, and apply the missing migrations.
-
-    Raises OldTablesError if this version cannot use the tables.
-    """
+    """Create the schema if it is missing, and migrate. Raises OldTablesError for unknown tables."""
     with connection.cursor() as cursor:
         cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {connection.ops.quote_name(schema)}")
     executor = MigrationExecutor(connection)
@@ -31,11 +25,7 @@ def migrate(schema: str, title: str, progress: Callable[[str], None]) -> None:
 
 
 def _check_columns(schema: str) -> None:
-    """Raise OldTablesError if a column is missing.
-
-    The names of the applied migrations do not show this, because version 0.2.0 began again with a
-    migration `0001_initial`.
-    """
+    """Raise OldTablesError if a column is missing, because version 0.2.0 began migrations again."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT table_name, column_name FROM information_schema.columns "

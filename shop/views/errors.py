@@ -1,7 +1,4 @@
-"""The error pages, in the shop's style.
-
-They use neither the session nor the database, because these may have caused the error.
-"""
+"""The error pages, which use neither the session nor the database, the possible causes."""
 
 import sys
 
@@ -13,9 +10,7 @@ from django.template.loader import render_to_string
 from shop import outages, purchases
 
 AWAY_S = 2
-"""The real seconds after which the browser should try again; a killed process restarts within
-seconds.
-"""
+"""The real seconds after which the browser should try again; a restart takes seconds."""
 _ONCE = (
     "If you were placing an order, send the form again: the order is placed only once, however "
     "often you send it."
@@ -39,8 +34,7 @@ def _come_back(title: str, message: str) -> HttpResponse:
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer with 400, or with 503 if the session ended while the shop created the page.
 
-    Another request may have ended the session, or Redis may have lost it. The customer can send the
-    same request again, without a session.
+    The customer can send the same request again, without a session.
     """
     if isinstance(exception, SessionInterrupted):
         return _come_back("Please try again", "Your session ended while the shop made this page.")
@@ -54,8 +48,7 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Answer with 403, because the CSRF token of a form is missing or old.
 
-    A sign-in, even in another tab, makes the tokens of all open pages invalid. If the refused form
-    had a purchase, the answer has a form for this purchase with a new token.
+    A sign-in in any tab makes tokens invalid; a purchase gets a form with a new token.
     """
     purchase = request.POST.get("purchase", "")
     try:
@@ -86,8 +79,8 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer with 500, or with 503 if PostgreSQL or Redis is unavailable.
 
-    The pages do not state whether an order was placed, because the answer to a commit may have been
-    lost. The form's CSRF token stays valid, so that the customer can send the form again.
+    The pages do not state whether an order was placed, because a commit's answer may be lost. The
+    CSRF token stays valid, so that the form can be sent again.
     """
     request.META["CSRF_COOKIE_NEEDS_UPDATE"] = False
     away = outages.away(sys.exc_info()[1])

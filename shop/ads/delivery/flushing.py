@@ -1,9 +1,7 @@
-"""The writer thread, which reports deliveries to the database, reads other processes' deliveries,
-and renews contracts.
+"""The writer thread, which exchanges deliveries with the database and renews contracts.
 
-The thread usually reports once per flush interval, in one transaction. Each report has a number,
-which the transaction also writes. If the answer to a commit is lost, the number in the database
-shows whether the report must be sent again.
+Each report has a number, which its transaction also writes. If the answer to a commit is lost, the
+number in the database shows whether the report must be sent again.
 """
 
 import logging
@@ -49,9 +47,7 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     def start(self, interval_s: float) -> None:
-        """Start the thread, which exchanges counts once per interval, or earlier when
-        `ledger.hurry` is set.
-        """
+        """Start the thread, which exchanges counts once per interval or on `ledger.hurry`."""
         self._thread = threading.Thread(
             target=self._run, args=(interval_s,), name="ads-writer", daemon=True
         )

@@ -20,9 +20,7 @@ def answer_of(error: CallError) -> HttpResponse:
 
 
 def single(given: QueryDict, form: type[_Query]) -> _Query:
-    """Return the query parameters as a `form`. Raises CallError if a parameter is unknown, missing,
-    invalid or repeated.
-    """
+    """Return the query as a `form`. Raises CallError if a parameter is wrong or repeated."""
     for name, values in given.lists():
         if len(values) > 1:
             raise CallError(f"{name}: is given more than once", name, "exactly one value")

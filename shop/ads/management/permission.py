@@ -1,7 +1,4 @@
-"""The check of callers: by token or, for `select`, `candidates` and `metrics`, also by port.
-
-The token is calculated from the ad server's secret key, so that no second secret is needed.
-"""
+"""The check of callers: by token, which follows from the secret key, or perhaps by port."""
 
 import secrets
 
@@ -17,11 +14,7 @@ def token() -> str:
 
 
 def direct(request: HttpRequest) -> bool:
-    """Return whether the request came directly to the ad server's port, which customers cannot
-    reach.
-
-    Customers' requests come through the gateway, which adds the header field X-Forwarded-For.
-    """
+    """Return whether the request came to the ad server's port, without the gateway's field."""
     return "X-Forwarded-For" not in request.headers
 
 

@@ -1,11 +1,7 @@
 """The search for the candidates of one concept: the due banners of the wanted size.
 
-A search consists of a few numpy operations on the inventory's columns. Each operation releases the
-interpreter while it runs, so two threads can search for two concepts at the same time
-(docs/decisions/0012).
-
-Source: Diniz et al., section IV.A ("banners that fulfill all requirements associated with the
-request") and Fig. 4, lines 3 to 7.
+Its numpy operations release the interpreter, so two threads can search for two concepts at the same
+time (docs/decisions/0012). Source: Diniz et al., section IV.A and Fig. 4, lines 3 to 7.
 """
 
 import threading
@@ -22,19 +18,14 @@ _NONE = np.empty(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The conditions that are the same for all concepts of a request: the size of the slot, and the
-    time at which the banner must be due.
-    """
+    """The conditions for all concepts of a request: the slot's size, and the request's time."""
 
     size: int
     time_s: float
 
 
 class _Scratch(threading.local):
-    """Each thread's working memory for one block of rows, 16 bytes per row.
-
-    Allocating memory for each search would cost more than the search.
-    """
+    """Each thread's memory for a block of rows; allocating it would cost more than a search."""
 
     def __init__(self) -> None:
         self.which = np.empty((MOST_CONCEPTS, BLOCK_ROWS), np.bool_)
@@ -51,8 +42,7 @@ def find(
 ) -> Rows:
     """Return the rows of due banners with this concept and the wanted size, in ascending order.
 
-    A banner is due if its contract has not ended, and an even delivery would have reached more
-    impressions than `delivered` has. `delivered` has the shape (rows,).
+    The contract of a due banner has not ended, and has delivered less than an even delivery would.
     """
     found = []
     blocks = -(-len(inventory) // BLOCK_ROWS)
@@ -89,11 +79,7 @@ def _in_block(
 
 
 def common(found: list[Rows], rows: int) -> Rows:
-    """Return every candidate once, in ascending order.
-
-    `rows` is the number of rows in the inventory. The function marks the candidates in a column,
-    because this is faster than sorting.
-    """
+    """Return every candidate once, in ascending order; marks are faster than sorting."""
     marked = np.zeros(rows, np.bool_)
     for candidates in found:
         marked[candidates] = True

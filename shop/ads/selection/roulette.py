@@ -1,6 +1,4 @@
-"""The roulette: a banner's weight is the number of impressions that its contract still needs
-(Diniz et al., section IV.A, Tables I and II).
-"""
+"""The roulette: a banner's weight is its missing impressions (Diniz et al., section IV.A)."""
 
 import random
 
@@ -16,15 +14,11 @@ def cumulative(weights: Weights) -> Weights:
 
 
 def position(wheel: Weights, number: int) -> int:
-    """Return the first position on the wheel at which the cumulative sum exceeds `number`, which
-    must be at least 0 and below the last sum.
-    """
+    """Return the first position at which the cumulative sum exceeds `number` (at least 0)."""
     return int(np.searchsorted(wheel, number, side="right"))
 
 
 def draw(wheel: Weights, rng: random.Random) -> int | None:
-    """Return a random position, with probabilities in proportion to the weights; None if all
-    weights are 0.
-    """
+    """Return a random position, in proportion to the weights; None if all are 0."""
     total = int(wheel[-1]) if len(wheel) else 0
     return position(wheel, rng.randrange(total)) if total > 0 else None
