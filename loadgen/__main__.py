@@ -10,6 +10,7 @@ import click
 from common.page_types import CAPACITY_RPS
 from common.settings import SettingsError
 from loadgen.gateway_url import gateway_url
+from loadgen.options import OPTIONS
 from loadgen.workload.partly_open import PartlyOpenModel
 from loadgen.workload.sessions import MEAN_EXECUTION_S, PAGES, SessionModel
 
@@ -70,16 +71,39 @@ def main() -> None:
     """Simulate Doorbuster's customers, or show the model of their behaviour."""
 
 
+def _help_of_run() -> str:
+    formatter = click.HelpFormatter(width=100)
+    formatter.write_usage("python -m loadgen run", "[OPTIONS]")
+    formatter.write_paragraph()
+    formatter.write_text(
+        "Run customers without a web UI. Other options are Locust's: --host sets "
+        "the address of the shop, and `locust --help` lists all of them."
+    )
+    with formatter.section("Options"):
+        formatter.write_dl(
+            [
+                (
+                    f"{one.flag} {one.metavar}".strip(),
+                    one.meaning + (f"  [default: {one.default}]" if one.default else ""),
+                )
+                for one in OPTIONS
+            ]
+        )
+    return formatter.getvalue()
+
+
 @main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 def run(options: tuple[str, ...]) -> None:
-    """Run customers without a web UI; OPTIONS are Locust's options and the options in
-    docs/loadgen.md (try --help).
+    """Run customers without a web UI; OPTIONS are Locust's options and those that --help lists.
 
     --plan FILE reads a JSON plan in place of options; --plan - reads it from standard input.
     Standard output gets only the progress lines (--progress json); all other output goes to
     standard error.
     """
+    if {"-h", "--help"} & set(options):
+        click.echo(_help_of_run(), nl=False)
+        return
     command = [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE)]
     if "--worker" not in options:
         command += ["--headless", "--only-summary"]

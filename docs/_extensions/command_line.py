@@ -48,6 +48,17 @@ def commands() -> str:
     )
 
 
+def load_options() -> str:
+    """Return a table of the load generator's options."""
+    from loadgen.options import OPTIONS
+
+    lines = ["| option | default | meaning |", "| --- | --- | --- |"]
+    for option in OPTIONS:
+        default = f"`{option.default}`" if option.default else ""
+        lines.append(f"| `{option.flag}` | {default} | {cell(option.meaning)} |")
+    return "\n".join(lines)
+
+
 def _sections(entries: Iterable[Entry | Group], parent: click.Context) -> Iterator[str]:
     for entry in entries:
         if isinstance(entry, Entry) and entry.place.startswith("bench."):

@@ -1,6 +1,6 @@
 """Pages that are written from the code when the site is built.
 
-The generated text replaces a comment, `<!-- generated: NAME -->`.
+The generated text replaces a comment, `<!-- generated: NAME -->`, and the table after it.
 """
 
 import re
@@ -18,11 +18,12 @@ from sphinx.util.typing import ExtensionMetadata
 WRITERS = {
     "make targets": command_line.make_targets,
     "command line": command_line.commands,
+    "load options": command_line.load_options,
     "spec keys": spec_keys.sections,
     "policy terms": glossary_terms.policies,
     "parameter terms": glossary_terms.parameters,
 }
-_PLACE = re.compile(r"^<!-- generated: (.+) -->$", re.MULTILINE)
+_PLACE = re.compile(r"^<!-- generated: (.+) -->$(?:\n\n(?:\|.*\n)+)?", re.MULTILINE)
 
 
 def _write(app: Sphinx, page: str, text: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""The keys of specs, from the JSON schema, with the meanings that docs/experiments.md has."""
+"""The keys of specs, from the JSON schema, with the meanings that docs/spec-keys.md has."""
 
 import re
 from collections.abc import Iterator
@@ -55,8 +55,8 @@ def _sections_of(part: dict[str, Any]) -> list[str]:
 
 
 def _rows(path: str, schema: dict[str, Any]) -> Iterator[str]:
-    page = (REPOSITORY / "docs" / "experiments.md").read_text(encoding="utf-8")
-    meanings = dict(_ROW.findall(page.replace("](#", "](experiments.md#")))
+    page = (REPOSITORY / "docs" / "spec-keys.md").read_text(encoding="utf-8")
+    meanings = dict(_ROW.findall(page))
     required = schema.get("required", ())
     for key, part in schema["properties"].items():
         default = "required" if key in required else _default(part)

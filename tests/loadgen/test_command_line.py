@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from common import ports
+from loadgen.options import OPTIONS
 from loadgen.records.attempt_log import read_attempts
 from tests.fake_shop.pages import small_shop
 from tests.skips import needs
@@ -52,6 +53,14 @@ def test_describe_prints_the_numbers_of_partly_open_sessions() -> None:
         r"^interactions per session +50, at most 100: p\(end\) = 0\.0160$", ended.stdout, re.M
     )
     assert re.search(r"^replies per session +120, images included$", ended.stdout, re.M)
+
+
+def test_the_help_of_run_lists_every_option_with_its_default() -> None:
+    ended = _loadgen("run", "--help")
+    assert ended.returncode == 0
+    for option in OPTIONS:
+        [entry] = re.findall(rf"^  {option.flag}\b(?!-).*(?:\n   .*)*", ended.stdout, re.MULTILINE)
+        assert not option.default or f"[default: {option.default}]" in " ".join(entry.split())
 
 
 def test_run_is_locust_headless(tmp_path: Path) -> None:

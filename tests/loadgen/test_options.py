@@ -449,15 +449,6 @@ def assert_refused(given: dict[str, str], line: str) -> None:
     assert refusal.value.option == line.partition(":")[0]
 
 
-def test_the_document_lists_every_option_with_its_default() -> None:
-    rows = [
-        [cell.strip().strip("`") for cell in line.strip("|").split("|")]
-        for line in DOCUMENT.read_text(encoding="utf-8").splitlines()
-        if line.startswith("| `--")
-    ]
-    assert {row[0]: row[1] for row in rows} == {option.flag: option.default for option in OPTIONS}
-
-
 def test_the_variable_of_an_option_follows_the_documents_example() -> None:
     example = "`--max-retries`, for example, is `DOORBUSTER_LOAD_MAX_RETRIES`"
     assert example in DOCUMENT.read_text(encoding="utf-8")

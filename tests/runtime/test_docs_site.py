@@ -144,7 +144,7 @@ def test_a_current_site_is_not_built_again(tmp_path: Path) -> None:
 
 
 def test_every_key_of_a_spec_has_a_meaning_on_its_page() -> None:
-    """The page takes meanings from docs/experiments.md by their keys."""
+    """The page takes meanings from its table by their keys."""
     program = "import sys; sys.path.insert(0, 'docs/_extensions'); import spec_keys\n"
     done = subprocess.run(
         [sys.executable, "-c", program + "print(spec_keys.sections())"],

@@ -334,7 +334,7 @@ def shown(value, *, required):
 
 
 def test_the_documented_keys_and_defaults_are_the_codes():
-    text = (Path(__file__).parents[3] / "docs/experiments.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs/spec-keys.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([a-z0-9_.]+)` \| (.+?) \| .+ \|$", text, flags=re.MULTILINE)
     expected = flat(Spec) | {"version": "must be given", "load.sessions": "1000"}
     expected |= flat(PolicyChoice, "policy.") | {"policy.admission": "–", "policy.parameters": "–"}
