@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from gateway.policies import ADMISSIONS, POLICIES, registry
@@ -18,7 +19,18 @@ In the gateway, each run has a queueing policy, and an admission policy that dec
 sessions. You can combine any queueing policy with any admission policy. A
 [baseline proxy](baseline-proxies.md) replaces the gateway and both policies. To add a policy, see
 [CONTRIBUTING.md](../CONTRIBUTING.md#add-a-policy).
+
+The line *Deviations* names differences between a policy and its source. A default for each page
+type is a table, such as `utility = {Tr-4 = 6000}`; a page type that you omit keeps its default. In
+the column *default from*, *source* is the source above the table.
+`.venv/bin/doorbuster policy list --json` also shows the allowed values.
 """
+
+_PLAIN_UNITS = ("ratio", "number", "weight", "switch", "score", "class", "0 or 1")
+"""Units that need no word after the number."""
+
+_LONG_SOURCE = 3
+"""The number of words from which the page does not repeat the beginning of a source."""
 
 
 class Section(NamedTuple):
@@ -62,17 +74,33 @@ def as_rows(known: Iterable[Section]) -> list[dict[str, Any]]:
 
 
 def as_markdown(known: Iterable[Section]) -> str:
-    """Return the page docs/policies.md."""
+    """Return the page docs/policies.md. It describes a parameter that several policies of a section
+    have only once, with the first of them.
+    """
     parts = [INTRODUCTION]
     for section in known:
         parts.append(f"## {section.title}\n")
+        earlier: list[tuple[Parameter, str]] = []
         for sheet in section.sheets:
             parts.append(f"### {sheet.name}\n\n{sheet.idea}\n")
             parts.append(f"- Rule: {_with_code(sheet)}")
             parts.append(f"- Source: {sheet.source}")
-            parts.append(f"- Deviations: {sheet.deviations}\n")
-            if sheet.parameters:
-                parts += [*_table(sheet.parameters), ""]
+            if sheet.deviations != "none":
+                parts.append(f"- Deviations: {sheet.deviations}")
+            shared: dict[str, list[Parameter]] = {}
+            new = []
+            for parameter in sheet.parameters:
+                if owner := next((name for one, name in earlier if one == parameter), ""):
+                    shared.setdefault(owner, []).append(parameter)
+                else:
+                    new.append(parameter)
+            earlier += [(parameter, sheet.name) for parameter in new]
+            for owner, those in shared.items():
+                names = ", ".join(map(_short, those))
+                parts.append(f"- As in [{owner}](#{owner}): {names}")
+            parts.append("")
+            if new:
+                parts += [*_table(new, sheet.source), ""]
     return "\n".join(parts)
 
 
@@ -81,16 +109,37 @@ def _with_code(sheet: Sheet) -> str:
     return re.sub(rf"\b({names})\b", r"`\1`", sheet.rule) if names else sheet.rule
 
 
-def _table(parameters: Iterable[Parameter]) -> list[str]:
+def _table(parameters: Iterable[Parameter], source: str) -> list[str]:
     return [
-        "| parameter | default | unit | allowed | meaning | default from |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| parameter | default | meaning | default from |",
+        "| --- | --- | --- | --- |",
         *(
-            f"| `{parameter.name}` | {_default(parameter)} | {parameter.unit} | "
-            f"{parameter.allowed} | {parameter.meaning} | {parameter.source} |"
+            f"| `{parameter.name}` | {_with_unit(parameter)} | {parameter.meaning} | "
+            f"{_without(source, parameter.source)} |"
             for parameter in parameters
         ),
     ]
+
+
+def _short(parameter: Parameter) -> str:
+    """Return the parameter's name with its default; a default for each page type is too long."""
+    if isinstance(parameter.default, Mapping):
+        return f"`{parameter.name}`"
+    return f"`{parameter.name}` ({_with_unit(parameter)})"
+
+
+def _with_unit(parameter: Parameter) -> str:
+    unit = "" if parameter.unit in _PLAIN_UNITS else f" {parameter.unit}"
+    return _default(parameter) + unit
+
+
+def _without(known: str, text: str) -> str:
+    """Return `text` without the words of the source that it repeats."""
+    pairs = zip(known.split(", "), text.split(", "), strict=False)
+    same = ", ".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    if len(same.split()) < _LONG_SOURCE:
+        return text
+    return f"source{text.removeprefix(same)}"
 
 
 def _default(parameter: Parameter) -> str:

@@ -1,4 +1,5 @@
 import json
+import re
 
 from click.testing import CliRunner
 
@@ -24,6 +25,17 @@ def test_admission_policies_have_a_section_of_their_own():
     assert all(f"\n### {name}\n" in queueing for name in POLICIES)
     assert all(f"\n### {name}\n" in admission for name in ADMISSIONS)
     assert all(f"\n### {name}\n" in proxies for name in PROXIES)
+
+
+def test_a_page_names_the_parameters_of_a_policy_and_describes_each_once():
+    for section in sheets():
+        parts = as_markdown([section]).split("\n### ")[1:]
+        for sheet, part in zip(section.sheets, parts, strict=True):
+            assert all(f"`{parameter.name}`" in part for parameter in sheet.parameters)
+    page = as_markdown(sheets())
+    [shared] = re.findall(r"\n### 8q-lifo-pri\n(.+?)\n### ", page, re.DOTALL)
+    assert "- As in [8q-af](#8q-af): `browsing_capacity` (50 requests)" in shared
+    assert "maximum length of each queue" not in shared
 
 
 def test_a_program_gets_every_policy() -> None:
