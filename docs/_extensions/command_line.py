@@ -55,7 +55,8 @@ def load_options() -> str:
     lines = ["| option | default | meaning |", "| --- | --- | --- |"]
     for option in OPTIONS:
         default = f"`{option.default}`" if option.default else ""
-        lines.append(f"| `{option.flag}` | {default} | {cell(option.meaning)} |")
+        meaning = re.sub(r"--[a-z-]*[a-z]", r"`\g<0>`", cell(option.meaning))
+        lines.append(f"| `{option.flag}` | {default} | {meaning} |")
     return "\n".join(lines)
 
 
