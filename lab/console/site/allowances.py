@@ -6,7 +6,7 @@ sizes in a spec.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Final
 
 from lab.console.site.settings import LAB
 from lab.errors import SpecError
@@ -39,120 +39,81 @@ def _number(number: float) -> str:
     return f"{number:,.0f}"
 
 
-def _limit(title: str, write: Callable[[float], str] = _number) -> Any:
-    return field(metadata={"title": title, "write": write})
+def _limit(title: str, student: int, teacher: int, write: Callable[[float], str] = _number) -> Any:
+    return field(metadata={"title": title, "write": write, "student": student, "teacher": teacher})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowance:
-    """The limits of one person. Times are in real seconds, except CPU times."""
+    """The limits of one person. Times are in real seconds, except CPU times. Each limit has the
+    number of a student, and then the number of a teacher. The limits of teachers also apply to all
+    people if there are no accounts, and to the command line with `--server`."""
 
     whose: str
     """`a student` or `a teacher`."""
 
     # Launches. The limits are checked before the runs of a spec are planned.
-    runs_per_launch: int = _limit("Runs in one launch")
-    expected_s_per_launch: int = _limit("Expected time of one launch", _seconds)
-    own_policies_per_launch: int = _limit("Own policies in one launch")
-    waiting_launches: int = _limit("Launches that wait in the queue")
-    waiting_expected_s: int = _limit("Expected time of all launches that wait", _seconds)
-    launches_per_minute: int = _limit("Launches in a minute")
-    predictions_per_minute: int = _limit("Predictions of launch durations in a minute")
+    runs_per_launch: int = _limit("Runs in one launch", 2_000, 20_000)
+    expected_s_per_launch: int = _limit("Expected time of one launch", 30 * 60, 72 * 3600, _seconds)
+    own_policies_per_launch: int = _limit("Own policies in one launch", 10, 50)
+    waiting_launches: int = _limit("Launches that wait in the queue", 5, 100)
+    waiting_expected_s: int = _limit(
+        "Expected time of all launches that wait", 60 * 60, 240 * 3600, _seconds
+    )
+    launches_per_minute: int = _limit("Launches in a minute", 10, 30)
+    predictions_per_minute: int = _limit("Predictions of launch durations in a minute", 60, 240)
 
     # The process that carries out a simulated launch, with all its children.
-    job_memory_bytes: int = _limit("Memory of one simulated launch", _bytes)
-    job_least_s: int = _limit("CPU time that every simulated launch may use", _seconds)
+    job_memory_bytes: int = _limit("Memory of one simulated launch", 1 * GIB, 8 * GIB, _bytes)
+    job_least_s: int = _limit(
+        "CPU time that every simulated launch may use", 5 * 60, 3600, _seconds
+    )
     job_times_expected: int = _limit(
-        "CPU time of a longer simulated launch, as a multiple of its expected CPU time"
+        "CPU time of a longer simulated launch, as a multiple of its expected CPU time", 3, 10
     )
 
     # Uploads.
-    uploads_per_minute: int = _limit("Spec and policy files sent in a minute")
-    spec_bytes: int = _limit("Size of a spec file", _bytes)
-    imports_per_hour: int = _limit("Bundles imported in an hour")
-    bundle_bytes: int = _limit("Size of a bundle", _bytes)
-    bundle_unpacked_bytes: int = _limit("Size of a bundle, unpacked", _bytes)
-    bundle_files: int = _limit("Files in a bundle")
-    bundle_rows: int = _limit("Rows of all raw logs in a bundle")
+    uploads_per_minute: int = _limit("Spec and policy files sent in a minute", 10, 30)
+    spec_bytes: int = _limit("Size of a spec file", 64 * 2**10, 1 * MIB, _bytes)
+    imports_per_hour: int = _limit("Bundles imported in an hour", 10, 200)
+    bundle_bytes: int = _limit("Size of a bundle", 64 * MIB, 256 * MIB, _bytes)
+    bundle_unpacked_bytes: int = _limit("Size of a bundle, unpacked", 512 * MIB, 4 * GIB, _bytes)
+    bundle_files: int = _limit("Files in a bundle", 5_000, 20_000)
+    bundle_rows: int = _limit("Rows of all raw logs in a bundle", 5_000_000, 50_000_000)
 
     # Downloads.
-    downloads_per_minute: int = _limit("Downloads of bundles, tables, logs and pages in a minute")
+    downloads_per_minute: int = _limit(
+        "Downloads of bundles, tables, logs and pages in a minute", 30, 300
+    )
 
     # Storage.
-    kept_imports: int = _limit("Imported results that are kept")
-    kept_import_bytes: int = _limit("Size of all imported results that are kept", _bytes)
-    notes_per_hour: int = _limit("Notes written in an hour")
-    notes_per_result: int = _limit("Notes on one result")
+    kept_imports: int = _limit("Imported results that are kept", 20, 1_000)
+    kept_import_bytes: int = _limit(
+        "Size of all imported results that are kept", 1 * GIB, 50 * GIB, _bytes
+    )
+    notes_per_hour: int = _limit("Notes written in an hour", 60, 600)
+    notes_per_result: int = _limit("Notes on one result", 20, 200)
 
     def job_limit_s(self, expected_s: float) -> float:
         """Return the CPU seconds that all processes of a simulated launch may use together."""
         return max(self.job_least_s, self.job_times_expected * expected_s)
 
 
-TEACHER = Allowance(
-    whose="a teacher",
-    runs_per_launch=20_000,
-    expected_s_per_launch=72 * 3600,
-    own_policies_per_launch=50,
-    waiting_launches=100,
-    waiting_expected_s=240 * 3600,
-    launches_per_minute=30,
-    predictions_per_minute=240,
-    job_memory_bytes=8 * GIB,
-    job_least_s=3600,
-    job_times_expected=10,
-    uploads_per_minute=30,
-    spec_bytes=1 * MIB,
-    imports_per_hour=200,
-    bundle_bytes=256 * MIB,
-    bundle_unpacked_bytes=4 * GIB,
-    bundle_files=20_000,
-    bundle_rows=50_000_000,
-    downloads_per_minute=300,
-    kept_imports=1_000,
-    kept_import_bytes=50 * GIB,
-    notes_per_hour=600,
-    notes_per_result=200,
-)
-"""The limits of teachers, and of all people if there are no accounts.
+_LIMITS: Final = {one.name: one.metadata for one in fields(Allowance) if one.metadata}
 
-The command line has these limits only with `--server`.
-"""
 
-_STUDENT = Allowance(
-    whose="a student",
-    runs_per_launch=2_000,
-    expected_s_per_launch=30 * 60,
-    own_policies_per_launch=10,
-    waiting_launches=5,
-    waiting_expected_s=60 * 60,
-    launches_per_minute=10,
-    predictions_per_minute=60,
-    job_memory_bytes=1 * GIB,
-    job_least_s=5 * 60,
-    job_times_expected=3,
-    uploads_per_minute=10,
-    spec_bytes=64 * 2**10,
-    imports_per_hour=10,
-    bundle_bytes=64 * MIB,
-    bundle_unpacked_bytes=512 * MIB,
-    bundle_files=5_000,
-    bundle_rows=5_000_000,
-    downloads_per_minute=30,
-    kept_imports=20,
-    kept_import_bytes=1 * GIB,
-    notes_per_hour=60,
-    notes_per_result=20,
-)
+def _of(role: str) -> Allowance:
+    return Allowance(whose=f"a {role}", **{name: one[role] for name, one in _LIMITS.items()})
+
+
+TEACHER = _of("teacher")
 
 # ---- limits of the whole lab ---------------------------------------------------------------------
 
 QUEUED_LAUNCHES = 200
 """The maximum number of waiting launches of all people together."""
 DOWNLOADS_AT_ONCE = 2
-"""The maximum number of downloads that are packed at the same time. Each download can keep a CPU
-busy for a minute.
-"""
+"""The number of downloads packed at the same time. Each can keep a CPU busy for a minute."""
 FREE_DISK_BYTES = 1 * GIB
 """The disk space that must stay free after an import, in bytes."""
 
@@ -163,35 +124,26 @@ LOGINS_WITHIN_S = 300
 LOGINS_PER_NAME = 5
 """The maximum number of wrong passwords for one name from one address."""
 LOGINS_PER_ADDRESS = 50
-"""The maximum number of wrong passwords from one address for all names together. This number is
-higher because a class can share an address."""
+"""The same for all names together. A class can share an address."""
 PASSWORDS_AT_ONCE = 2
-"""The maximum number of passwords that are checked at the same time. A check takes about 0.2 CPU
-seconds."""
+"""The maximum number of simultaneous password checks, of about 0.2 CPU seconds each."""
 
 
 def limits() -> dict[str, str]:
     """Return the name and the title of each limit."""
-    return {one.name: one.metadata["title"] for one in fields(Allowance) if one.metadata}
+    return {name: one["title"] for name, one in _LIMITS.items()}
 
 
 def written(limit: str, value: float) -> str:
     """Return the value of a limit as text: `2,000`, `30 min`, `64 MiB`."""
-    return _write(limit)(value)
-
-
-def _write(limit: str) -> Callable[[float], str]:
-    found: Callable[[float], str] = Allowance.__dataclass_fields__[limit].metadata["write"]
-    return found
+    return str(_LIMITS[limit]["write"](value))
 
 
 def refusal(allowance: Allowance, limit: str, asked: float) -> str:
-    """Return the text of a refusal: the limit, the requested and the allowed value, and who can
-    raise the limit."""
+    """Return the text of a refusal, with the requested and the allowed value, and the way out."""
     most, too_much = written(limit, getattr(allowance, limit)), written(limit, asked)
     if too_much == most:  # equal after rounding
-        units: dict[Callable[[float], str], str] = {_bytes: " bytes", _seconds: " s"}
-        unit = units.get(_write(limit), "")
+        unit = {_bytes: " bytes", _seconds: " s"}.get(_LIMITS[limit]["write"], "")
         most, too_much = f"{getattr(allowance, limit):,}{unit}", f"{asked:,}{unit}"
     said = f"{limits()[limit]}: {too_much}; allowed: {most} for {allowance.whose}."
     return f"{said} {way_out(allowance, limit, 'do')}"
@@ -213,10 +165,7 @@ def require(allowance: Allowance, limit: str, asked: float) -> None:
 
 def student(text: str) -> Allowance:
     """Return a student's allowance from the setting `text`, for example `runs_per_launch=5000
-    bundle_files=9`.
-
-    Raises SettingsError with a line for each fault.
-    """
+    bundle_files=9`. Raises SettingsError with a line for each fault."""
     changes: dict[str, Any] = {}
     faults = []
     for word in text.replace(",", " ").split():
@@ -235,7 +184,7 @@ def student(text: str) -> Allowance:
         changes[name] = int(value)
     if faults:
         raise SettingsError("\n".join(f"{VARIABLE}: {fault}" for fault in faults))
-    return replace(_STUDENT, **changes)
+    return replace(_of("student"), **changes)
 
 
 STUDENT = student(LAB.lab_student_limits)
