@@ -19,7 +19,7 @@ from lab.console.models import Launch, State  # noqa: E402
 from lab.console.site import uploads  # noqa: E402
 from lab.console.site.allowances import TEACHER  # noqa: E402
 from lab.console.site.settings import LAB  # noqa: E402
-from lab.console.watch.shared import watch  # noqa: E402
+from lab.console.watch.live_run import watch  # noqa: E402
 from runtime import monitoring  # noqa: E402
 
 KEEP_EVERY_S = 2.0
@@ -31,12 +31,11 @@ pages = uploads.bounded(django_application, uploads.allowed_bytes)
 
 @sync_to_async
 def _first_look() -> None:
-    """Launch *First look* at the very first start, so that a new class sees a run in progress.
-    FIRST_LOOK=0 prevents this launch."""
+    """Launch *First look* at the very first start, unless FIRST_LOOK=0."""
     if LAB.first_look and not Launch.objects.exists():
         card = cards.card("first-look")
         assert card is not None
-        launch = cards.launch_of(card, TEACHER)
+        launch = card.experiment.launch(TEACHER)
         launch.gives_way = True
         queue.enqueue(launch)
 

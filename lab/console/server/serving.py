@@ -1,7 +1,5 @@
 """The console's server: one uvicorn process with an event loop for streams and threads for pages.
-
-If the process is killed, its port is free, and its supervisor starts a new process.
-"""
+If the process is killed, its port is free, and its supervisor starts a new process."""
 
 import errno
 import faulthandler
@@ -20,8 +18,7 @@ from lab.console.site.settings import LAB
 
 GRACE_S = 1
 STUCK_S = 120.0
-"""The time, in real seconds, after which a blocked event loop ends the process. The supervisor then
-starts another process."""
+"""The real seconds after which a blocked event loop ends the process."""
 SIGN_OF_LIFE_EVERY_S = 10
 KEPT_ALIVE_S = 30
 WAITING_CONNECTIONS = 2048
@@ -31,9 +28,7 @@ logger = logging.getLogger("lab.console")
 
 class ConsoleServer(Server):
     """A uvicorn server that accepts TLS through TlsListener, and ends open streams at shutdown.
-
-    Otherwise, uvicorn would cancel each stream after GRACE_S and log a traceback.
-    """
+    Otherwise, uvicorn would cancel each stream after GRACE_S and log a traceback."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         if self.config.ssl is None or sockets is None:
@@ -47,7 +42,7 @@ class ConsoleServer(Server):
         self.servers = listeners
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        from lab.console.watch.shared import watch
+        from lab.console.watch.live_run import watch
 
         watch.end()
         await super().shutdown(sockets)

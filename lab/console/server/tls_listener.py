@@ -1,8 +1,5 @@
-"""TLS on a port that also answers plain HTTP.
-
-A TLS connection goes to the server. A plain HTTP request gets one short answer: a redirect to
-https, or status 400.
-"""
+"""TLS on a port that also answers plain HTTP. A TLS connection goes to the server. A plain HTTP
+request gets one short answer: a redirect to https, or status 400."""
 
 import asyncio
 import contextlib
@@ -36,8 +33,7 @@ class TlsListener:
         self._begin(self._accept())
 
     def close(self) -> None:
-        """Stop accepting connections, and end the connections that the server has not taken
-        over."""
+        """Stop accepting, and end the connections that the server has not taken over."""
         for task in self._tasks:
             task.cancel()
 
@@ -82,8 +78,7 @@ class TlsListener:
 
 
 async def _first_byte(connection: socket.socket) -> bytes:
-    """Return the client's first byte without consuming it; empty if the client ends the connection
-    first."""
+    """Return the client's first byte without consuming it; empty if the client has left."""
     connection.setblocking(False)
     while True:
         await _readable(connection)

@@ -3,22 +3,19 @@
 from functools import cache
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.views.decorators.http import require_GET
 
 from lab.console.server.metrics import CONTENT_TYPE, LabMetrics
 from lab.console.site.permissions import everybody
 from lab.console.site.settings import LAB
 
 
-@everybody
-@require_GET
+@everybody.get
 def health(request: HttpRequest) -> HttpResponse:
     """Answer the health check of the program that started this server."""
     return JsonResponse({"status": "ok"})
 
 
-@everybody
-@require_GET
+@everybody.get
 def metrics(request: HttpRequest) -> HttpResponse:
     """Return metrics of experiments, without personal data, because Prometheus has no account."""
     return HttpResponse(_metrics().text(), content_type=CONTENT_TYPE)
@@ -27,6 +24,6 @@ def metrics(request: HttpRequest) -> HttpResponse:
 @cache
 def _metrics() -> LabMetrics:
     from lab.console.launches import workers
-    from lab.console.watch.shared import watch
+    from lab.console.watch.live_run import watch
 
     return LabMetrics(LAB, lambda: watch.viewers, workers.online, workers.queued_tasks)

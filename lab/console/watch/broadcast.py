@@ -1,7 +1,5 @@
-"""This module samples the gateway twice a second and sends each sample to all viewers.
-
-The list of waiting requests is fetched only while a viewer has the watch page open.
-"""
+"""This module samples the gateway twice a second and sends each sample to all viewers. The list of
+waiting requests is fetched only while a viewer has the watch page open."""
 
 import asyncio
 import contextlib
@@ -24,10 +22,8 @@ from runtime.settings import Settings
 
 class Sold:
     """The purchases during the run in progress and during the run before it. After the end of a
-    run, its purchases are kept with the time of the end.
-
-    When an experiment prepares its first run, the purchases of earlier experiments are removed.
-    """
+    run, its purchases are kept with the time of the end. When an experiment prepares its first run,
+    the purchases of earlier experiments are removed."""
 
     def __init__(self) -> None:
         self._last: dict[str, Any] | None = None
@@ -64,12 +60,10 @@ EVERY_S = 0.5
 KEPT = 2400
 """The number of samples that the console keeps. The samples cover twenty real minutes."""
 TOLD = 400
-"""The number of samples that a new viewer receives, evenly spread over the last twenty real
-minutes."""
+"""The number of samples that a new viewer receives, evenly spread over the history."""
 MARKS_KEPT = 200
 BEHIND = 20
-"""The maximum number of samples in a viewer's queue. If the viewer is slow, the oldest samples are
-dropped."""
+"""The size of a viewer's queue. A slow viewer loses the oldest samples."""
 STRIP = 300
 """The maximum number of waiting requests that the page shows in detail."""
 
@@ -80,9 +74,8 @@ logger = logging.getLogger("lab.console")
 
 
 class Watch:
-    """A sampler of one gateway. `frames` has the latest frames, the oldest first. `name`
-    changes at every start of the server, so frame numbers from before a restart are not valid.
-    """
+    """A sampler of one gateway. `frames` has the latest frames, the oldest first. `name` changes at
+    every start of the server, so frame numbers from before a restart are not valid."""
 
     def __init__(
         self,
@@ -209,16 +202,14 @@ class Watch:
             _put(queue, told)
 
     def _earlier(self, frame: Frame) -> Frame | None:
-        """Return the newest frame that is at least `OVER_S` older than `frame`; None if there is
-        none."""
+        """Return the newest frame that is at least `OVER_S` older; None if there is none."""
         for each in reversed(self.frames):
             if "away" not in each and frame["at"] - each["at"] >= OVER_S:
                 return each
         return None
 
     def _marks(self, frame: Frame) -> list[Mark]:
-        """Return the changes since the last sample that the gateway answered, and the runs that
-        have begun or ended since then."""
+        """Return the changes since the last answered sample, and the begun or ended runs."""
         before, self._run = self._run, frame["run"]
         goes_on = _run_number(before) == _run_number(self._run)
         # Settings of a launch before and between its runs are not changes by users.

@@ -20,8 +20,7 @@ _NEEDED = "choose an entry of the list"
 
 
 def _number_errors(low: float, high: float, kind: str = "a number") -> dict[str, str]:
-    """Return the error texts of a field whose number must be from `low` to `high`. Each text
-    follows the field's label."""
+    """Return the error texts of a number from `low` to `high`, which follow the field's label."""
     allowed = f"must be {kind} from {low:,.12g} to {high:,.12g}"
     return dict.fromkeys(("required", "invalid", "min_value", "max_value"), allowed)
 
@@ -50,10 +49,8 @@ class PolicyForm(forms.Form):
 
     def __init__(self, given: Mapping[str, Any], ids: str = "id") -> None:
         """Create the form from the submitted fields, or from the present choice as `in_force`
-        returns it.
-
-        The ids of its elements begin with `ids`, because a page can contain two such forms.
-        """
+        returns it. The ids of its elements begin with `ids`, because a page can contain two such
+        forms."""
         policy, admission = given.get("policy", ""), given.get("admission", NO_ADMISSION)
         self.sheets: list[tuple[str, Sheet]] = []
         if (queueing := own_policies.sheet_of(policy)) is not None:
@@ -71,8 +68,7 @@ class PolicyForm(forms.Form):
         self.fields |= found
 
     def call(self) -> Mapping[str, Any] | None:
-        """Return the body of `PUT /policy`, or None if a field is invalid. The form then shows the
-        error."""
+        """Return the body of `PUT /policy`, or None if the form has an error to show."""
         if not self.is_valid():
             return None
         given = self.cleaned_data
@@ -132,8 +128,7 @@ class PolicyForm(forms.Form):
 
 
 class AbandonmentForm(forms.Form):
-    """The form for abandonment: what happens, from now on, to the request of a customer who
-    leaves."""
+    """The form for abandonment: what happens to requests of customers who leave."""
 
     abandonment = forms.ChoiceField(
         choices=list(ABANDONMENTS.items()),
@@ -143,8 +138,7 @@ class AbandonmentForm(forms.Form):
 
 
 class LoadForm(forms.Form):
-    """The form for the load factor, which multiplies the arrival rate of customers until the run
-    ends."""
+    """The form for the load factor, which multiplies the arrival rate until the run ends."""
 
     load_factor = forms.FloatField(
         min_value=0,
@@ -186,8 +180,7 @@ def in_force(policy: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fields(parameter: Parameter) -> Iterator[tuple[str, int | float, forms.Field]]:
-    """Yield the field's name, the default and the form field for each number that a parameter
-    has."""
+    """Yield the field's name, default and form field for each number of a parameter."""
     if isinstance(parameter.default, Mapping):
         for page, number in parameter.default.items():
             yield f"{parameter.name}.{page}", number, _field(parameter, str(page), number)

@@ -89,10 +89,8 @@ def frame_of(
 
 def shadow(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return a shadow from `GET /shadows`, or from a snapshot, without its list of disagreements.
-
     `pages` has a list for each page type, in the order of page types: `[asked, agrees, earlier by,
-    later by]`. The entry of a page type without requests is null.
-    """
+    later by]`. The entry of a page type without requests is null."""
     names = ("name", "fault", "waiting", "asked", "agrees_ratio", "verdicts", "earlier_s",
              "later_s")  # fmt: skip
     of_pages = [found.get("pages", {}).get(page) for page in PAGES]
@@ -107,8 +105,7 @@ def shadow(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def disagreements(shadows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the newest disagreements of all shadows, from the newest to the oldest, each with its
-    `shadow`."""
+    """Return the newest disagreements of all shadows, the newest first, each with its `shadow`."""
     found = [
         {**one, "shadow": _shadow_title(each)}
         for each in shadows
@@ -135,8 +132,7 @@ def fallen_back(policy: Mapping[str, Any]) -> str:
 
 
 def connections(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the counts of TLS connections; None if there are no TLS connections and no admission
-    policy for them."""
+    """Return the counts of TLS connections; None without TLS and its admission policy."""
     admission = (found.get("admission") or {}).get("name", NO_CONNECTION_ADMISSION)
     kinds = ("new", "resumed", "refused")
     if admission == NO_CONNECTION_ADMISSION and not any(found.get(kind) for kind in kinds):
@@ -181,8 +177,7 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 def thinned(frames: Sequence[Frame], most: int) -> list[Frame]:
     """Return about `most` frames, evenly spread over time. The newest frame is always included and
-    complete. The other frames lack the values that pages show only for the newest frame.
-    """
+    complete. The other frames lack the values that pages show only for the newest frame."""
     step = max(1, -(-len(frames) // most))
     kept = [*frames[len(frames) % step :: step], *frames[-1:]] if frames else []
     if len(kept) > 1 and kept[-1] is kept[-2]:

@@ -1,4 +1,4 @@
-"""The live run in progress, as the console's pages show it."""
+"""The live run in progress, as the console's pages show it, and the sampler of the gateway."""
 
 import contextlib
 import math
@@ -10,6 +10,7 @@ from typing import Any
 from lab import wording
 from lab.console.models import Launch, State
 from lab.console.site.settings import LAB
+from lab.console.watch.broadcast import Watch
 from lab.console.watch.live_shops import Seen
 from lab.engines.live import announcement as live_runs
 from lab.engines.live import baseline_proxy, shop_file
@@ -22,18 +23,14 @@ from lab.wording import factor_words, load_words, title_of
 
 @dataclass(frozen=True, slots=True)
 class UnderWay:
-    """A live experiment in progress, whether it was started on this console or at a terminal.
-
-    The experiment has no `run` before its first run and between runs.
-    """
+    """A live experiment in progress, whether it was started on this console or at a terminal. The
+    experiment has no `run` before its first run and between runs."""
 
     title: str
     words: str
     """The text that pages show while no run is in progress."""
     launch: Launch | None = None
-    """The launch of this console that produces the result; None if the run was started at a
-    terminal.
-    """
+    """The launch on this console; None if the run was started at a terminal."""
     runs: RunsUnderWay | None = None
     is_between: bool = False
     """Whether a run has ended and no other run has begun."""
@@ -63,10 +60,8 @@ class UnderWay:
 
 
 def _patience_s(runs: RunsUnderWay) -> float | None:
-    """Return the mean patience of the customers in paper seconds; None if they never leave.
-
-    The value is also None for a closed loop, because its clients have several kinds of patience.
-    """
+    """Return the mean patience of the customers in paper seconds; None if they never leave. The
+    value is also None for a closed loop, because its clients have several kinds of patience."""
     assert runs.planned is not None
     if runs.spec is None or runs.planned.rho is None:
         return None
@@ -89,11 +84,8 @@ def _which(runs: RunsUnderWay) -> str:
 
 def under_way() -> UnderWay | None:
     """Return the live experiment in progress on this machine; None if no live experiment is in
-    progress.
-
-    A process announces each run and each capacity measurement that it begins. At other times, only
-    the launch shows that an experiment is in progress.
-    """
+    progress. A process announces each run and each capacity measurement that it begins. At other
+    times, only the launch shows that an experiment is in progress."""
     launch = Launch.objects.filter(state=State.RUNNING, engine="live").first()
     runs = runs_under_way(LAB)
     if runs is None:
@@ -109,8 +101,7 @@ def under_way() -> UnderWay | None:
 
 
 def _measuring(told: Mapping[str, Any], launch: Launch | None) -> UnderWay:
-    """Return the state of an experiment before its first run. `told` is from
-    `live_runs.measuring`."""
+    """Return the state of an experiment before its first run, from `live_runs.measuring`."""
     if launch is not None and launch.title != told["measures"]:
         launch = None  # the launch waits for this measurement
     left_s = told["until"] - time.time()
@@ -147,7 +138,15 @@ def live_shops_now() -> list[Seen]:
 
 
 def proxy_now() -> Mapping[str, Any] | None:
-    """Return the state of the baseline proxy in the gateway's place; None if the run has no
-    baseline proxy."""
+    """Return the state of the baseline proxy in the gateway's place; None if there is none."""
     going = runs_under_way(LAB)
     return None if going is None or going.run is None else baseline_proxy.read_status(going.run)
+
+
+def _told() -> Mapping[str, Any] | None:
+    found = under_way()
+    return None if found is None else found.told()
+
+
+watch = Watch(LAB, _told, live_shops_now, proxy_now)
+"""The sampler that all viewers of this server process share."""

@@ -15,10 +15,8 @@ from runtime.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A live shop under observation.
-
-    `key` is the folder of its run, and `title` is its policy's title.
-    """
+    """A live shop under observation. `key` is the folder of its run, and `title` is its policy's
+    title."""
 
     key: str
     title: str
@@ -26,13 +24,11 @@ class Seen:
 
 
 LiveShopsNow = Callable[[], Sequence[Seen]]
-"""A function that returns the live shops in the order of the spec. The function returns no shops if
-the runs are not simultaneous."""
+"""A function that returns the live shops in the order of the spec; empty for a single run."""
 
 
 class LiveShops:
-    """The sampler of the live shops. The sampler keeps a connection to each shop for as long as the
-    shop exists."""
+    """The sampler of the live shops, with one connection to each shop."""
 
     def __init__(self, lab: Settings, live_shops_now: LiveShopsNow) -> None:
         self._lab = lab
@@ -73,8 +69,7 @@ class LiveShops:
 
 
 def live_shop_of(seen: Seen, snapshot: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a live shop from its gateway's `GET /snapshot`, with the counts since
-    the run began."""
+    """Return the values of a live shop from a snapshot, with counts since the run began."""
     counts = {
         name: number - seen.shop.before[name]
         for name, number in counted(snapshot["counts"]).items()

@@ -11,11 +11,9 @@ Counts = Mapping[str, Mapping[str, int]]
 
 
 class InPlace:
-    """The samples of the program that serves the requests: the gateway or a baseline proxy.
-
-    The counts are sums over the gateway, the earlier proxies, and the current proxy since its run
-    began. They return to zero only if the gateway starts again.
-    """
+    """The samples of the program that serves the requests: the gateway or a baseline proxy. The
+    counts are sums over the gateway, the earlier proxies, and the current proxy since its run
+    began. They return to zero only if the gateway starts again."""
 
     def __init__(self) -> None:
         self._gateway = 1
@@ -25,10 +23,7 @@ class InPlace:
 
     def look(self, snapshot: Mapping[str, Any], proxy: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the gateway's `GET /snapshot`. If there is a `proxy`, its values replace the
-        gateway's values.
-
-        `gateway` is a number that changes when the gateway starts again.
-        """
+        gateway's values. `gateway` is a number that changes when the gateway starts again."""
         if self._before is not None and _is_anew(self._before, snapshot):
             self._gateway += 1
             self._gone = {}
@@ -45,8 +40,7 @@ class InPlace:
 
 
 def _is_anew(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether a new gateway process answers. The clock and counts of a new process begin at
-    zero."""
+    """Return whether a new gateway process answers, whose clock and counts begin at zero."""
     is_earlier = bool(now["time_s"] < before["time_s"])
     return is_earlier or _arrived(now["counts"]) < _arrived(before["counts"])
 

@@ -1,39 +1,39 @@
-"""The watch page, which shows the running shop. The page has forms that change the shop, and a
-stream of samples."""
+"""The watch page of the running shop: forms that change the shop, and the samples."""
 
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
+from django import forms
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET, require_POST
 
+from gateway.policies.interface import PAGES
 from lab.console.models import Launch
 from lab.console.site.permissions import Permission, is_logged_in, owns, readers
 from lab.console.site.settings import LAB
 from lab.console.watch import live_run
-from lab.console.watch.control_bar import applied, forms_in_force
 from lab.console.watch.forms import (
     PROPOSED_SHADOW,
     AbandonmentForm,
     FaultForm,
     LoadForm,
     PolicyForm,
+    in_force,
 )
-from lab.console.watch.shared import watch as broadcast
+from lab.console.watch.live_run import watch as broadcast
 from lab.engines.live import faults
+from lab.engines.live.appliance import Appliance
 from lab.errors import ExperimentError
 from lab.runner import under_way
 
 
 def _for_whose_run_is_under_way(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
-    going = live_run.under_way()
-    # A launch that waits for the machine has no run, and changes nothing.
-    owns_run = going is not None and going.run is not None and owns(request, going.launch)
     if LAB.lab_classroom:
         return "In classroom mode, only a teacher can change the shop."
-    if owns_run:
+    going = live_run.under_way()
+    # A launch that waits for the machine has no run, and changes nothing.
+    if going is not None and going.run is not None and owns(request, going.launch):
         return ""
     return (
         "Only a teacher and the person who launched the live run in progress can change the shop."
@@ -51,23 +51,55 @@ _SHADOW_WITHOUT_RUN = (
 )
 
 
-def part_or_page(request: HttpRequest, part: str, context: dict[str, object]) -> HttpResponse:
-    """Return the changed part of the page if htmx sent the request, or the whole page if the
-    browser has no JavaScript."""
+def _forms_in_force() -> dict[str, object]:
+    """Return the forms of the control bar, filled with the gateway's present settings."""
+    appliance = Appliance(LAB)
+    try:
+        snapshot = appliance.gateway.call("GET", "/snapshot")
+        policy, mode = in_force(snapshot["policy"]), snapshot["abandonment"]["mode"]
+    except ExperimentError:  # the page reports it once the stream begins
+        policy, mode = {"policy": "sq"}, "ignore"
+    finally:
+        appliance.close()
+    going = live_run.under_way()
+    load_factor = 1.0 if going is None else float(going.told().get("load_factor", 1.0))
+    return {
+        "policy_form": PolicyForm(policy),
+        "abandonment_form": AbandonmentForm({"abandonment": mode}),
+        "load_form": LoadForm({"load_factor": f"{load_factor:g}"}),
+        "fault_form": FaultForm(),
+        "shadow_form": PolicyForm(PROPOSED_SHADOW, "shadow"),
+        "pages": list(PAGES),
+    }
+
+
+def _part_or_page(request: HttpRequest, part: str, context: dict[str, object]) -> HttpResponse:
+    """Return the changed part for htmx, or the whole page without JavaScript."""
     if request.headers.get("HX-Request"):
-        return render(request, part, context)
-    return render(request, "console/watch.html", forms_in_force() | context)
+        return render(request, f"console/watch_{part}.html", context)
+    return render(request, "console/watch.html", _forms_in_force() | context)
 
 
-@readers
-@require_GET
+def _changed(
+    request: HttpRequest, part: str, form: forms.Form, is_valid: bool, change: Callable[[], str]
+) -> HttpResponse:
+    """Make the change of a valid form. Answer with its text, or with its error in the form."""
+    said = ""
+    if is_valid:
+        try:
+            said = change()
+        except ExperimentError as fault:
+            form.add_error(None, str(fault))
+    return _part_or_page(request, part, {f"{part}_form": form, f"{part}_said": said})
+
+
+@readers.get
 def watch(request: HttpRequest) -> HttpResponse:
     """Show the watch page, whose charts the stream updates."""
-    return render(request, "console/watch.html", forms_in_force())
+    return render(request, "console/watch.html", _forms_in_force())
 
 
-@readers
-@require_GET
+@readers.get
 def running(request: HttpRequest) -> HttpResponse:
     """Return the banner of every page as a fragment: the live run in progress, or the ended launch
     that the banner showed until now."""
@@ -77,115 +109,98 @@ def running(request: HttpRequest) -> HttpResponse:
     return render(request, "console/running.html", {"banner_of": ended})
 
 
-@run_owners
-@require_GET
+def _chosen(request: HttpRequest, ids: str = "id") -> PolicyForm:
+    form = PolicyForm({name: request.GET.get(name, "") for name in ("policy", "admission")}, ids)
+    form.is_valid()
+    return form
+
+
+@run_owners.get
 def policy_fields(request: HttpRequest) -> HttpResponse:
     """Return the form for the chosen policy as a fragment."""
-    form = PolicyForm({name: request.GET.get(name, "") for name in ("policy", "admission")})
-    form.is_valid()
-    return render(request, "console/watch_policy.html", {"policy_form": form})
+    return render(request, "console/watch_policy.html", {"policy_form": _chosen(request)})
 
 
-@run_owners
-@require_POST
+@run_owners.get
+def shadow_fields(request: HttpRequest) -> HttpResponse:
+    """Return the form for the chosen shadow as a fragment."""
+    return render(request, "console/watch_shadow.html", {"shadow_form": _chosen(request, "shadow")})
+
+
+@run_owners.post
 def switch(request: HttpRequest) -> HttpResponse:
     """Switch the gateway to another policy from now on. No waiting request is lost."""
     form = PolicyForm(request.POST.dict())
-    context: dict[str, object] = {"policy_form": form, "policy_said": ""}
-    if (call := form.call()) is not None:
-        try:
-            context["policy_said"] = under_way.change(
-                LAB, lambda appliance: appliance.gateway.call("PUT", "/policy", call)
-            )
-        except ExperimentError as fault:
-            form.add_error(None, str(fault))
-    return part_or_page(request, "console/watch_policy.html", context)
+    call = form.call()
+
+    def change() -> str:
+        return under_way.change(LAB, lambda shop: shop.gateway.call("PUT", "/policy", call))
+
+    return _changed(request, "policy", form, call is not None, change)
 
 
-@run_owners
-@require_GET
-def shadow_fields(request: HttpRequest) -> HttpResponse:
-    """Return the form for the chosen shadow as a fragment."""
-    chosen = {name: request.GET.get(name, "") for name in ("policy", "admission")}
-    form = PolicyForm(chosen, "shadow")
-    form.is_valid()
-    return render(request, "console/watch_shadow.html", {"shadow_form": form})
-
-
-@run_owners
-@require_POST
+@run_owners.post
 def shadow(request: HttpRequest) -> HttpResponse:
     """Add a shadow: a policy that decides about the same requests, without any effect."""
     form = PolicyForm(request.POST.dict(), "shadow")
-    context: dict[str, object] = {"shadow_form": form, "shadow_said": ""}
-    if (call := form.call()) is not None:
-        try:
-            context["shadow_said"] = under_way.change(
-                LAB,
-                lambda appliance: appliance.add_shadow(call),
-                without_run=_SHADOW_WITHOUT_RUN,
-            )
-        except ExperimentError as fault:
-            form.add_error(None, str(fault))
-    return part_or_page(request, "console/watch_shadow.html", context)
+    call = form.call()
+
+    def change() -> str:
+        assert call is not None
+        return under_way.change(
+            LAB, lambda shop: shop.add_shadow(call), without_run=_SHADOW_WITHOUT_RUN
+        )
+
+    return _changed(request, "shadow", form, call is not None, change)
 
 
-@run_owners
-@require_POST
+@run_owners.post
 def shadow_away(request: HttpRequest) -> HttpResponse:
     form = PolicyForm(PROPOSED_SHADOW, "shadow")
-    context: dict[str, object] = {"shadow_form": form, "shadow_said": ""}
     name = request.POST.get("name", "")
-    try:
-        context["shadow_said"] = under_way.change(
-            LAB,
-            lambda appliance: appliance.remove_shadow(name),
-            done="Removed",
-            without_run="",
+
+    def change() -> str:
+        return under_way.change(
+            LAB, lambda shop: shop.remove_shadow(name), done="Removed", without_run=""
         )
-    except ExperimentError as fault:
-        form.add_error(None, str(fault))
-    return part_or_page(request, "console/watch_shadow.html", context)
+
+    return _changed(request, "shadow", form, True, change)
 
 
-@run_owners
-@require_POST
+@run_owners.post
 def abandonment(request: HttpRequest) -> HttpResponse:
     """Change how the shop treats a request whose customer has left."""
     form = AbandonmentForm(request.POST)
-    context = applied(
-        "abandonment",
-        form,
-        lambda given: under_way.change(
-            LAB, lambda appliance: appliance.set_abandonment(given["abandonment"])
-        ),
-    )
-    return part_or_page(request, "console/watch_abandonment.html", context)
+
+    def change() -> str:
+        mode = form.cleaned_data["abandonment"]
+        return under_way.change(LAB, lambda shop: shop.set_abandonment(mode))
+
+    return _changed(request, "abandonment", form, form.is_valid(), change)
 
 
-@run_owners
-@require_POST
+@run_owners.post
 def load(request: HttpRequest) -> HttpResponse:
     form = LoadForm(request.POST)
-    context = applied("load", form, lambda given: under_way.change_load(LAB, given["load_factor"]))
-    return part_or_page(request, "console/watch_load.html", context)
+
+    def change() -> str:
+        return under_way.change_load(LAB, form.cleaned_data["load_factor"])
+
+    return _changed(request, "load", form, form.is_valid(), change)
 
 
-@run_owners
-@require_POST
+@run_owners.post
 def fault(request: HttpRequest) -> HttpResponse:
     """Make the database slow for some time. The shop ends this fault by itself."""
     form = FaultForm(request.POST)
-    context = applied(
-        "fault",
-        form,
-        lambda given: under_way.cause_fault(LAB, faults.SLOW_DATABASE, given["for_s"]),
-    )
-    return part_or_page(request, "console/watch_fault.html", context)
+
+    def change() -> str:
+        return under_way.cause_fault(LAB, faults.SLOW_DATABASE, form.cleaned_data["for_s"])
+
+    return _changed(request, "fault", form, form.is_valid(), change)
 
 
-@run_owners
-@require_POST
+@run_owners.post
 def as_it_began(request: HttpRequest) -> HttpResponse:
     """Restore the policy, load and abandonment with which the run began, and end all faults."""
     said: dict[str, object]
@@ -193,7 +208,7 @@ def as_it_began(request: HttpRequest) -> HttpResponse:
         said = {"began_said": under_way.restore(LAB)}
     except ExperimentError as fault:
         said = {"began_fault": str(fault)}
-    return part_or_page(request, "console/watch_bar.html", forms_in_force() | said)
+    return _part_or_page(request, "bar", _forms_in_force() | said)
 
 
 @run_owners
