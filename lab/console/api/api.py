@@ -1,5 +1,4 @@
-"""The decorators for the API's calls and their permissions, and the JSON answer to every refused
-call."""
+"""The decorators of the API's calls, and the JSON answer to every refused call."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -50,30 +49,18 @@ def call(
     method: Literal["GET", "POST"],
     path: str,
     permission: Permission,
-    summary: str,
-    *,
-    status: int = 200,
     answers: Any = None,
-    refusals: tuple[int, ...] = (),
+    *refusals: int,
+    status: int = 200,
     **more: Any,
 ) -> Callable[[_Operation], _Operation]:
-    """Return a decorator that turns a function into an API call. All calls at the same path have
-    the same permission.
-
-    `refusals` are additional error statuses. Every call may return 401, and a POST may also return
-    400, 403 and 429.
-    """
+    """Return a decorator that turns a function into an API call, whose docstring describes it. All
+    calls at the same path have the same permission. `refusals` are additional error statuses. Every
+    call may return 401, and a POST may also return 400, 403 and 429."""
     assert _permissions.setdefault(path, permission) is permission, path
     usual = (401,) if method == "GET" else (400, 401, 403, 429)
     answered = {status: answers} | dict.fromkeys(sorted({*usual, *refusals}), Refusal)
-    return api.api_operation([method], path, summary=summary, response=answered, **more)
-
-
-def listing(
-    path: str, permission: Permission, summary: str, *, answers: Any
-) -> Callable[[_Operation], _Operation]:
-    """Return a decorator for a call that lists entries. The query in its address selects them."""
-    return call("GET", path, permission, summary, answers=answers, refusals=(400,))
+    return api.api_operation([method], path, response=answered, **more)
 
 
 def patterns() -> Iterator[URLPattern]:
@@ -86,8 +73,7 @@ def patterns() -> Iterator[URLPattern]:
 
 
 def _answering(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Return a view that answers with JSON even if another part of the console refuses the
-    call."""
+    """Return a view that answers with JSON even if another part of the console refuses the call."""
 
     def answering(request: HttpRequest, **arguments: Any) -> HttpResponseBase:
         answer = view(request, **arguments)
@@ -113,7 +99,7 @@ def _as_json(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
 # ---- refusals ------------------------------------------------------------------------------------
 
 
-def explained(fault: Exception, status: int = 400, *, wait_s: int | None = None) -> HttpResponse:
+def explained(fault: object, status: int = 400, *, wait_s: int | None = None) -> HttpResponse:
     """Return the refusal for a fault. If its text has the form `field: what is wrong; allowed:
     values`, the refusal names the field and the allowed values."""
     lines = [line.removeprefix("spec: ") for line in str(fault).splitlines() if line] or [""]
@@ -130,53 +116,31 @@ def explained(fault: Exception, status: int = 400, *, wait_s: int | None = None)
     )
 
 
-@api.exception_handler(CallError)
-def _wrong(request: HttpRequest, error: CallError) -> HttpResponse:
-    return refusal(error.status, str(error), field=error.field, allowed=error.allowed)
-
-
-@api.exception_handler(TooOftenError)
-def _too_often(request: HttpRequest, error: TooOftenError) -> HttpResponse:
-    return explained(error, 429, wait_s=error.wait_s)
-
-
-@api.exception_handler(AllowanceError)
-def _too_much(request: HttpRequest, error: AllowanceError) -> HttpResponse:
-    return explained(error, 403)
-
-
-@api.exception_handler(ExperimentError)
-def _no_experiment(request: HttpRequest, error: ExperimentError) -> HttpResponse:
+def _refused(request: HttpRequest, error: Exception | type[Exception]) -> HttpResponse:
+    match error:
+        case CallError():
+            return refusal(error.status, str(error), field=error.field, allowed=error.allowed)
+        case TooOftenError():
+            return explained(error, 429, wait_s=error.wait_s)
+        case AllowanceError():
+            return explained(error, 403)
+        case QueueError():
+            return explained(error, 409)
+        case PermissionDenied():
+            return refusal(403, str(error))
+        case Http404():
+            return refusal(404, str(error) or "No entry has this name or id.")
+        case RequestDataTooBig():
+            return refusal(413, "body: is too large", field="body", allowed="at most 1 MiB")
+        case HttpError(status_code=400):  # the body cannot be read
+            return refusal(400, "body: is not JSON", field="body", allowed="a JSON object")
+        case HttpError():
+            return refusal(error.status_code, str(error))
     return explained(error)
 
 
-@api.exception_handler(AccountError)
-def _no_account(request: HttpRequest, error: AccountError) -> HttpResponse:
-    return explained(error)
-
-
-@api.exception_handler(QueueError)
-def _no_place(request: HttpRequest, error: QueueError) -> HttpResponse:
-    return explained(error, 409)
-
-
-@api.exception_handler(PermissionDenied)
-def _denied(request: HttpRequest, error: PermissionDenied) -> HttpResponse:
-    return refusal(403, str(error))
-
-
-@api.exception_handler(Http404)
-def _missing(request: HttpRequest, error: Http404) -> HttpResponse:
-    return refusal(404, str(error) or "No entry has this name or id.")
-
-
-@api.exception_handler(RequestDataTooBig)
-def _too_large(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
-    return refusal(413, "body: is too large", field="body", allowed="at most 1 MiB")
-
-
-@api.exception_handler(HttpError)
-def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
-    if error.status_code == 400:  # the body cannot be read
-        return refusal(400, "body: is not JSON", field="body", allowed="a JSON object")
-    return refusal(error.status_code, str(error))
+for _kind in (
+    *(CallError, QueueError, AccountError, ExperimentError),
+    *(PermissionDenied, Http404, RequestDataTooBig, HttpError),
+):
+    api.add_exception_handler(_kind, _refused)

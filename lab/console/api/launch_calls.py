@@ -9,36 +9,30 @@ from ninja.responses import Status
 
 from common.http_api import CallError
 from lab.console.api import schemas
-from lab.console.api.api import TOML, call, listing
+from lab.console.api.api import call
 from lab.console.gallery import cards
 from lab.console.launches import queue
 from lab.console.launches.forms import LaunchForm, from_values, initial
 from lab.console.launches.listing import launch_details, queue_lists
-from lab.console.launches.submission import enqueued, launch_of_spec, sent_spec
+from lab.console.launches.submission import enqueued, of_spec, sent_spec
 from lab.console.models import Launch, State
 from lab.console.scoreboard import submissions
 from lab.console.site import permissions
 from lab.console.site.allowances import require
 from lab.console.site.permissions import launch_owners, readers, students
-from lab.console.site.rates import spend
 from lab.spec.experiment import Spec
 
 
-@call(
-    "GET",
-    "experiments",
-    readers,
-    "List the experiments that come with Doorbuster",
-    answers=schemas.Experiments,
-)
+@call("GET", "experiments", readers, schemas.Experiments)
 def experiments(request: HttpRequest) -> dict[str, Any]:
+    """List the experiments that come with Doorbuster."""
     return {
         "experiments": [
             {
                 "name": one.name,
                 "title": one.title,
                 "question": one.question,
-                "engine": one.engine if one.spec is None else one.spec.engine,
+                "engine": one.engine,
                 "takes_options": one.spec is not None,
                 "expected_s": one.real_s,
             }
@@ -47,13 +41,9 @@ def experiments(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-@listing(
-    "launches",
-    students,
-    "List the running launches, the waiting launches and the latest ended launches",
-    answers=schemas.Launches,
-)
+@call("GET", "launches", students, schemas.Launches, 400)
 def launches(request: HttpRequest, query: Query[schemas.LaunchesQuery]) -> dict[str, Any]:
+    """List the running launches, the waiting launches and the latest ended launches."""
     lists = queue_lists(query.by)
     return {
         "running": [_launch(one, left_s=left_s) for one, _, left_s in lists["running"]],
@@ -65,56 +55,30 @@ def launches(request: HttpRequest, query: Query[schemas.LaunchesQuery]) -> dict[
     }
 
 
-@call(
-    "POST",
-    "launches",
-    students,
-    f"Launch an experiment; a body with the media type {TOML} is a spec",
-    status=201,
-    answers=schemas.Launch,
-    refusals=(409, 413),
-)
+@call("POST", "launches", students, schemas.Launch, 409, 413, status=201)
 def launch(request: HttpRequest, wanted: schemas.NewLaunch) -> Status[dict[str, Any]]:
+    """Launch an experiment; a body with the media type application/toml is a spec."""
     made = _wanted(request, wanted)
     enqueued(request, made)
     return Status(201, _shown(request, made))
 
 
-@call(
-    "POST",
-    "scoreboard/policies",
-    students,
-    "Submit a policy to the scoreboard; the call creates a launch that checks and simulates the "
-    "policy",
-    status=201,
-    answers=schemas.Launch,
-    refusals=(409, 413),
-)
+@call("POST", "scoreboard/policies", students, schemas.Launch, 409, 413, status=201)
 def submit_policy(request: HttpRequest, wanted: schemas.NewPolicy) -> Status[dict[str, Any]]:
+    """Submit a policy to the scoreboard; the call creates a launch that checks and simulates the
+    policy."""
     return Status(201, _shown(request, submissions.submit(request, wanted.name, wanted.text)))
 
 
-@call(
-    "GET",
-    "launches/{id}",
-    launch_owners,
-    "Show one launch",
-    answers=schemas.Launch,
-    refusals=(404,),
-)
+@call("GET", "launches/{id}", launch_owners, schemas.Launch, 404)
 def one(request: HttpRequest, id: schemas.LaunchId) -> dict[str, Any]:
+    """Show one launch."""
     return _shown(request, get_object_or_404(Launch, pk=id))
 
 
-@call(
-    "POST",
-    "launches/{id}/cancel",
-    launch_owners,
-    "Cancel a waiting or running launch",
-    answers=schemas.Launch,
-    refusals=(404,),
-)
+@call("POST", "launches/{id}/cancel", launch_owners, schemas.Launch, 404)
 def cancel(request: HttpRequest, id: schemas.LaunchId) -> dict[str, Any]:
+    """Cancel a waiting or running launch."""
     queue.cancel(get_object_or_404(Launch, pk=id))
     return _shown(request, Launch.objects.get(pk=id))
 
@@ -133,28 +97,27 @@ def _wanted(request: HttpRequest, wanted: schemas.NewLaunch) -> Launch:
             "options: need the field “name”", "options", "only in a body that has the field “name”"
         )
     if wanted.toml is not None:
-        return launch_of_spec(sent_spec(request, "spec", wanted.toml.encode()), allowance)
+        return of_spec(sent_spec(request, "spec", wanted.toml.encode())).launch(allowance)
     if wanted.spec is not None:
-        spend(allowance, "uploads_per_minute", permissions.key_of(request))
+        permissions.spend(request, "uploads_per_minute")
         require(allowance, "spec_bytes", len(request.body))
-        return launch_of_spec(from_values(wanted.spec, "spec", allowance), allowance)
+        return of_spec(from_values(wanted.spec, "spec", allowance)).launch(allowance)
     assert wanted.name is not None
     card = cards.card(wanted.name)
     if card is None:
         names = ", ".join(one.name for one in cards.CARDS)
         raise CallError(f"name: there is no experiment {wanted.name!r:.80}", "name", names)
     if wanted.options is None:
-        return cards.launch_of(card, allowance)
+        return card.experiment.launch(allowance)
     if card.spec is None:
         raise CallError(
             "options: this experiment cannot have options", "options", "no field “options”"
         )
-    return launch_of_spec(_changed(request, card.spec, wanted.options), allowance)
+    return of_spec(_changed(request, card.spec, wanted.options)).launch(allowance)
 
 
 def _changed(request: HttpRequest, base: Spec, options: schemas.Options) -> Spec:
-    """Return the spec with the options, after the launch form has checked them. Raises CallError if
-    an option is invalid."""
+    """Return the spec with the options. Raises CallError if an option is invalid."""
     given = options.model_dump(exclude_unset=True)
     if "duration_s" in given:
         given.setdefault("sessions", None)

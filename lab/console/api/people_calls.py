@@ -17,56 +17,43 @@ from lab.console.site.settings import LAB
 Call = Callable[..., dict[str, Any]]
 
 
-@call("GET", "me", readers, "Show the name and the role of the caller", answers=schemas.Me)
+@call("GET", "me", readers, schemas.Me)
 def me(request: HttpRequest) -> dict[str, Any]:
+    """Show the name and the role of the caller."""
     role = "teacher" if permissions.is_teacher(request) else "student"
     return {"name": permissions.name_of(request), "role": role}
 
 
-@call(
-    "GET",
-    "accounts",
-    teachers,
-    "List all accounts (only for teachers)",
-    answers=schemas.Accounts,
-    refusals=(403, 404),
-)
+@call("GET", "accounts", teachers, schemas.Accounts, 403, 404)
 def everyone(request: HttpRequest) -> dict[str, Any]:
+    """List all accounts (only for teachers)."""
     _require_accounts()
     return {"accounts": [_account(one) for one in accounts.everyone()]}
 
 
-@call(
-    "POST",
-    "accounts",
-    teachers,
-    "Create accounts for students (only for teachers)",
-    status=201,
-    answers=schemas.MadeStudents,
-    refusals=(404,),
-)
+@call("POST", "accounts", teachers, schemas.MadeStudents, 404, status=201)
 def make(request: HttpRequest, wanted: schemas.NewStudents) -> Status[dict[str, Any]]:
+    """Create accounts for students (only for teachers)."""
     _require_accounts()
     made, existing = accounts.make_students(wanted.names, teacher=request.user)
     new = [{"name": name, "password": password} for name, password in made]
     return Status(201, {"made": new, "existing": existing})
 
 
-def _change(change: str, summary: str) -> Callable[[Call], Call]:
-    path = f"accounts/{{name}}/{change}"
-    return call("POST", path, teachers, summary, answers=schemas.Account, refusals=(404,))
+def _change(change: str) -> Callable[[Call], Call]:
+    return call("POST", f"accounts/{{name}}/{change}", teachers, schemas.Account, 404)
 
 
-@_change(
-    "disable",
-    "Disable an account: end its sessions and launches, and revoke its tokens (only for teachers)",
-)
+@_change("disable")
 def disable(request: HttpRequest, name: schemas.AccountName) -> dict[str, Any]:
+    """Disable an account: end its sessions and launches, and revoke its tokens (only for
+    teachers)."""
     return _changed(request, name, "disable")
 
 
-@_change("enable", "Enable a disabled account (only for teachers)")
+@_change("enable")
 def enable(request: HttpRequest, name: schemas.AccountName) -> dict[str, Any]:
+    """Enable a disabled account (only for teachers)."""
     return _changed(request, name, "enable")
 
 

@@ -3,33 +3,28 @@
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase
 from ninja import Query
 from ninja.responses import Status
 
 from common.http_api import CallError
 from lab.console.api import schemas
-from lab.console.api.api import call, listing
+from lab.console.api.api import call
 from lab.console.results import download_views, notes, origins, result_list
 from lab.console.results.origins import Listed
 from lab.console.results.owners import policy_readers
-from lab.console.results.result_list import ResultEntry
+from lab.console.results.result_list import result_of
 from lab.console.results.views import A_PAGE, publish, received
 from lab.console.scoreboard import views as scoreboards
-from lab.console.site import permissions
 from lab.console.site.permissions import readers, students
 
 ZIP = "application/zip"
 _FILE = {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}
 
 
-@listing(
-    "results",
-    students,
-    "List the results, the newest first and the reference results last",
-    answers=schemas.Results,
-)
+@call("GET", "results", students, schemas.Results, 400)
 def results(request: HttpRequest, query: Query[schemas.ResultsQuery]) -> dict[str, Any]:
+    """List the results, the newest first and the reference results last."""
     everything = [*result_list.entries(), *result_list.references()]
     found = result_list.matching(everything, query.words, query.engine)
     pages = Paginator(found, A_PAGE)
@@ -45,13 +40,15 @@ def results(request: HttpRequest, query: Query[schemas.ResultsQuery]) -> dict[st
     "POST",
     "results",
     students,
-    f"Import a bundle: the body is the bundle's file, with the media type {ZIP}",
+    schemas.Imported,
+    411,
+    413,
+    415,
     status=201,
-    answers=schemas.Imported,
-    refusals=(411, 413, 415),
     openapi_extra={"requestBody": {"required": True, **_FILE}},
 )
 def bring(request: HttpRequest) -> Status[dict[str, Any]]:
+    """Import a bundle: the body is the bundle's file, with the media type application/zip."""
     if request.content_type != ZIP:
         raise CallError(
             f"Content-Type: must not be {request.content_type!r:.80}",
@@ -70,9 +67,10 @@ def bring(request: HttpRequest) -> Status[dict[str, Any]]:
     return Status(201, {"name": path.name, "warnings": warnings})
 
 
-@call("GET", "results/{name}", readers, "Show one result", answers=schemas.Summary, refusals=(404,))
+@call("GET", "results/{name}", readers, schemas.Summary, 404)
 def summary(request: HttpRequest, name: schemas.ResultName) -> dict[str, Any]:
-    result = _found(name)
+    """Show one result."""
+    result = result_of(name)
     return {
         **_result(origins.listed([result])[0]),
         "policies": sorted(result.policies),
@@ -103,51 +101,38 @@ def summary(request: HttpRequest, name: schemas.ResultName) -> dict[str, Any]:
     "GET",
     "results/{name}/bundle.zip",
     policy_readers,
-    "Get a result as a bundle, which another machine can import",
-    refusals=(403, 404, 422, 429, 503),
+    None,
+    403,
+    404,
+    422,
+    429,
+    503,
     openapi_extra={"responses": {200: {"description": "the file", **_FILE}}},
 )
 def bundle(request: HttpRequest, name: schemas.ResultName) -> HttpResponseBase:
-    return download_views.bundle(request, name=_found(name).name)
+    """Get a result as a bundle, which another machine can import."""
+    return download_views.bundle(request, name=result_of(name).name)
 
 
-@call(
-    "GET",
-    "results/{name}/notes",
-    students,
-    "List the notes on a result",
-    answers=schemas.Notes,
-    refusals=(404,),
-)
+@call("GET", "results/{name}/notes", students, schemas.Notes, 404)
 def all_notes(request: HttpRequest, name: schemas.ResultName) -> dict[str, Any]:
-    found = notes.of(_found(name).name)
+    """List the notes on a result."""
+    found = notes.of(result_of(name).name)
     return {"notes": [{"by": one.by, "at": one.at, "text": one.text} for one in found]}
 
 
-@call(
-    "POST",
-    "results/{name}/notes",
-    students,
-    "Write a note on a result",
-    status=201,
-    answers=schemas.Notes,
-    refusals=(404,),
-)
+@call("POST", "results/{name}/notes", students, schemas.Notes, 404, status=201)
 def note(
     request: HttpRequest, name: schemas.ResultName, wanted: schemas.NewNote
 ) -> Status[dict[str, Any]]:
-    notes.write(
-        _found(name).name,
-        wanted.text.strip(),
-        by=permissions.name_of(request),
-        key=permissions.key_of(request),
-        allowance=permissions.allowance_of(request),
-    )
+    """Write a note on a result."""
+    notes.write(request, result_of(name).name, wanted.text.strip())
     return Status(201, all_notes(request, name))
 
 
-@call("GET", "scoreboard", readers, "Show the class's scoreboard", answers=schemas.Scoreboard)
+@call("GET", "scoreboard", readers, schemas.Scoreboard)
 def scoreboard(request: HttpRequest) -> dict[str, Any]:
+    """Show the class's scoreboard."""
     board, released = scoreboards.shown()
     return {
         "rows": [
@@ -172,13 +157,6 @@ def scoreboard(request: HttpRequest) -> dict[str, Any]:
 
 def _efficiency(estimate: Any) -> dict[str, float | None]:
     return {"mean": estimate["mean"], "half_width": estimate["half_width"]}
-
-
-def _found(name: str) -> ResultEntry:
-    found = result_list.entry_of(name)
-    if found is None:
-        raise Http404(f"There is no result {name!r:.80}.")
-    return found
 
 
 def _result(one: Listed) -> dict[str, Any]:

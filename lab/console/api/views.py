@@ -1,5 +1,4 @@
-"""The page on which a person creates and revokes tokens, and the OpenAPI document of the console's
-API."""
+"""The page of a person's tokens, and the OpenAPI document of the console's API."""
 
 import logging
 from functools import cache
@@ -9,7 +8,6 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from common import http_api
 from common.http_api import Api, Call
@@ -56,6 +54,7 @@ def openapi_document() -> dict[str, Any]:
     whole = http_api.document(_API, (_DESCRIPTION,))
     for path, methods in managed["paths"].items():
         for operation in methods.values():
+            operation["summary"] = " ".join(operation.pop("description").split())[:-1]
             operation["security"] = [{}, {"token": []}]
             operation["responses"] = {
                 str(status): answer | {"description": _REASONS.get(str(status), "done")}
@@ -72,8 +71,7 @@ def openapi_document() -> dict[str, Any]:
 logger = logging.getLogger("lab.people")
 
 
-@students
-@require_http_methods(["GET", "POST"])
+@students.get_or_post
 def own_tokens(request: HttpRequest) -> HttpResponse:
     """Show this person's tokens, or create a token and show it once."""
     context: dict[str, object] = {"has_accounts": LAB.lab_accounts}
@@ -94,8 +92,7 @@ def own_tokens(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-@students
-@require_POST
+@students.post
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     assert isinstance(request.user, User) or not LAB.lab_accounts
     owner = request.user.pk if LAB.lab_accounts else None
@@ -106,8 +103,7 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("tokens")
 
 
-@everybody
-@require_GET
+@everybody.get
 def description(request: HttpRequest) -> HttpResponse:
     return JsonResponse(openapi_document())
 
