@@ -1,8 +1,9 @@
 """The leaderboards among the results, and the reports on robustness and hysteresis."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from pydantic import BaseModel, ConfigDict, FiniteFloat, SkipValidation, ValidationError
 
 from lab.console.results.result_list import ResultEntry
 from lab.errors import ExperimentError
@@ -14,81 +15,95 @@ SHADES = 10
 """The highest colour step that a cell of the table can have."""
 
 
-@dataclass(frozen=True, slots=True)
-class CellShown:
-    """One cell of the leaderboard's table."""
+class Mean(BaseModel):
+    """A mean with its interval, as a share of the bound."""
 
-    text: str
-    value: float | None
-    """The value by which a reader can sort the rows."""
-    shade: int
-    """The colour step of the cell, from 0 to SHADES. The step is proportional to the share of the
-    bound that the cell shows."""
+    mean: FiniteFloat
+    half_width: float | None
+
+    @property
+    def text(self) -> str:
+        return Estimate(self.mean, self.half_width).text(2)
+
+    @property
+    def shade(self) -> int:
+        """The colour step of the cell, from 0 to SHADES, proportional to the share."""
+        return round(SHADES * min(1.0, max(0.0, self.mean)))
 
 
-@dataclass(frozen=True, slots=True)
-class RowShown:
+class Recovery(BaseModel):
+    """The time until recovery after a one-minute rush, in paper seconds."""
+
+    words: str
+    mean: float | None
+
+
+class Row(BaseModel):
     """One policy's row in the leaderboard's table."""
 
     title: str
     rank: int | None
     """The policy's rank; None for a step of DOOR's ablation."""
-    cells: tuple[CellShown, ...]
-    """The cells of the row: one for each load, and a last cell for the mean over the loads."""
-    behind: str
+    estimated: dict[str, Mean | None]
+    """The efficiency at each load."""
+    overall: Mean | None
+    """The mean efficiency over the loads."""
+    behind: str = "–"
     """The difference from the best row, paired by seed; `best` for the best row. A dash for a step,
     or if an older version of Doorbuster made the board."""
-    recovery: CellShown
-    """The time until recovery after a one-minute rush, in paper seconds."""
+    recovery: Recovery | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BoardShown:
-    """A board as a page shows it."""
+class Board(BaseModel):
+    """The content of BOARD_FILE, and the result to which the file belongs."""
 
-    result: ResultEntry
-    title: str
+    model_config = ConfigDict(coerce_numbers_to_str=True, arbitrary_types_allowed=True)
+
+    result: SkipValidation[ResultEntry]
+    heading: str
     engine: str
     made: int
     planned: int
     sessions: str
     repetitions: int
     loads: tuple[str, ...]
-    rows: tuple[RowShown, ...]
-    leaders: tuple[tuple[str, str, tuple[str, ...]], ...]
-    """For each load: ρ, the best policy, and the policies that do not differ significantly from the
-    best policy."""
+    rows: tuple[Row, ...]
+    leaders: dict[str, tuple[str, ...]]
+    """For each load: the best policy, and the policies that do not differ significantly from it."""
     ablation: str
 
     @property
-    def pictures(self) -> dict[str, bool]:
-        """The names of the board's possible pictures, and whether each picture exists."""
-        drawn = set(self.result.figures())
-        return {key: key in drawn for key in ("board", "curves", "fairness")}
+    def rows_with_cells(self) -> list[tuple[Row, list[Mean | None]]]:
+        """Each row with its cells: one for each load, and one for the mean over the loads."""
+        return [
+            (row, [*(row.estimated.get(load) for load in self.loads), row.overall])
+            for row in self.rows
+        ]
+
+    @property
+    def best(self) -> list[tuple[str, str, tuple[str, ...]]]:
+        """Each load with its leaders: ρ, the best policy, and the policies on its level."""
+        return [
+            (load, found[0], found[1:]) for load in self.loads if (found := self.leaders.get(load))
+        ]
+
+    @property
+    def pictures(self) -> set[str]:
+        """The names of the board's pictures."""
+        return set(self.result.figures())
 
     @property
     def has_report(self) -> bool:
         """Whether the board's report page, with pictures and tables, exists."""
         return self.result.file("report.html") is not None
 
-    def tables(self, key: str) -> list[Mapping[str, Any]]:
-        """Return the tables in the report's entry with this key."""
-        return next(
-            (one["tables"] for one in self.result.figures_and_tables() if one["key"] == key), []
-        )
-
     @property
-    def ablation_tables(self) -> list[Mapping[str, Any]]:
-        """The table that shows how much each rule of DOOR gains."""
-        return self.tables("ablation")
-
-    @property
-    def fairness_tables(self) -> list[Mapping[str, Any]]:
-        """The tables of the completed sessions, and of the waiting times of the other sessions."""
-        return self.tables("fairness")
+    def tables(self) -> dict[str, list[Mapping[str, Any]]]:
+        """The tables of the report, by the key of their entry, for example `ablation`."""
+        return {one["key"]: one["tables"] for one in self.result.figures_and_tables()}
 
 
-def boards(results: Iterable[ResultEntry]) -> list[BoardShown]:
+def boards(results: Iterable[ResultEntry]) -> list[Board]:
     """Return the readable boards: this lab's boards, from the newest to the oldest, then the
     imported boards and the reference boards."""
     found = [
@@ -96,15 +111,11 @@ def boards(results: Iterable[ResultEntry]) -> list[BoardShown]:
         for result in results
         if (result.path / BOARD_FILE).is_file() and (board := _board(result)) is not None
     ]
-    return sorted(
-        found,
-        key=lambda board: (board.result.reference is not None, board.result.imported is not None),
-    )
+    return sorted(found, key=lambda one: (bool(one.result.reference), bool(one.result.imported)))
 
 
 def newest_report(results: Iterable[ResultEntry], paper: str) -> ResultEntry | None:
-    """Return this lab's newest report on `paper`, or the reference report if this lab has
-    none."""
+    """Return this lab's newest report on `paper`, or else the reference report."""
     return next(
         (
             result
@@ -118,55 +129,9 @@ def newest_report(results: Iterable[ResultEntry], paper: str) -> ResultEntry | N
     )
 
 
-def _board(result: ResultEntry) -> BoardShown | None:
+def _board(result: ResultEntry) -> Board | None:
     """Return the board of a result; None if the board's file cannot be read as a board."""
     try:
-        plain = read_json(result.path / BOARD_FILE)
-        loads = tuple(str(load) for load in plain["loads"])
-        return BoardShown(
-            result=result,
-            title=str(plain["heading"]),
-            engine=str(plain["engine"]),
-            made=int(plain["made"]),
-            planned=int(plain["planned"]),
-            sessions=str(plain["sessions"]),
-            repetitions=int(plain["repetitions"]),
-            loads=loads,
-            rows=tuple(_row(row, loads) for row in plain["rows"]),
-            leaders=tuple(
-                (load, str(found[0]), tuple(map(str, found[1:])))
-                for load in loads
-                if (found := plain["leaders"].get(load))
-            ),
-            ablation=str(plain["ablation"]),
-        )
-    except (ExperimentError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+        return Board(result=result, **read_json(result.path / BOARD_FILE))
+    except (ExperimentError, TypeError, ValidationError):
         return None
-
-
-def _row(row: Mapping[str, Any], loads: Iterable[str]) -> RowShown:
-    cells = [_cell(row["estimated"].get(load)) for load in loads]
-    rank = row["rank"]
-    return RowShown(
-        str(row["title"]),
-        None if rank is None else int(rank),
-        (*cells, _cell(row["overall"])),
-        str(row.get("behind", "–")),
-        _recovery(row.get("recovery")),
-    )
-
-
-def _recovery(plain: Mapping[str, Any] | None) -> CellShown:
-    if plain is None:
-        return CellShown("–", None, 0)
-    mean = plain["mean"]
-    return CellShown(str(plain["words"]), None if mean is None else float(mean), 0)
-
-
-def _cell(plain: Mapping[str, Any] | None) -> CellShown:
-    if plain is None:
-        return CellShown("–", None, 0)
-    half = plain["half_width"]
-    known = Estimate(float(plain["mean"]), None if half is None else float(half))
-    shade = round(SHADES * min(1.0, max(0.0, known.mean)))
-    return CellShown(known.text(2), known.mean, shade)

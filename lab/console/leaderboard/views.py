@@ -2,8 +2,6 @@
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import NoReverseMatch, reverse
-from django.views.decorators.http import require_GET
 
 from lab.console.gallery.cards import TODAY_CARDS
 from lab.console.leaderboard import boards
@@ -12,14 +10,11 @@ from lab.console.site.permissions import readers
 from lab.leaderboard import HYSTERESIS, ROBUSTNESS
 
 
-@readers
-@require_GET
+@readers.get
 def leaderboard(request: HttpRequest) -> HttpResponse:
-    """Show this lab's newest board, or the board that `?of=` names, and the newest reports.
-
-    If this lab has no board or report, show the reference result instead. Show an imported board
-    only if the address names it.
-    """
+    """Show this lab's newest board, or the board that `?of=` names, and the newest reports. If this
+    lab has no board or report, show the reference result instead. Show an imported board only if
+    the address names it."""
     results = [*result_list.entries(), *result_list.references()]
     found = boards.boards(results)
     wanted = request.GET.get("of")
@@ -38,14 +33,5 @@ def leaderboard(request: HttpRequest) -> HttpResponse:
             "robustness": boards.newest_report(results, ROBUSTNESS),
             "hysteresis": boards.newest_report(results, HYSTERESIS),
             "cards": TODAY_CARDS,
-            "scoreboard": _scoreboard(),
         },
     )
-
-
-def _scoreboard() -> str:
-    """Return the address of the scoreboard; empty if there is no scoreboard."""
-    try:
-        return reverse("scoreboard")
-    except NoReverseMatch:
-        return ""
