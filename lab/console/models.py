@@ -1,8 +1,5 @@
 """The tables of the console's database: launches and their order, notes, work on lessons, and
-tokens.
-
-Results are not in the database. Each result is a folder (`lab.results.result`).
-"""
+tokens. Results are not in the database. Each result is a folder (`lab.results.result`)."""
 
 import secrets
 from typing import Any
@@ -141,8 +138,7 @@ class StepLaunch(models.Model):
 
 
 class HandIn(models.Model):
-    """A lesson that a person has handed in, as a file for the teacher. Later work does not change
-    the file."""
+    """A lesson that a person has handed in, as a file that later work does not change."""
 
     by = models.CharField(max_length=150, blank=True)
     lesson = models.PositiveSmallIntegerField()

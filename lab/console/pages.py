@@ -8,8 +8,7 @@ CONSOLE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The folder in `lab.console` that contains one page: its URLs, views, templates and static
-    files."""
+    """The folder in `lab.console` with one page: its URLs, views, templates and static files."""
 
     folder: str
     address: str
@@ -22,8 +21,7 @@ class Page:
     apart: tuple[str, ...] = ()
     """Addresses below this page's address for which the navigation highlights no page."""
     is_teachers: bool = False
-    """Whether the navigation shows the page to teachers only. Without accounts, the navigation
-    hides it."""
+    """Whether the navigation shows the page only to teachers with an account."""
 
     @property
     def urls(self) -> str:
@@ -63,8 +61,7 @@ def navigation(*, has_people: bool) -> list[tuple[str, str]]:
 
 
 def page_of(path: str) -> str:
-    """Return the address of the page that the navigation highlights at `path`; empty if it
-    highlights no page."""
+    """Return the address that the navigation highlights at `path`; empty if there is none."""
     for page in PAGES:
         if path.startswith(page.apart):
             return ""

@@ -1,20 +1,12 @@
-"""The cards of the gallery. Each card shows an experiment with its finding, a picture and the
-duration on this machine."""
+"""The cards of the gallery: experiments with their finding, a picture and the duration."""
 
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
 from lab.analysis.published import PAPERS
-from lab.console.launches.submission import (
-    command_real_s,
-    expected_real_s,
-    launch_of_command,
-    launch_of_spec,
-)
-from lab.console.models import Launch
-from lab.console.site.allowances import Allowance
-from lab.spec.experiment import SPECS, Spec, load_checked
+from lab.console.launches.submission import Experiment
+from lab.spec.experiment import Spec, load_checked
 from lab.studies.about import WHO_HAS_LEFT, WHO_IS_NEXT, WHO_MAY_ENTER, About
 from lab.studies.registry import PAPERS as STUDIES
 
@@ -34,7 +26,6 @@ class Card:
     """The name of the picture's static file."""
     arguments: tuple[str, ...] = ()
     """The arguments of the command `doorbuster`; empty if the card has a spec."""
-    engine: str = "simulated"
     pictured: Literal["published", "simulated", "live"] = "published"
     shows: str = (
         "estimated revenue efficiency of each policy; 1 is the most sales any policy could make "
@@ -48,6 +39,16 @@ class Card:
         return None if self.arguments else _shipped(self.name)
 
     @property
+    def experiment(self) -> Experiment:
+        spec = self.spec
+        title = spec.title if spec else f"{self.paper}: {self.title}"
+        return Experiment(title, spec, self.arguments)
+
+    @property
+    def engine(self) -> str:
+        return self.experiment.engine
+
+    @property
     def origin(self) -> str:
         """The paper's short name, for a label."""
         return self.paper.partition(" (")[0]
@@ -55,8 +56,7 @@ class Card:
     @property
     def real_s(self) -> float:
         """The approximate duration on this machine without other load, in real seconds."""
-        spec = self.spec
-        found = expected_real_s(spec) if spec else command_real_s(self.arguments)
+        found = self.experiment.real_s
         assert found is not None, self.name  # a test compares the gallery with the known commands
         return found
 
@@ -75,7 +75,6 @@ def _reproduction(name: str, about: About) -> Card:
         about.sentence,
         about.picture,
         ("reproduce", name, "--quick"),
-        engine=about.engine,
     )
 
 
@@ -88,7 +87,6 @@ CARDS: tuple[Card, ...] = (
         "Twice as many customers come as the shop can serve. Watch the queue fill, and see which "
         "customers still buy.",
         "first-look",
-        engine="live",
         pictured="simulated",
         shows=(
             "how many of 1,500 customers buy under each policy at ρ = 2: means of 20 runs with 95 "
@@ -123,7 +121,6 @@ CARDS: tuple[Card, ...] = (
         "At ρ = 1.4, the shop with one queue sells almost nothing. With eight queues, LIFO and "
         "priorities, the shop continues to sell.",
         "lifo-pri-confirms",
-        engine="live",
     ),
     Card(
         "lifo-pri-simulated",
@@ -141,7 +138,6 @@ CARDS: tuple[Card, ...] = (
         "Three policies at three loads, with repetitions",
         "The loads are 0.85, 1.4 and 2 times the capacity. The results have confidence intervals.",
         "lifo-pri-stages",
-        engine="live",
     ),
     Card(
         "sbac",
@@ -159,7 +155,6 @@ CARDS: tuple[Card, ...] = (
         "Admission of whole sessions at the real shop",
         "See which sessions are turned away, and what the admitted sessions gain.",
         "sbac-aborted",
-        engine="live",
     ),
     Card(
         "connection-sentry",
@@ -169,7 +164,6 @@ CARDS: tuple[Card, ...] = (
         "At twice the capacity, a shop with one queue spends about half of its CPU time on "
         "customers who have left. The Connection Sentry stops almost all of this work.",
         "connection-sentry-home",
-        engine="live",
     ),
     *(_reproduction(*one) for one in STUDIES.about().items()),
     Card(
@@ -190,7 +184,6 @@ CARDS: tuple[Card, ...] = (
         "The policies control the same shop, one after the other. What share of the possible "
         "sales does each policy reach?",
         "live-leaderboard",
-        engine="live",
         pictured="live",
     ),
     Card(
@@ -236,17 +229,3 @@ def card(name: str) -> Card | None:
 @cache
 def _shipped(name: str) -> Spec:
     return load_checked(name)
-
-
-def shipped() -> list[str]:
-    """Return the names of Doorbuster's specs."""
-    return sorted(path.stem for path in SPECS.glob("*.toml"))
-
-
-def launch_of(card: Card, allowance: Allowance) -> Launch:
-    """Return a launch of the card's experiment, without adding the launch to the queue. Raises
-    AllowanceError if a limit is exceeded."""
-    spec = card.spec
-    if spec is not None:
-        return launch_of_spec(spec, allowance)
-    return launch_of_command(f"{card.paper}: {card.title}", card.arguments, allowance)

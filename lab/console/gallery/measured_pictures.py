@@ -42,8 +42,7 @@ from lab.spec.cases import Case
 from lab.spec.experiment import load_checked
 
 FOLDER = Path(__file__).parent / "static" / "console"
-"""The folder of the gallery's pictures, with subfolders for each engine and for published
-pictures."""
+"""The folder of the gallery's pictures, with a subfolder for each engine."""
 RUSH_CONDUCT = "stubborn"
 RUSH_POLICIES = ("pass-through", "door-fifo")
 CROWDED = 8

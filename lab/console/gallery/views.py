@@ -1,38 +1,27 @@
-"""The gallery: every experiment that comes with Doorbuster, and the launch form of each.
-
-A result with a spec also has such a form, which launches the changed spec.
-"""
+"""The gallery: every experiment that comes with Doorbuster, and the launch form of each. A result
+with a spec also has such a form, which launches the changed spec."""
 
 from collections.abc import Mapping
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from lab.console.gallery import cards
 from lab.console.gallery.cards import CARDS, Card
 from lab.console.launches.forms import LaunchForm, initial
-from lab.console.launches.submission import (
-    allowed_real_s,
-    expected_real_s,
-    launch_of_spec,
-    submit,
-)
-from lab.console.results.download_views import result_of
-from lab.console.results.result_list import ResultEntry
+from lab.console.launches.submission import of_spec, submit
+from lab.console.results.result_list import ResultEntry, result_of
 from lab.console.site import own_policies, permissions
 from lab.console.site.allowances import AllowanceError
 from lab.console.site.permissions import readers, students
-from lab.console.site.rates import spend
 from lab.spec.experiment import Spec
 
 LONG_S = 15 * 60
 """The expected duration, in real seconds, above which the user must confirm a launch."""
 
 
-@readers
-@require_GET
+@readers.get
 def gallery(request: HttpRequest) -> HttpResponse:
     """Show what Doorbuster is, where to begin, and the experiments grouped by question."""
     by_question: dict[str, list[Card]] = {}
@@ -41,8 +30,7 @@ def gallery(request: HttpRequest) -> HttpResponse:
     return render(request, "console/gallery.html", {"questions": by_question})
 
 
-@students
-@require_http_methods(["GET", "POST"])
+@students.get_or_post
 def launch(request: HttpRequest, name: str) -> HttpResponse:
     """Show the launch form of an experiment, and put a submitted launch into the queue."""
     card = cards.card(name)
@@ -53,15 +41,14 @@ def launch(request: HttpRequest, name: str) -> HttpResponse:
     base = card.spec
     if base is None:  # a reproduction has no fields
         if is_sent and (is_sure or card.real_s <= LONG_S):
-            return submit(request, lambda: cards.launch_of(card, allowance))
+            return submit(request, lambda: card.experiment.launch(allowance))
         asks_s = card.real_s if is_sent else None
         return render(request, "console/launch.html", {"card": card, "asks_s": asks_s})
     shown = {"card": card, "predict": reverse("predict", args=[name])}
-    return _spec_form(request, base, shown, card.real_s)
+    return _spec_form(request, base, shown)
 
 
-@students
-@require_http_methods(["GET", "POST"])
+@students.get_or_post
 def change(request: HttpRequest, name: str) -> HttpResponse:
     """Show the launch form of a result's spec, and put a submitted launch into the queue."""
     result, base = _result_with_spec(name)
@@ -72,7 +59,7 @@ def change(request: HttpRequest, name: str) -> HttpResponse:
         "missing": sorted(wanted - offered),
         "predict": reverse("predict-change", args=[name]),
     }
-    return _spec_form(request, base, shown, expected_real_s(base))
+    return _spec_form(request, base, shown)
 
 
 def _result_with_spec(name: str) -> tuple[ResultEntry, Spec]:
@@ -82,13 +69,9 @@ def _result_with_spec(name: str) -> tuple[ResultEntry, Spec]:
     return result, result.spec
 
 
-def _spec_form(
-    request: HttpRequest, base: Spec, shown: Mapping[str, object], real_s: float
-) -> HttpResponse:
-    """Show the launch form of a spec, or launch the submitted experiment.
-
-    If the expected duration is above LONG_S, the page first asks for a confirmation.
-    """
+def _spec_form(request: HttpRequest, base: Spec, shown: Mapping[str, object]) -> HttpResponse:
+    """Show the launch form of a spec, or launch the submitted experiment. If the expected duration
+    is above LONG_S, the page first asks for a confirmation."""
     allowance = permissions.allowance_of(request)
     form = LaunchForm(request.POST or None, initial=initial(base))
     spec = form.spec(base, allowance) if request.method == "POST" else None
@@ -97,22 +80,25 @@ def _spec_form(
         if "download" in request.POST:
             return toml_file(spec)
         try:
-            wanted = launch_of_spec(spec, allowance)
+            wanted = of_spec(spec).launch(allowance)
         except AllowanceError as fault:
             form.add_error(None, str(fault))
         else:
             if "sure" in request.POST or wanted.expected_s <= LONG_S:
                 return submit(request, lambda: wanted)
             asks_s = wanted.expected_s
-    context = {**shown, "form": form, "expected_s": asks_s or real_s, "asks_s": asks_s}
+    context = {
+        **shown,
+        "form": form,
+        "expected_s": asks_s or of_spec(base).real_s,
+        "asks_s": asks_s,
+    }
     return render(request, "console/launch.html", context, status=400 if form.errors else 200)
 
 
-@students
-@require_POST
+@students.post
 def predict(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the expected duration of the launch that the form describes. The page sends the form
-    after each change."""
+    """Show the expected duration of the launch that the form describes."""
     card = cards.card(name)
     base = card.spec if card else None
     if base is None:
@@ -120,8 +106,7 @@ def predict(request: HttpRequest, name: str) -> HttpResponse:
     return _prediction(request, base)
 
 
-@students
-@require_POST
+@students.post
 def predict_change(request: HttpRequest, name: str) -> HttpResponse:
     """Show the expected duration of the launch that the form of a result's spec describes."""
     return _prediction(request, _result_with_spec(name)[1])
@@ -131,17 +116,16 @@ def _prediction(request: HttpRequest, base: Spec) -> HttpResponse:
     allowance = permissions.allowance_of(request)
     context: dict[str, object] = {"expected_s": None}
     try:
-        spend(allowance, "predictions_per_minute", permissions.key_of(request))
+        permissions.spend(request, "predictions_per_minute")
         spec = LaunchForm(request.POST).spec(base, allowance)
         if spec is not None:
-            context["expected_s"] = allowed_real_s(spec, allowance)
+            context["expected_s"] = of_spec(spec).allowed_real_s(allowance)
     except AllowanceError as fault:
         context["refusal"] = str(fault)
     return render(request, "console/prediction.html", context)
 
 
-@readers
-@require_GET
+@readers.get
 def spec_file(request: HttpRequest, name: str) -> HttpResponse:
     """Return the spec as a file, which the user can edit and upload."""
     card = cards.card(name)

@@ -1,8 +1,6 @@
 """The launch form: the fields of a spec, with the allowed range of each field.
-
 `lab.spec.experiment` checks the spec, so the same rules apply to a form, a file and the command
-line.
-"""
+line."""
 
 import re
 from collections.abc import Mapping
@@ -51,20 +49,17 @@ _FIELD_OF = {
     "load.duration_s": "duration_s",
     "--duration-s": "duration_s",
 }
-"""For each key or option in an error message, the form field that shows the error. A key that is
-missing here has the same name as its field."""
+"""The form field that shows the error of a key or option. A missing key has its own field."""
 
 _ESSENTIAL = ("policies", "rho", "sessions", "duration_s", "repetitions", "engine")
 _COMPARED = ("gateway", "admission", "abandonment")
 """Fields that the page shows unfolded if the experiment compares several of their values."""
 _DECIMAL_COMMA = re.compile(r"(\d+),(\d+)")
-"""The pattern of a number with a decimal comma. Two whole loads with a comma
-and no space between them also match."""
+"""The pattern of a number with a decimal comma; `1,2` without a space also matches."""
 
 
 class LaunchForm(forms.Form):
-    """The launch form, whose fields change a base spec. All values without a field come from the
-    base spec."""
+    """The launch form. Values without a field come from the base spec."""
 
     title = forms.CharField(max_length=200)
     engine = forms.ChoiceField(
@@ -204,8 +199,7 @@ class LaunchForm(forms.Form):
             )
 
     def spec(self, base: Spec, allowance: Allowance) -> Spec | None:
-        """Return the spec that the fields describe, or None if a field is invalid. The form then
-        shows the error."""
+        """Return the spec that the fields describe, or None if the form has an error to show."""
         if not self.is_valid():
             return None
         given = self.cleaned_data
@@ -331,8 +325,7 @@ def from_values(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Sp
 
 
 def _parsed(text: str, name: str) -> Mapping[str, Any]:
-    """Return the values in the text of a spec. A process with limits on memory and time parses the
-    text."""
+    """Return the values in the text of a spec. A process with limits parses the text."""
     try:
         plain: Mapping[str, Any] = bounded.call(
             "lab.spec.text:as_json", {"text": text, "origin": name}, _PARSING

@@ -1,5 +1,4 @@
-"""The limits on the memory and the time that all processes of one simulated launch may use
-together."""
+"""The limits on memory and time for all processes of one simulated launch together."""
 
 import contextlib
 import time
@@ -14,8 +13,7 @@ IDLE_TIMES = 10
 processors, so it can need more real time than CPU time."""
 
 RESERVED_BYTES = 3 * GIB // 2
-"""The memory, in bytes, that the libraries of a simulation may reserve but do not use (measured:
-about 1.2 GiB)."""
+"""The bytes that the libraries of a simulation reserve but do not use (measured: 1.2 GiB)."""
 
 
 class JobLimits:
@@ -36,8 +34,7 @@ class JobLimits:
         self._seen: dict[int, float] = {}
 
     def exceeded(self, process: int) -> str:
-        """Return why this process and its children must end; empty if they are within the
-        limits."""
+        """Return why this process and its children must end; empty within the limits."""
         memory_bytes, cpu_s = self._measured(process)
         most_bytes = self._allowance.job_memory_bytes
         if memory_bytes > most_bytes:
@@ -61,16 +58,14 @@ class JobLimits:
         return ""
 
     def out_of_memory(self) -> str:
-        """Return the message for a launch that ended because one of its processes could not
-        allocate memory."""
+        """Return the message for a launch that could not allocate memory."""
         most = written("job_memory_bytes", self._allowance.job_memory_bytes)
         return self._words("memory", "over the limit", most, "job_memory_bytes")
 
     @property
     def process_bytes(self) -> int:
-        """The bytes that one process may reserve. This limit also stops a process that grows faster
-        than `exceeded` can notice.
-        """
+        """The bytes that one process may reserve, which stops it between two calls of
+        `exceeded`."""
         return RESERVED_BYTES + self._allowance.job_memory_bytes
 
     def _words(self, what: str, taken: str, most: str, limit: str) -> str:
@@ -79,8 +74,7 @@ class JobLimits:
         return f"{said} {way_out(self._allowance, limit, 'launch')}"
 
     def _measured(self, process: int) -> tuple[int, float]:
-        """Return the launch's resident bytes, and the CPU seconds of its running and ended
-        processes."""
+        """Return the resident bytes, and the CPU seconds of running and ended processes."""
         memory_bytes = 0
         now: dict[int, float] = {}
         with contextlib.suppress(psutil.Error):

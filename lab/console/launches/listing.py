@@ -1,5 +1,4 @@
-"""The launches as pages show them: the lists on the page of the queue, and the details of one
-launch."""
+"""The launches as pages show them: the lists of the queue, and the details of one launch."""
 
 from typing import Any
 
@@ -17,9 +16,7 @@ MOST_ENDED = 30
 
 def queue_lists(by: str = "") -> dict[str, Any]:
     """Return the running, the waiting and the ended launches, as the page of the queue shows them.
-
-    If `by` names a person, the lists contain only this person's launches.
-    """
+    If `by` names a person, the lists contain only this person's launches."""
     # A launch can move to the next list between two queries. In this order, no launch is
     # missed, and a launch that is found twice appears only in the later list.
     queued = queue.line()

@@ -26,11 +26,9 @@ SIMULATED_AT_ONCE = max(1, len(os.sched_getaffinity(0)) - 1)
 QUICK_S = 120.0
 """The longest expected duration of a launch in the quick place, in real seconds."""
 AT_ONCE = 1 + SIMULATED_AT_ONCE + 1
-"""The maximum number of simultaneous launches: one live launch, SIMULATED_AT_ONCE simulated
-launches and one quick launch."""
+"""The maximum number of simultaneous launches: live, simulated and quick."""
 LATELY_S = 3600.0
-"""The period, in real seconds, for which the queue counts the time that a person's launches have
-used."""
+"""The period, in real seconds, within which used time counts."""
 
 
 class QueueError(ValueError):
@@ -38,8 +36,7 @@ class QueueError(ValueError):
 
 
 def enqueue(launch: Launch, allowance: Allowance = TEACHER) -> Launch:
-    """Add a launch to the queue. Raises QueueError if the queue is full, and AllowanceError if the
-    person has reached a limit."""
+    """Add a launch to the queue. Raises QueueError or AllowanceError if a limit is reached."""
     with transaction.atomic():
         if Launch.objects.filter(state=State.QUEUED).count() >= QUEUED_LAUNCHES:
             raise QueueError(
@@ -60,10 +57,8 @@ def waiting_of(person: str) -> list[Launch]:
 
 def used_s(engine: str) -> dict[str, float]:
     """Return the real seconds that each person's launches on this engine have used within LATELY_S.
-
     A running launch counts with at least its expected duration. Otherwise, the person whose launch
-    has just begun would be next again.
-    """
+    has just begun would be next again."""
     now = timezone.now()
     since = now - timedelta(seconds=LATELY_S)
     found: dict[str, float] = defaultdict(float)
@@ -148,10 +143,8 @@ def _next_simulated(running: Sequence[Launch]) -> Launch | None:
 
 
 def _free_places(simulated: Sequence[Launch]) -> list[bool]:
-    """Return for each free place whether it is the quick place.
-
-    If any running launch takes at most QUICK_S, the quick place is occupied.
-    """
+    """Return for each free place whether it is the quick place. If any running launch takes at most
+    QUICK_S, the quick place is occupied."""
     is_quick_taken = any(one.expected_s <= QUICK_S for one in simulated)
     free = SIMULATED_AT_ONCE - (len(simulated) - is_quick_taken)
     return [False] * free + [True] * (not is_quick_taken)
@@ -175,8 +168,7 @@ def end(launch: Launch, state: State, reason: str = "") -> None:
 
 
 def cancel(launch: Launch) -> None:
-    """Remove a waiting launch from the queue, or mark a running launch so that its worker stops
-    it."""
+    """Remove a waiting launch from the queue, or ask the worker of a running launch to stop it."""
     with transaction.atomic():
         current = Launch.objects.get(pk=launch.pk)
         if current.state == State.QUEUED:
@@ -209,8 +201,7 @@ def reap() -> None:
 
 def line() -> list[tuple[Launch, int | None]]:
     """Return the waiting launches in the order in which they begin, each with the approximate real
-    seconds until then. The time is None if a launch of unknown duration must end first.
-    """
+    seconds until then. The time is None if a launch of unknown duration must end first."""
     running = list(Launch.objects.filter(state=State.RUNNING))
     found = starts(
         _ordered("live"),
@@ -226,11 +217,9 @@ def elapsed_s(one: Launch) -> float:
 
 
 def left_s(one: Launch) -> float:
-    """Return the approximate remaining time of a running launch, in real seconds.
-
-    The whole duration is a weighted mean of the predicted duration and the duration at the pace so
-    far. The pace gets more weight as the launch progresses.
-    """
+    """Return the approximate remaining time of a running launch, in real seconds. The whole
+    duration is a weighted mean of the predicted duration and the duration at the pace so far. The
+    pace gets more weight as the launch progresses."""
     elapsed = elapsed_s(one)
     at_this_pace_s = elapsed / one.done_ratio if one.done_ratio > 0 else 0.0
     whole_s = one.done_ratio * at_this_pace_s + (1 - one.done_ratio) * one.expected_s
@@ -238,8 +227,7 @@ def left_s(one: Launch) -> float:
 
 
 def shown_left_s(one: Launch) -> float | None:
-    """Return the remaining time from `left_s`; None if the launch has already taken longer than
-    predicted."""
+    """Return `left_s`; None if the launch has already taken longer than predicted."""
     return None if 0 < one.expected_s < elapsed_s(one) else left_s(one)
 
 
@@ -249,11 +237,8 @@ def starts(
     running: Sequence[tuple[Launch, float]],
 ) -> list[tuple[Launch, float]]:
     """Return when each waiting launch begins, in real seconds from now, with the earliest launch
-    first.
-
-    `live` and `simulated` are the waiting launches in the order of `in_turn`. `running` has each
-    running launch and its remaining real seconds.
-    """
+    first. `live` and `simulated` are the waiting launches in the order of `in_turn`. `running` has
+    each running launch and its remaining real seconds."""
     found: list[tuple[Launch, float]] = []
     live_s = sum(left_s for one, left_s in running if one.is_live)
     for one in live:

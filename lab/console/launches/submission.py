@@ -1,7 +1,7 @@
-"""Functions that create a launch from a spec or a command, check it against the person's limits,
-and put it into the queue."""
+"""The experiments that a person can launch: their duration, their limits, and their launch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -13,75 +13,71 @@ from lab.console.launches.queue import QueueError
 from lab.console.models import Launch
 from lab.console.site import permissions
 from lab.console.site.allowances import Allowance, AllowanceError, require
-from lab.console.site.rates import spend
 from lab.console.site.settings import LAB
 from lab.machine import speeds
 from lab.runner import estimates
 from lab.spec.experiment import Spec
 
 PROCESSORS = len(LAB.other_cpus)
-"""The number of processors that a simulated launch can use. The shop's processors stay free for
-live runs."""
+"""The number of processors that a simulated launch can use."""
 
 
-def expected_real_s(spec: Spec) -> float:
-    """Return the approximate duration of a launch of this spec on this machine, in real seconds."""
-    return estimates.of_launch(spec, LAB, processes=PROCESSORS).real_s
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """The content of a launch: a spec, or a command without a spec."""
+
+    title: str
+    spec: Spec | None = None
+    arguments: tuple[str, ...] = ()
+    """The arguments of the command `doorbuster`, which matter only if there is no spec."""
+
+    @property
+    def engine(self) -> str:
+        """The engine, `live` or `simulated`."""
+        return self.spec.engine if self.spec else estimates.engine_of_command(self.arguments)
+
+    @property
+    def real_s(self) -> float | None:
+        """The approximate real seconds on this machine; None if a command's duration is unknown."""
+        if self.spec:
+            return estimates.of_launch(self.spec, LAB, processes=PROCESSORS).real_s
+        found = estimates.of_command(self.arguments, speeds.load(LAB), processes=PROCESSORS)
+        return None if found is None else found.real_s
+
+    def launch(self, allowance: Allowance) -> Launch:
+        """Return a launch that is not yet queued. Raises AllowanceError if a limit is exceeded."""
+        return Launch(
+            title=self.title,
+            engine=self.engine,
+            spec=self.spec.to_toml() if self.spec else "",
+            arguments=[] if self.spec else list(self.arguments),
+            expected_s=self.allowed_real_s(allowance),
+        )
+
+    def allowed_real_s(self, allowance: Allowance) -> float:
+        """Return the known duration, `real_s`. Raises AllowanceError if a limit is exceeded."""
+        if self.spec:
+            require(allowance, "runs_per_launch", self.spec.number_of_runs)
+        expected_s = self.real_s
+        assert expected_s is not None, self.arguments
+        require(allowance, "expected_s_per_launch", expected_s)
+        return expected_s
 
 
-def launch_of_spec(spec: Spec, allowance: Allowance) -> Launch:
-    """Return a launch of this spec without adding it to the queue. Raises AllowanceError if the
-    spec exceeds a limit."""
-    return Launch(
-        title=spec.title,
-        engine=spec.engine,
-        spec=spec.to_toml(),
-        expected_s=allowed_real_s(spec, allowance),
-    )
+def of_spec(spec: Spec) -> Experiment:
+    """Return the experiment of this spec."""
+    return Experiment(spec.title, spec)
 
 
 def sent_spec(request: HttpRequest, name: str, content: bytes) -> Spec:
-    """Return the spec that a person sent as a TOML file or text. Raises SpecError if the spec is
-    invalid or a limit is exceeded."""
-    allowance = permissions.allowance_of(request)
-    spend(allowance, "uploads_per_minute", permissions.key_of(request))
-    return uploaded(name, content, allowance)
-
-
-def command_real_s(arguments: Sequence[str]) -> float | None:
-    """Return the approximate real seconds that a `doorbuster` command takes; None if unknown."""
-    found = estimates.of_command(arguments, speeds.load(LAB), processes=PROCESSORS)
-    return None if found is None else found.real_s
-
-
-def launch_of_command(title: str, arguments: Sequence[str], allowance: Allowance) -> Launch:
-    """Return a launch of a command whose duration is known. Raises AllowanceError if the launch
-    takes too long."""
-    expected_s = command_real_s(arguments)
-    assert expected_s is not None, arguments
-    require(allowance, "expected_s_per_launch", expected_s)
-    return Launch(
-        title=title,
-        engine=estimates.engine_of_command(arguments),
-        arguments=list(arguments),
-        expected_s=expected_s,
-    )
-
-
-def allowed_real_s(spec: Spec, allowance: Allowance) -> float:
-    """Return the approximate duration of a launch of this spec, in real seconds. Raises
-    AllowanceError if the spec exceeds a limit."""
-    require(allowance, "runs_per_launch", spec.number_of_runs)
-    expected_s = expected_real_s(spec)
-    require(allowance, "expected_s_per_launch", expected_s)
-    return expected_s
+    """Return the spec that a person sent as TOML. Raises SpecError if it is not accepted."""
+    permissions.spend(request, "uploads_per_minute")
+    return uploaded(name, content, permissions.allowance_of(request))
 
 
 def submit(request: HttpRequest, make: Callable[[], Launch]) -> HttpResponse:
-    """Put the launch that `make` returns into the queue, and redirect to its page.
-
-    If it cannot be queued now, redirect to the page of the queue and show the reason there.
-    """
+    """Put the launch that `make` returns into the queue, and redirect to its page. If it cannot be
+    queued now, redirect to the page of the queue and show the reason there."""
     try:
         launch = make()
         has_woken = enqueued(request, launch)
@@ -98,14 +94,12 @@ def submit(request: HttpRequest, make: Callable[[], Launch]) -> HttpResponse:
 def enqueued(request: HttpRequest, launch: Launch) -> bool:
     """Put a launch of this person into the queue, and return whether the workers could be notified.
     Raises QueueError or AllowanceError if the queue is full or the person is not allowed to launch
-    it now.
-    """
-    allowance = permissions.allowance_of(request)
+    it now."""
     if refusal := permissions.refusal(request, launch):
         raise QueueError(refusal)
-    spend(allowance, "launches_per_minute", permissions.key_of(request))
+    permissions.spend(request, "launches_per_minute")
     launch.by = permissions.name_of(request)
-    queue.enqueue(launch, allowance)
+    queue.enqueue(launch, permissions.allowance_of(request))
     try:
         workers.tell()
     except Exception:  # the launch is kept: the console sends another message every two seconds

@@ -1,20 +1,17 @@
-"""The pages of the queue and of one launch, the upload of a spec, and the repetition of a
-result."""
+"""The pages of the queue and of one launch, the upload of a spec, and *Run it again*."""
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
 
 from lab.console.launches import queue as launch_queue
 from lab.console.launches.listing import launch_details, queue_lists
-from lab.console.launches.submission import launch_of_spec, sent_spec, submit
+from lab.console.launches.submission import of_spec, sent_spec, submit
 from lab.console.models import Launch
-from lab.console.results.download_views import result_of
 from lab.console.results.origins import differences
 from lab.console.results.owners import policy_readers
-from lab.console.results.result_list import entry_of
+from lab.console.results.result_list import result_of
 from lab.console.site import permissions
 from lab.console.site.allowances import require
 from lab.console.site.permissions import launch_owners, readers, students
@@ -28,8 +25,7 @@ LEADS_AFTER_S = 4
 """The time, in real seconds, from the end of a launch until its page opens the result."""
 
 
-@students
-@require_POST
+@students.post
 def upload(request: HttpRequest) -> HttpResponse:
     """Launch the spec in an uploaded file."""
     sent = request.FILES.get("spec")
@@ -43,16 +39,13 @@ def upload(request: HttpRequest) -> HttpResponse:
     except SpecError as fault:
         messages.error(request, str(fault))
         return redirect("gallery")
-    return submit(request, lambda: launch_of_spec(spec, allowance))
+    return submit(request, lambda: of_spec(spec).launch(allowance))
 
 
-@policy_readers
-@require_POST
+@policy_readers.post
 def again(request: HttpRequest, name: str) -> HttpResponse:
-    """Launch the spec of a result again, with the same first seed.
-
-    The optional field `repetitions` replaces the number of repetitions.
-    """
+    """Launch the spec of a result again, with the same first seed. The optional field `repetitions`
+    replaces the number of repetitions."""
     result = result_of(name)
     try:
         spec = None if result.is_reproduction else ComparisonResult(result.path).spec()
@@ -65,24 +58,21 @@ def again(request: HttpRequest, name: str) -> HttpResponse:
         raise Http404
     for words in differences(result):
         messages.warning(request, f"This run differs from the original run in: {words}.")
-    return submit(request, lambda: launch_of_spec(spec, permissions.allowance_of(request)))
+    return submit(request, lambda: of_spec(spec).launch(permissions.allowance_of(request)))
 
 
-@readers
-@require_GET
+@readers.get
 def queue(request: HttpRequest) -> HttpResponse:
     return render(request, "console/queue.html", queue_lists())
 
 
-@readers
-@require_GET
+@readers.get
 def table(request: HttpRequest) -> HttpResponse:
     """Return the lists of the queue as a fragment."""
     return render(request, "console/queue_table.html", queue_lists())
 
 
-@readers
-@require_GET
+@readers.get
 def one(request: HttpRequest, pk: str) -> HttpResponse:
     return render(
         request,
@@ -91,8 +81,7 @@ def one(request: HttpRequest, pk: str) -> HttpResponse:
     )
 
 
-@readers
-@require_GET
+@readers.get
 def state(request: HttpRequest, pk: str) -> HttpResponse:
     """Return the state of a launch as a fragment."""
     launch = get_object_or_404(Launch, pk=pk)
@@ -104,28 +93,21 @@ def state(request: HttpRequest, pk: str) -> HttpResponse:
     )
 
 
-@readers
-@require_GET
+@readers.get
 def result(request: HttpRequest, pk: str) -> HttpResponse:
-    """Redirect the browser from a launch's page to the launch's result. Only browsers with
-    JavaScript request this address."""
-    launch = get_object_or_404(Launch, pk=pk)
-    found = entry_of(launch.result)
-    if found is None:
-        raise Http404
+    """Redirect a browser with JavaScript from a launch's page to the launch's result."""
+    found = result_of(get_object_or_404(Launch, pk=pk).result)
     return HttpResponse(headers={"HX-Redirect": reverse("result", args=[found.name])})
 
 
-@launch_owners
-@require_POST
+@launch_owners.post
 def cancel(request: HttpRequest, pk: str) -> HttpResponse:
     launch = get_object_or_404(Launch, pk=pk)
     launch_queue.cancel(launch)
     return redirect("launch-page", launch.pk)
 
 
-@readers
-@require_POST
+@readers.post
 def first(request: HttpRequest, pk: str) -> HttpResponse:
     """Move a launch to the front of the queue."""
     launch = get_object_or_404(Launch, pk=pk)

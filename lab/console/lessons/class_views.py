@@ -1,7 +1,5 @@
-"""The pages for teachers: the class's progress, and the work that was handed in.
-
-Students can also read the work that they handed in.
-"""
+"""The pages for teachers: the class's progress, and the work that was handed in. Students can also
+read the work that they handed in."""
 
 import io
 import zipfile
@@ -14,7 +12,6 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.http import content_disposition_header
-from django.views.decorators.http import require_GET
 
 from lab.console.lessons.handing_in import file_name
 from lab.console.lessons.work import Progress, progress_of_all
@@ -34,8 +31,7 @@ hand_in_owners = Permission(reads=_for_who_handed_in, sends=_for_who_handed_in)
 """The permission for teachers and for the person who handed in the work."""
 
 
-@answers
-@require_GET
+@answers.get
 def overview(request: HttpRequest) -> HttpResponse:
     """Show each person's progress in each lesson, and which lessons they have handed in."""
     if not LAB.lab_accounts:
@@ -62,8 +58,7 @@ def overview(request: HttpRequest) -> HttpResponse:
     return render(request, "console/lessons_class.html", context)
 
 
-@answers
-@require_GET
+@answers.get
 def everything(request: HttpRequest, number: int) -> HttpResponse:
     """Return all work handed in for a lesson as one ZIP file."""
     packed = io.BytesIO()
@@ -73,8 +68,7 @@ def everything(request: HttpRequest, number: int) -> HttpResponse:
     return _download(packed.getvalue(), "application/zip", f"lab-{number}.zip")
 
 
-@hand_in_owners
-@require_GET
+@hand_in_owners.get
 def handed_in(request: HttpRequest, pk: int) -> HttpResponse:
     """Return a person's work on a lesson as a file, as it was handed in."""
     found = get_object_or_404(HandIn, pk=pk)

@@ -69,8 +69,7 @@ LISTED = 50
 
 
 def may_choose(request: HttpRequest) -> bool:
-    """Return whether this person may choose the result that a step uses. A student's step uses
-    the result of the student's newest launch."""
+    """Return whether this person may choose a step's result instead of using the newest one."""
     return permissions.is_teacher(request)
 
 
@@ -95,8 +94,7 @@ def step_page(
     prediction: AnswerForm | None = None,
     read: ValuesForm | None = None,
 ) -> HttpResponse:
-    """Return the page of a step. If the step asks for a prediction, the page contains the answer
-    only after the person has saved a prediction."""
+    """Return the page of a step, without the answer if a prediction is still missing."""
     done = work_of(name_of(request), sheet)
     predicted = done.answers.get(prediction_field(found.number), "")
     field = notes_field(found.number)
@@ -141,4 +139,4 @@ def _refusal(request: HttpRequest, start: Start | None) -> str:
     """Return the reason why this person may not launch the step's experiment here."""
     if start is None or start.fault:
         return ""
-    return permissions.refusal(request, Launch(engine=start.engine))
+    return permissions.refusal(request, Launch(engine=start.experiment.engine))

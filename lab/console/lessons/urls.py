@@ -1,5 +1,4 @@
-"""Addresses of the lessons, of their steps and questions, and of the work that a class has handed
-in."""
+"""Addresses of the lessons, of their steps and questions, and of handed-in work."""
 
 from django.urls import path
 

@@ -3,7 +3,6 @@
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views import static
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from lab.console.launches.submission import submit
 from lab.console.lessons import findings, handing_in, work
@@ -33,8 +32,7 @@ from lab.lessons.sheet import FOLDER, Sheet, Step, sheets
 PICTURES = FOLDER.parent / "images" / "labs"
 
 
-@readers
-@require_GET
+@readers.get
 def lessons(request: HttpRequest) -> HttpResponse:
     """Show all lessons, with this person's progress in each."""
     person = name_of(request)
@@ -48,8 +46,7 @@ def lessons(request: HttpRequest) -> HttpResponse:
     )
 
 
-@readers
-@require_GET
+@readers.get
 def lesson(request: HttpRequest, number: int) -> HttpResponse:
     """Show the aim, the requirements and the steps of a lesson."""
     sheet = _sheet(number)
@@ -62,13 +59,10 @@ def lesson(request: HttpRequest, number: int) -> HttpResponse:
     return render(request, "console/lesson.html", context)
 
 
-@students
-@require_http_methods(["GET", "POST"])
+@students.get_or_post
 def step(request: HttpRequest, number: int, step: int) -> HttpResponse:
-    """Show a step.
-
-    When notes are submitted, mark the step as done and redirect to the next step.
-    """
+    """Show a step. When notes are submitted, mark the step as done and redirect to the next
+    step."""
     sheet, found = _step(number, step)
     person = name_of(request)
     field = notes_field(step)
@@ -81,8 +75,7 @@ def step(request: HttpRequest, number: int, step: int) -> HttpResponse:
     return step_page(request, sheet, found, form)
 
 
-@students
-@require_POST
+@students.post
 def predict(request: HttpRequest, number: int, step: int) -> HttpResponse:
     """Save a prediction. The page then shows the answer, so the prediction can no longer change."""
     sheet, found = _step(number, step)
@@ -96,8 +89,7 @@ def predict(request: HttpRequest, number: int, step: int) -> HttpResponse:
     return redirect("lesson-step", number, step)
 
 
-@students
-@require_POST
+@students.post
 def launch(request: HttpRequest, number: int, step: int) -> HttpResponse:
     """Launch the experiment of a step. The page of the step shows the progress."""
     sheet, found = _step(number, step)
@@ -107,7 +99,7 @@ def launch(request: HttpRequest, number: int, step: int) -> HttpResponse:
     launches: list[Launch] = []
 
     def make() -> Launch:
-        launches.append(start.launch(permissions.allowance_of(request)))
+        launches.append(start.experiment.launch(permissions.allowance_of(request)))
         return launches[0]
 
     submit(request, make)  # the next page shows its messages
@@ -117,8 +109,7 @@ def launch(request: HttpRequest, number: int, step: int) -> HttpResponse:
     return redirect("lesson-step", number, step)
 
 
-@students
-@require_POST
+@students.post
 def values(request: HttpRequest, number: int, step: int) -> HttpResponse:
     """Save the values that a person has read from the output of a command."""
     sheet, found = _step(number, step)
@@ -130,8 +121,7 @@ def values(request: HttpRequest, number: int, step: int) -> HttpResponse:
     return redirect("lesson-step", number, step)
 
 
-@students
-@require_POST
+@students.post
 def result(request: HttpRequest, number: int, step: int) -> HttpResponse:
     """Save which result a step uses. An empty choice means the result of the newest launch."""
     sheet, _ = _step(number, step)
@@ -142,13 +132,10 @@ def result(request: HttpRequest, number: int, step: int) -> HttpResponse:
     return redirect("lesson-step", number, step)
 
 
-@students
-@require_http_methods(["GET", "POST"])
+@students.get_or_post
 def questions(request: HttpRequest, number: int) -> HttpResponse:
-    """Show the questions of a lesson with this person's answers, or save submitted answers.
-
-    The button *Save and hand in* also saves a file for the teacher.
-    """
+    """Show the questions of a lesson with this person's answers, or save submitted answers. The
+    button *Save and hand in* also saves a file for the teacher."""
     sheet = _sheet(number)
     person = name_of(request)
     labels = {question_field(one.number): f"Answer {one.number}" for one in sheet.questions}
@@ -174,8 +161,7 @@ def questions(request: HttpRequest, number: int) -> HttpResponse:
     return render(request, "console/lesson_questions.html", context)
 
 
-@readers
-@require_GET
+@readers.get
 def picture(request: HttpRequest, name: str) -> HttpResponseBase:
     """Return a picture that the lab sheets use."""
     return static.serve(request, name, document_root=str(PICTURES))

@@ -2,7 +2,6 @@
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
 
 from lab.console.launches.queue import waiting_of
 from lab.console.results import imports
@@ -12,8 +11,7 @@ from lab.console.site.rates import spent
 from lab.console.site.settings import LAB
 
 
-@readers
-@require_GET
+@readers.get
 def limits(request: HttpRequest) -> HttpResponse:
     """Show the limits of the person who sends the request."""
     allowance = permissions.allowance_of(request)

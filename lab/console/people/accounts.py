@@ -31,8 +31,7 @@ MOST_NAMES = 500
 MOST_LIST_BYTES = 64 * 1024
 MOST_NAME_LENGTH = 150
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-"""The characters of generated passwords. The characters i, l, o, 0 and 1 are left out, because they
-are easily confused on paper."""
+"""The characters of generated passwords, without i, l, o, 0 and 1, which look alike on paper."""
 
 
 logger = logging.getLogger("lab.people")
@@ -73,10 +72,8 @@ def alike(name: str) -> User | None:
 
 
 def _known(name: str) -> User | None:
-    """Return the account with exactly this name; None if there is no such account.
-
-    Raises AccountError if the name is not valid, or if another account has a name that is alike.
-    """
+    """Return the account with exactly this name; None if there is no such account. Raises
+    AccountError if the name is not valid, or if another account has a name that is alike."""
     check_name(name)
     account = User.objects.filter(username=name).first() or alike(name)
     if account is not None and account.username != name:
@@ -91,11 +88,9 @@ def _known(name: str) -> User | None:
 
 
 def names_in(text: str, source: str) -> list[str]:
-    """Return the names in the first column of a CSV text. A heading `name` is ignored.
-
-    Columns are separated by commas, semicolons or tabs. Raises AccountError if the names cannot be
-    read, are missing, are too many or are repeated. The error's text begins with `source`.
-    """
+    """Return the names in the first column of a CSV text. A heading `name` is ignored. Columns are
+    separated by commas, semicolons or tabs. Raises AccountError if the names cannot be read, are
+    missing, are too many or are repeated. The error's text begins with `source`."""
     lines = text.removeprefix("\ufeff").splitlines()
     first = next((line for line in lines if line.strip()), "")
     delimiter = next((one for one in ",;\t" if one in first), ",")
@@ -125,10 +120,7 @@ def names_in(text: str, source: str) -> list[str]:
 
 def text_of(file: Path) -> str:
     """Return the text of a CSV file, or the text of the standard input if the file's name is
-    STANDARD_INPUT.
-
-    Raises AccountError if the text cannot be read or is too long.
-    """
+    STANDARD_INPUT. Raises AccountError if the text cannot be read or is too long."""
     try:
         source = 0 if str(file) == STANDARD_INPUT else file
         with open(source, "rb", closefd=source != 0) as opened:
@@ -138,8 +130,7 @@ def text_of(file: Path) -> str:
 
 
 def decoded(content: bytes, source: str) -> str:
-    """Return the text of a list of names. Raises AccountError, whose text begins with `source`, if
-    the list is too long or is not UTF-8."""
+    """Return the text of a list of names. The error's text begins with `source`."""
     if len(content) > MOST_LIST_BYTES:
         raise AccountError(f"{source}: is too long; allowed: at most {MOST_LIST_BYTES:,} bytes")
     try:
@@ -152,11 +143,9 @@ def decoded(content: bytes, source: str) -> str:
 
 
 def enrol(name: str, *, teacher: bool) -> str:
-    """Create an account, or give an existing account a new password. Return the password.
-
-    A student can become a teacher this way. Raises AccountError if a teacher would become a
-    student, if the name is invalid or like another name, or if the account has no password.
-    """
+    """Create an account, or give an existing account a new password. Return the password. A student
+    can become a teacher this way. Raises AccountError if a teacher would become a student, if the
+    name is invalid or like another name, or if the account has no password."""
     password = _new_password()
     with transaction.atomic():
         account = _known(name)
@@ -178,8 +167,7 @@ def enrol(name: str, *, teacher: bool) -> str:
 
 
 def enrol_students(students: Iterable[str]) -> list[tuple[str, str]]:
-    """Enrol each student, and return the names and passwords. If a name is refused, no account is
-    created or changed."""
+    """Enrol each student, or none if a name is refused. Return the names and passwords."""
     with transaction.atomic():
         return [(name, enrol(name, teacher=False)) for name in students]
 
@@ -188,10 +176,8 @@ def make_students(
     students: Iterable[str], *, teacher: object
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """Create accounts for new students. Return their names and passwords, and the names that
-    already belong to accounts.
-
-    Existing accounts are not changed. After an AccountError, no account has been created.
-    """
+    already belong to accounts. Existing accounts are not changed. After an AccountError, no account
+    has been created."""
     with transaction.atomic():
         wanted = list(dict.fromkeys(students))
         known = User.objects.filter(username__in=wanted).values_list("username", flat=True)
@@ -209,10 +195,8 @@ class _Password:
 
 
 def _new_password() -> _Password:
-    """Return a new password with its hash.
-
-    The password has three groups of five letters and digits (74 random bits).
-    """
+    """Return a new password with its hash. The password has three groups of five letters and digits
+    (74 random bits)."""
     groups = ("".join(secrets.choice(_LETTERS) for _ in range(5)) for _ in range(3))
     text = "-".join(groups)
     return _Password(text, PasswordHasher().made(text))
@@ -258,8 +242,7 @@ def make_teacher(account: User) -> None:
 
 
 def make_student(account: User) -> None:
-    """Give the account a student's permissions; raises AccountError if the account belongs to the
-    last teacher."""
+    """Make the account a student's. Raises AccountError for the last teacher."""
     with transaction.atomic():
         _keep_a_teacher(account)
         User.objects.filter(pk=account.pk).update(is_staff=False)
@@ -267,8 +250,7 @@ def make_student(account: User) -> None:
 
 def delete(account: User) -> None:
     """Delete the account with its sessions and its work on lessons, and cancel its launches. Its
-    results and notes stay.
-    """
+    results and notes stay."""
     try:
         with transaction.atomic():
             _keep_a_teacher(account)
@@ -291,13 +273,11 @@ CHANGES: dict[str, Callable[[User], object]] = {
     "student": make_student,
     "delete": delete,
 }
-"""The changes that a teacher can apply to another account. The last part of a change's URL is its
-key here."""
+"""The changes that a teacher can apply to another account, by the last part of their URL."""
 
 
 def change(account: User, name: str, *, teacher: object) -> object:
-    """Apply the change with this name. Raises AccountError if the change is not possible or the
-    account is the teacher's own."""
+    """Apply one of CHANGES. Raises AccountError if it is not possible or is the teacher's own."""
     if account == teacher:
         raise AccountError("This is your own account. Only another teacher can change it.")
     result = CHANGES[name](account)

@@ -19,34 +19,27 @@ from lab.console.site import allowances
 
 
 def normal_name(name: str) -> str:
-    """Return the name in the form in which Django's login form reads it: without compatibility
-    characters."""
+    """Return the name without compatibility characters, as Django's login form reads it."""
     return unicodedata.normalize("NFKC", name)
 
 
 def name_key(name: str) -> str:
-    """Return the key by which names are compared. The key ignores capitals, compatibility
-    characters, and spaces around the name.
-    """
+    """Return the key by which names are compared, without capitals and outer spaces."""
     return normal_name(normal_name(name).casefold()).strip()
 
 
 PER_NAME = RateLimit(allowances.LOGINS_PER_NAME, allowances.LOGINS_WITHIN_S)
 """The maximum number of wrong passwords for one name from one address."""
 PER_ADDRESS = RateLimit(allowances.LOGINS_PER_ADDRESS, allowances.LOGINS_WITHIN_S)
-"""The maximum number of wrong passwords from one address for all names, including names without an
-account."""
+"""The maximum number of wrong passwords from one address for all names."""
 MOST_WAITING = 64
-"""The maximum number of logins that wait until their password is hashed. A whole class can log in
-at the same time."""
+"""The maximum number of logins that wait for a hash: a whole class can log in at once."""
 PATIENCE_S = 20.0
 """The maximum time, in real seconds, that a login waits until its password is hashed."""
 
 
 class TooManyError(Exception):
-    """The error raised if a password cannot be checked now. The person can try again after `wait_s`
-    real seconds.
-    """
+    """The error raised if a password cannot be checked for the next `wait_s` real seconds."""
 
     def __init__(self, wait_s: int, message: str) -> None:
         super().__init__(message)
@@ -93,8 +86,7 @@ _CHECKS_AT_ONCE = ConcurrencyLimit(
 
 
 class PasswordHasher(PBKDF2PasswordHasher):
-    """Django's password hasher with a limit on the number of passwords that are hashed at the same
-    time."""
+    """Django's password hasher, with a limit on simultaneous hashes."""
 
     MADE_ITERATIONS = 10_000
     """The number of hash iterations for passwords that `made` hashes."""
@@ -104,10 +96,8 @@ class PasswordHasher(PBKDF2PasswordHasher):
             return super().encode(password, salt, iterations)
 
     def made(self, password: str) -> str:
-        """Return the hash of a generated password of at least 72 random bits.
-
-        No attacker can try all such passwords, so a few iterations are enough.
-        """
+        """Return the hash of a generated password of at least 72 random bits. No attacker can try
+        all such passwords, so a few iterations are enough."""
         return self.encode(password, self.salt(), self.MADE_ITERATIONS)
 
     def must_update(self, encoded: str) -> bool:
@@ -190,8 +180,7 @@ class LoginForm(AuthenticationForm):
 
 
 class ChangeForm(PasswordChangeForm):
-    """The form for the old and the new password. Each check of the old password counts as a login
-    attempt."""
+    """The form for a new password. Each check of the old password counts as a login attempt."""
 
     def __init__(self, request: HttpRequest, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)

@@ -13,7 +13,6 @@ from django.forms import BaseForm
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse_lazy
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.generic import FormView
 
 from lab.console.people import accounts
@@ -105,10 +104,8 @@ SAID = {
 
 
 def about_accounts(view: View) -> View:
-    """Return a view that answers with status 404 if the lab has no accounts.
-
-    Browsers do not cache the pages of the view, because some of them show a password once.
-    """
+    """Return a view that answers with status 404 if the lab has no accounts. Browsers do not cache
+    the pages of the view, because some of them show a password once."""
 
     @wraps(view)
     def page(request: HttpRequest, **arguments: Any) -> HttpResponse:
@@ -121,14 +118,11 @@ def about_accounts(view: View) -> View:
     return page
 
 
-@teachers
-@require_http_methods(["GET", "POST"])
+@teachers.get_or_post
 @about_accounts
 def everyone(request: HttpRequest) -> HttpResponse:
-    """Show all accounts. Make accounts for students from an uploaded list of names.
-
-    The names come from the file, or from the text field if there is no file.
-    """
+    """Show all accounts. Make accounts for students from an uploaded list of names. The names come
+    from the file, or from the text field if there is no file."""
     context: dict[str, object] = {}
     if request.method == "POST":
         file, text = request.FILES.get("file"), request.POST.get("names", "")
@@ -147,16 +141,14 @@ def everyone(request: HttpRequest) -> HttpResponse:
     )
 
 
-@teachers
-@require_GET
+@teachers.get
 @about_accounts
 def person(request: HttpRequest, pk: int) -> HttpResponse:
     """Show one account, and the changes that a teacher can apply to it."""
     return account_page(request, get_object_or_404(User, pk=pk))
 
 
-@teachers
-@require_POST
+@teachers.post
 @about_accounts
 def change(request: HttpRequest, pk: int, change: str) -> HttpResponse:
     """Apply one of `accounts.CHANGES` to the account of another person."""

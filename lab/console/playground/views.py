@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import condition, require_GET
+from django.views.decorators.http import condition
 
 from gateway.students.files import MOST_BYTES
 from lab.console.site.permissions import readers
@@ -18,12 +18,10 @@ from lab.students import in_browser, policy_page, template
 
 A_YEAR_S = 31_536_000
 LETS_PYTHON_RUN = f"script-src 'self' 'wasm-unsafe-eval'; {POLICY}"
-"""The Content-Security-Policy of the page and its worker, which permits them to compile
-WebAssembly."""
+"""The Content-Security-Policy that permits a page and its worker to compile WebAssembly."""
 
 
-@readers
-@require_GET
+@readers.get
 def playground(request: HttpRequest) -> HttpResponse:
     """Show the playground. If Pyodide is missing, explain how to fetch it."""
     context = {
@@ -35,12 +33,10 @@ def playground(request: HttpRequest) -> HttpResponse:
 
 _RUN_SLIDERS = ("rho", "sessions", "seed")
 MOST_SILENCE_S = 30
-"""The time without a message from the policy, in real seconds, after which the page ends the
-policy's worker."""
+"""The silence of the policy, in real seconds, after which the page ends its worker."""
 
 
-@readers
-@require_GET
+@readers.get
 def policy(request: HttpRequest) -> HttpResponse:
     """Show the editor for policies, next to the reference of events and verdicts."""
     module = {"module": in_browser.__name__}
@@ -57,10 +53,8 @@ def policy(request: HttpRequest) -> HttpResponse:
 
 
 def _api() -> dict[str, list[dict[str, Any]]]:
-    """Return the entries of docs/policy-api.md by kind.
-
-    The meaning of an entry is a list of paragraphs, in which text and code alternate.
-    """
+    """Return the entries of docs/policy-api.md by kind. The meaning of an entry is a list of
+    paragraphs, in which text and code alternate."""
     kinds: dict[str, list[dict[str, Any]]] = {}
     for entry in policy_page.entries():
         paragraphs = [" ".join(one.split()) for one in entry.meaning.split("\n\n")]
@@ -92,29 +86,24 @@ def _tag(*beginning: str) -> Callable[[HttpRequest], str]:
     return lambda _: f'"{hashlib.sha256(sources.archive(*beginning)).hexdigest()[:16]}"'
 
 
-@readers
-@require_GET
+@readers.get
 @condition(etag_func=_tag())
 def modules(request: HttpRequest) -> HttpResponse:
     """Return the project's modules that the simulation needs, as a ZIP archive."""
     return HttpResponse(sources.archive(), content_type="application/zip")
 
 
-@readers
-@require_GET
+@readers.get
 @condition(etag_func=_tag(in_browser.__name__))
 def policy_modules(request: HttpRequest) -> HttpResponse:
     """Return the modules that check and compare a policy, as a ZIP archive."""
     return HttpResponse(sources.archive(in_browser.__name__), content_type="application/zip")
 
 
-@readers
-@require_GET
+@readers.get
 @cache_control(max_age=A_YEAR_S, immutable=True, private=True)
 def pyodide_file(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Return a compressed file of Pyodide. Browsers can keep the file, because its address contains
-    the version.
-    """
+    """Return a compressed file of Pyodide. Its address has the version, so browsers can keep it."""
     if name not in pyodide.FILES or not pyodide.is_there():
         raise Http404
     response = HttpResponse(pyodide.compressed(name), content_type=pyodide.FILES[name])

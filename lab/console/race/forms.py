@@ -49,8 +49,7 @@ def _place(order: Sequence[str], policy: str) -> int:
 
 
 class RaceForm(forms.Form):
-    """The form for a new race: simulated, or live if this machine has enough processors for several
-    shops."""
+    """The form for a new race: simulated, or live if this machine has enough processors."""
 
     engine = forms.ChoiceField(
         choices=[
@@ -83,8 +82,7 @@ class RaceForm(forms.Form):
 
     @property
     def most_live(self) -> int:
-        """The maximum number of simultaneous shops on this machine; 0 if the machine cannot have
-        live races."""
+        """The maximum number of simultaneous shops; 0 if the machine cannot have live races."""
         return shop_cpus.most_shops(LAB)
 
     def clean(self) -> None:
@@ -110,8 +108,7 @@ class RaceForm(forms.Form):
         return chosen
 
     def spec(self) -> Spec | None:
-        """Return the spec of the race, or None if a field is invalid. The form then shows the
-        error."""
+        """Return the spec of the race, or None if the form has an error to show."""
         if not self.is_valid():
             return None
         given = self.cleaned_data

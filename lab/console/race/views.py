@@ -5,10 +5,9 @@ from itertools import islice
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods
 
 from gateway.policies.interface import PAGES
-from lab.console.launches.submission import launch_of_spec, submit
+from lab.console.launches.submission import of_spec, submit
 from lab.console.launches.views import OVER
 from lab.console.models import Launch, State
 from lab.console.race import forms as race_forms
@@ -24,11 +23,9 @@ from lab.wording import title_of
 LISTED = 50
 
 
-@students
-@require_http_methods(["GET", "POST"])
+@students.get_or_post
 def race(request: HttpRequest) -> HttpResponse:
-    """Show the runs of a result side by side. Without a result, show a form and the possible
-    races."""
+    """Show the runs of a result side by side, or a form and the possible races."""
     is_new = request.method == "POST"
     if not is_new and request.GET.get("result"):
         return side_by_side(request, request.GET["result"])
@@ -36,7 +33,7 @@ def race(request: HttpRequest) -> HttpResponse:
     spec = form.spec() if is_new else None
     if spec is not None:
         try:
-            launch = launch_of_spec(spec, permissions.allowance_of(request))
+            launch = of_spec(spec).launch(permissions.allowance_of(request))
         except AllowanceError as fault:
             form.add_error(None, str(fault))
         else:
@@ -57,9 +54,7 @@ def race(request: HttpRequest) -> HttpResponse:
 
 def side_by_side(request: HttpRequest, name: str) -> HttpResponse:
     """Show runs of the result `name` that had the same customers at the same load."""
-    result = result_list.entry_of(name)
-    if result is None:
-        raise Http404
+    result = result_list.result_of(name)
     fields = race_forms.fields_of(result)
     field = request.GET.get("field", "")
     if field not in fields:
@@ -85,23 +80,18 @@ def side_by_side(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "console/race.html", context, status=400 if fault else 200)
 
 
-@readers
-@require_GET
+@readers.get
 def run_frames(request: HttpRequest, name: str, run: str) -> HttpResponse:
     """Return the frames from which the race page draws a run."""
-    result = result_list.entry_of(name)
-    runs = result.runs() if result else []
-    found = next((folder for planned, folder in runs if planned.folder == run), None)
-    if result is None or found is None or not found.is_whole:
-        raise Http404
+    result = result_list.result_of(name)
+    result_list.run_of(result, run)
     try:
         return JsonResponse(logs.ask(result, "frames", run=run))
     except ExperimentError:  # damaged: nothing to show
         raise Http404 from None
 
 
-@readers
-@require_GET
+@readers.get
 def waiting(request: HttpRequest, pk: str) -> HttpResponse:
     """Show the progress of a launched race, and redirect to its runs when it is done."""
     launch = get_object_or_404(Launch, pk=pk)

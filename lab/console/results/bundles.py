@@ -27,15 +27,13 @@ from lab.results.result import IMPORTED
 from lab.spec.own_policies import COPIES, named_in
 
 NOTES_FILE = "notes.json"
-"""The file with the notes. This file exists only in bundles, because the console stores notes in
-its database (`notes`)."""
+"""The file with the notes. It exists only in bundles; the console keeps notes in its database."""
 _NOT_COPIED = {IMPORTED, NOTES_FILE, *extras.NAMES}
 _NOT_UNPACKED = {IMPORTED, *extras.NAMES}
 MOST_TEXT_BYTES = 16 * 2**20
 """The largest size of one report, picture or log in a bundle, in bytes."""
 MOST_EVENTS = 50_000
-"""The highest number of events in all runs together. The results database stores a row for each
-event."""
+"""The highest number of events in all runs together. Each is a row of the results database."""
 MOST_READING_S = 2.0
 """The maximum CPU time, in seconds, for reading one file of a result."""
 _TEXTS = {".html", ".svg", ".md", ".csv", ".log", ".cfg", ".conf", ".toml"}
@@ -48,8 +46,7 @@ _UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError),
     *(NotImplementedError, RuntimeError, ValueError, OverflowError),
 )
-"""The exceptions of `zipfile` if the file is damaged, encrypted, or not a ZIP file.
-"""
+"""The exceptions of `zipfile` if the file is damaged, encrypted, or not a ZIP file."""
 _POLICY = re.compile(rf"[^/]+/{COPIES}/[^/]+\.py")
 """The pattern for paths of copied policies. A copied policy runs only in a separate process."""
 
@@ -196,8 +193,7 @@ def _unpack(bundle: zipfile.ZipFile, place: Path, most_bytes: int) -> int:
 
 
 def _check_own(folder: Path) -> None:
-    """Check that the bundle contains each policy file that its spec names. Otherwise, the spec's
-    path could lead to a file on this machine."""
+    """Check that the bundle has each policy file of its spec, which could lead to a local file."""
     spec = folder / "spec.toml"
     with _quick(spec):
         text = spec.read_text(encoding="utf-8", errors="replace") if spec.is_file() else ""

@@ -1,5 +1,4 @@
-"""The cache for the curves of results. New curves are computed only if the spec, a run or the code
-has changed."""
+"""The cache for curves, which change only with the spec, a run or the code."""
 
 import contextlib
 import hashlib
@@ -22,9 +21,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 def curves(result: ResultEntry) -> dict[str, Any]:
     """Return the curves of a comparison (`lab.analysis.curves`), with a `colour` for each line.
-
-    Raises ExperimentError if the logs or the stored curves cannot be read.
-    """
+    Raises ExperimentError if the logs or the stored curves cannot be read."""
     if result.reference and result.computed_curves.is_file():
         found = _shipped(result)
     else:
@@ -35,8 +32,7 @@ def curves(result: ResultEntry) -> dict[str, Any]:
 
 
 def _shipped(result: ResultEntry) -> dict[str, Any]:
-    """Return the stored curves of a reference result. Raises ExperimentError if they cannot be
-    read."""
+    """Return the stored curves of a reference result, or raise ExperimentError."""
     found = read_json(result.computed_curves)
     if not isinstance(found, dict) or not isinstance(found.get("lines"), list):
         raise ExperimentError(f"{result.name}/{result.computed_curves.name} holds no curves")
@@ -60,10 +56,7 @@ def _kept(result: ResultEntry) -> dict[str, Any]:
 
 def warm(name: str) -> None:
     """Compute the curves of a result in advance, in idle CPU time, and wait until they are
-    complete.
-
-    A failure is ignored, because the result's page shows the reason.
-    """
+    complete. A failure is ignored, because the result's page shows the reason."""
     result = entry_of(name)
     if result is None or result.is_reproduction:
         return

@@ -6,7 +6,6 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
 
 from lab.analysis.outcomes import FATES, FATES_MEANING
 from lab.console.results import curve_cache, report_overlay, result_list
@@ -18,41 +17,31 @@ MOST_RESULTS = 6
 """The maximum number of results in an overlay."""
 
 
-@readers
-@require_GET
+@readers.get
 def numbers(request: HttpRequest, name: str) -> HttpResponse:
     """Return the curves of a comparison as JSON."""
-    result = result_list.entry_of(name)
-    if result is None or result.is_reproduction:
-        raise Http404
     try:
-        return JsonResponse(curve_cache.curves(result))
+        return JsonResponse(curve_cache.curves(_comparison(name)))
     except ExperimentError as fault:
         return JsonResponse(
             {"error": f"The logs of this result cannot be read: {fault}"}, status=422
         )
 
 
-@readers
-@require_GET
+@readers.get
 def sessions(request: HttpRequest, name: str) -> HttpResponse:
     """Return the bars that show how sessions ended, as a fragment of the result's page."""
-    result = result_list.entry_of(name)
-    if result is None or result.is_reproduction:
-        raise Http404
     try:
-        lines = curve_cache.curves(result)["lines"]
+        lines = curve_cache.curves(_comparison(name))["lines"]
     except ExperimentError:
         lines = []
     said = {"lines": lines, "fates": FATES, "meaning": FATES_MEANING}
     return render(request, "console/sessions.html", said)
 
 
-@readers
-@require_GET
+@readers.get
 def overlay(request: HttpRequest) -> HttpResponse:
-    """Show several results in one chart, or several reports of one paper:
-    `?of=<name>&of=<name>`."""
+    """Show several results, or several reports of one paper: `?of=<name>&of=<name>`."""
     names = list(dict.fromkeys(request.GET.getlist("of")))
     found = [one for name in names if (one := result_list.entry_of(name))]
     if len(found) < len(names):
@@ -98,6 +87,13 @@ def overlay(request: HttpRequest) -> HttpResponse:
     )
 
 
+def _comparison(name: str) -> ResultEntry:
+    result = result_list.result_of(name)
+    if result.is_reproduction:
+        raise Http404
+    return result
+
+
 def sources(results: list[ResultEntry]) -> list[dict[str, str]]:
     """Return each result's name in the overlay, and the address of its curves."""
     titles = [one.title for one in results]
@@ -121,8 +117,7 @@ def _label(result: ResultEntry, *, is_alone: bool) -> str:
 
 
 def _differences(results: list[ResultEntry]) -> list[tuple[str, list[str]]]:
-    """Return each condition (for example the engine) that differs between the results, with its
-    value for every result."""
+    """Return each condition that differs between the results, with its values."""
     known: list[dict[str, Any]] = [one.circumstances() for one in results]
     names = dict.fromkeys(name for one in known for name in one)
     return [

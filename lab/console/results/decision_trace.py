@@ -54,10 +54,8 @@ class Known:
 
 
 def sheets(choice: PolicyChoice) -> list[Known]:
-    """Return the data sheets of the queueing policy and of an admission policy in front of it.
-
-    For a run behind a baseline proxy, return the proxy's sheet.
-    """
+    """Return the data sheets of the queueing policy and of an admission policy in front of it. For
+    a run behind a baseline proxy, return the proxy's sheet."""
     if choice.gateway is not None:
         proxy = PROXIES[choice.gateway].sheet
         read = proxies.read(choice.gateway, choice.parameters)
@@ -73,10 +71,8 @@ def sheets(choice: PolicyChoice) -> list[Known]:
 
 def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
     """Return what happened to an attempt of a simulated run: `answer`, `sentences` and `preferred`.
-
-    The first call for an attempt takes as long as the simulation of the run. Raises
-    ExperimentError if the decision cannot be explained.
-    """
+    The first call for an attempt takes as long as the simulation of the run. Raises ExperimentError
+    if the decision cannot be explained."""
     trace = _kept(result, planned, attempt)
     if not trace.same_run:
         raise ExperimentError(

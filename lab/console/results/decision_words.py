@@ -41,8 +41,7 @@ def answer(trace: DecisionTrace) -> str:
 
 
 def sentences(trace: DecisionTrace, attempt: Mapping[str, Any], abandonment: str) -> list[Sentence]:
-    """Return the events of an attempt in the order of their times. `abandonment` is the run's
-    setting."""
+    """Return the events of an attempt, ordered by time. `abandonment` is the run's setting."""
     page = attempt["page"]
     assert trace.arrived_s is not None
     knew = trace.knew_at_arrival
@@ -187,8 +186,7 @@ def _served(knew: Mapping[str, Any], page: str) -> str:
 
 
 def facts(knew: Mapping[str, Any], page: str) -> dict[str, Any]:
-    """Return what the policy knew as a table: a row for each queue, and the values of the session
-    admission."""
+    """Return what the policy knew as a table of queues and values of the session admission."""
     queues = knew.get("queues", {})
     order = [name for name in (*PAGES, *_QUEUES) if name in queues]
     return {

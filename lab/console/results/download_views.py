@@ -6,24 +6,21 @@ from functools import wraps
 from typing import Any
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.views.decorators.http import require_GET
 
-from lab.console.results import bundles, logs, notes, one_page, result_list
+from lab.console.results import bundles, logs, notes, one_page
 from lab.console.results.owners import policy_readers
-from lab.console.results.result_list import ResultEntry
-from lab.console.site import allowances, permissions, rates
+from lab.console.results.result_list import ResultEntry, result_of, run_of
+from lab.console.site import allowances, permissions
 from lab.console.site.permissions import readers
 from lab.console.site.rates import ActionLimit, BusyError, TooOftenError
 from lab.errors import ExperimentError
-from lab.files.run_folder import RunFolder
 from lab.report import tidy
 from lab.report.drawing.table import Table
 
 LOGS = ("attempts", "samples")
 METRIC_FILES = {"runs": tidy.by_run, "summary": tidy.summary}
 PATIENCE_S = 5.0
-"""The maximum time, in real seconds, that a download waits while other downloads are being
-packed."""
+"""The maximum real seconds that a download waits for other downloads."""
 AGAIN_S = 10
 """The real seconds after which a browser can repeat a refused download."""
 
@@ -32,18 +29,14 @@ View = Callable[..., HttpResponseBase]
 
 
 def packed(view: View) -> View:
-    """Return a view that packs only one download per person at a time, and only a few in total.
+    """Return a view that packs only one download per person at a time, and only a few in total. A
+    refused request gets status 429 and one line of text."""
 
-    A refused request gets status 429 and one line of text.
-    """
-
-    @require_GET
     @wraps(view)
     def limited(request: HttpRequest, **more: Any) -> HttpResponseBase:
-        key = permissions.key_of(request)
         try:
-            with _ACTION_LIMIT.turn(key, PATIENCE_S):
-                rates.spend(permissions.allowance_of(request), "downloads_per_minute", key)
+            with _ACTION_LIMIT.turn(permissions.key_of(request), PATIENCE_S):
+                permissions.spend(request, "downloads_per_minute")
                 return view(request, **more)
         except BusyError as busy:
             whose = "another download for you" if busy.is_own else "downloads for other people"
@@ -55,7 +48,7 @@ def packed(view: View) -> View:
     return limited
 
 
-@readers
+@readers.get
 @packed
 def table(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """Return one table as tidy CSV."""
@@ -67,11 +60,10 @@ def table(request: HttpRequest, name: str, number: int) -> HttpResponse:
     return _csv(result, tidy.file_name(chosen.title), tidy.of_table(chosen))
 
 
-@readers
+@readers.get
 @packed
 def metrics(request: HttpRequest, name: str, kind: str) -> HttpResponse:
-    """Return all metrics of a comparison as CSV: either a row for each run, or means with
-    intervals."""
+    """Return all metrics of a comparison as CSV: a row for each run, or means with intervals."""
     result = result_of(name)
     if result.is_reproduction or kind not in METRIC_FILES or not result.has_logs:
         raise Http404
@@ -82,7 +74,7 @@ def metrics(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     return _csv(result, f"{kind}.csv", METRIC_FILES[kind](runs))
 
 
-@readers
+@readers.get
 @packed
 def log(request: HttpRequest, name: str, run: str, log: str) -> HttpResponseBase:
     """Return the attempts or the samples of a run as CSV. All times are in paper seconds."""
@@ -104,7 +96,7 @@ def log(request: HttpRequest, name: str, run: str, log: str) -> HttpResponseBase
     )
 
 
-@readers
+@readers.get
 @packed
 def page(request: HttpRequest, name: str) -> HttpResponse:
     """Return the result as one HTML file that needs no other file."""
@@ -113,7 +105,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
     return _attached(one_page.of(result, notes.of(name)).encode(), "text/html; charset=utf-8", file)
 
 
-@policy_readers
+@policy_readers.get
 @packed
 def bundle(request: HttpRequest, name: str) -> HttpResponseBase:
     """Return the whole result as one file that another machine can import."""
@@ -138,22 +130,6 @@ def bundle(request: HttpRequest, name: str) -> HttpResponseBase:
         return _refused(f"The bundle cannot be packed: {fault.strerror or fault}.", 503)
     file.seek(0)
     return FileResponse(file, as_attachment=True, filename=_name_of(result, f"{name}.zip"))
-
-
-def result_of(name: str) -> ResultEntry:
-    """Return the result with this name; raises Http404 if it does not exist."""
-    result = result_list.entry_of(name)
-    if result is None:
-        raise Http404
-    return result
-
-
-def run_of(result: ResultEntry, folder: str) -> RunFolder:
-    """Return the run in this folder of the result; raises Http404 if there is no complete run."""
-    found = next((run for planned, run in result.runs() if planned.folder == folder), None)
-    if found is None or not found.is_whole:
-        raise Http404
-    return found
 
 
 def _name_of(result: ResultEntry, file: str) -> str:

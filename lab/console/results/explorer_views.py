@@ -1,17 +1,15 @@
-"""The decision explorer: pages for choosing an attempt and reading why it was served, held or
-turned away."""
+"""The decision explorer: why an attempt was served, held or turned away."""
 
 from typing import Any
 
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
 
 from gateway.policies.interface import PAGES
 from lab.analysis.attempt_choice import KINDS
 from lab.console.results import decision_trace, logs
-from lab.console.results.download_views import result_of, run_of
+from lab.console.results.result_list import result_of, run_of
 from lab.console.site.permissions import readers
 from lab.errors import ExperimentError
 from lab.results.comparison import ComparisonResult
@@ -19,8 +17,7 @@ from lab.results.comparison import ComparisonResult
 A_PAGE = 25
 
 
-@readers
-@require_GET
+@readers.get
 def attempts(request: HttpRequest, name: str) -> HttpResponse:
     """Show the attempts of a run, filtered by kind, page type and session."""
     result = result_of(name)
@@ -76,14 +73,12 @@ def attempts(request: HttpRequest, name: str) -> HttpResponse:
     )
 
 
-@readers
-@require_GET
+@readers.get
 def why(request: HttpRequest, name: str) -> HttpResponse:
     """Show one attempt: the policy's decision in a simulated run, or the logged samples near it."""
     result = result_of(name)
     folder = request.GET.get("run", "")
-    run_of(result, folder)
-    planned = next(planned for planned, _ in result.runs() if planned.folder == folder)
+    planned, _ = run_of(result, folder)
     try:
         session, step, number = (
             int(request.GET.get(part, "")) for part in ("session", "step", "attempt")

@@ -4,8 +4,7 @@ import re
 
 _NAME = re.compile(r"\w[\w.+, -]{0,150}(?<![ .])")
 """The pattern of a file name. Spaces are allowed, because a folder's name can contain a policy's
-label. Separators and `..` are not allowed, because they can lead to other folders.
-"""
+label. Separators and `..` are not allowed, because they can lead to other folders."""
 
 
 def is_name(part: str) -> bool:

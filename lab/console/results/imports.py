@@ -26,8 +26,7 @@ from lab.results.result import Imported, began_at_of
 
 _TURN_S: Final = 60.0
 _MEMORY_BYTES: Final = 512 * 2**20
-"""The memory limit, in bytes, for reading a bundle piece by piece. The limit is enough for bundles
-of any size."""
+"""The memory limit, in bytes, for reading a bundle of any size piece by piece."""
 _LIMITS: Final = {
     "files": "bundle_files",
     "rows": "bundle_rows",
@@ -39,11 +38,9 @@ _ACTION_LIMIT: Final = ActionLimit(2)
 
 
 def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: Allowance) -> Path:
-    """Unpack a bundle as an imported result of `by`, completely or not at all.
-
-    The hourly limit counts imports with the same `key`. Raises AllowanceError if a limit is
-    reached, and another ExperimentError if the bundle cannot be read or kept.
-    """
+    """Unpack a bundle as an imported result of `by`, completely or not at all. The hourly limit
+    counts imports with the same `key`. Raises AllowanceError if a limit is reached, and another
+    ExperimentError if the bundle cannot be read or kept."""
     with _turn(key):
         kept = kept_by(results_dir, by)
         allowances.require(allowance, "kept_imports", len(kept) + 1)
@@ -65,11 +62,9 @@ def kept_by(results_dir: Path, person: str) -> list[Imported]:
 
 
 def name_for(told: str, now: datetime) -> str:
-    """Return the name for an imported result that was called `told`.
-
-    A name with a date in the past stays unchanged. Any other name gets the present time. Otherwise,
-    the result could take the name of a later result, or stay first in the list.
-    """
+    """Return the name for an imported result that was called `told`. A name with a date in the past
+    stays unchanged. Any other name gets the present time. Otherwise, the result could take the name
+    of a later result, or stay first in the list."""
     began_at = began_at_of(told)
     if began_at is not None and began_at <= now:
         return told
@@ -159,8 +154,7 @@ def _unpacked(place: Path, allowance: Allowance, kept_bytes: int) -> dict[str, A
 
 @contextmanager
 def _turn(key: str) -> Iterator[None]:
-    """Hold a turn for an import: at most one import per person, and at most two imports in total,
-    run at the same time."""
+    """Hold a turn: one import per person and two in total run at the same time."""
     try:
         with _ACTION_LIMIT.turn(key, _TURN_S):
             yield

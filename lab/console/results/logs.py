@@ -16,8 +16,7 @@ from lab.errors import ExperimentError
 from lab.results.comparison import ComparisonResult
 
 SMALL_ROWS: Final = 200_000
-"""The maximum number of rows that this process reads for one query. That many rows need about
-30 MiB of memory."""
+"""The maximum number of rows that this process reads for one query, in about 30 MiB."""
 SMALL_BYTES: Final = 32 * 2**20
 """The maximum uncompressed size of these rows, in bytes."""
 BOUNDS: Final = Bounds(
@@ -34,11 +33,9 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 def ask(result: ResultEntry, question: str, *, large: bool = False, **asked: object) -> Any:
-    """Return the answer of `lab.analysis.logs.<question>` for this result.
-
-    A child process always answers a question that is marked as `large`. Raises ExperimentError if a
-    log is damaged or too large.
-    """
+    """Return the answer of `lab.analysis.logs.<question>` for this result. A child process always
+    answers a question that is marked as `large`. Raises ExperimentError if a log is damaged or too
+    large."""
     argument = {"path": str(result.path), **asked}
     run = asked.get("run")
     try:
@@ -54,9 +51,7 @@ def ask(result: ResultEntry, question: str, *, large: bool = False, **asked: obj
 
 def rows_of(path: str) -> Any:
     """Return the rows that the results database stores about a result. A child process reads them.
-
-    Raises ExperimentError if a log is damaged or too large.
-    """
+    Raises ExperimentError if a log is damaged or too large."""
     return _of_child("lab.database.rows:rows_of", path)
 
 

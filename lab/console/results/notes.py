@@ -4,32 +4,30 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+from django.http import HttpRequest
+
 from lab.console.models import MOST_NOTE_CHARACTERS, Note
 from lab.console.results.bundles import NOTES_FILE
-from lab.console.site import allowances, rates
-from lab.console.site.allowances import Allowance
+from lab.console.site import allowances, permissions
 from lab.errors import ExperimentError
 from lab.files import forms as result_forms
 
 FROM_BUNDLE = " (as a bundle says)"
-"""The text that follows an author's name in a note from a bundle, because this lab cannot verify
-the author."""
+"""The text after an author's name from a bundle, because this lab cannot verify the author."""
 _MOST_BYTES = result_forms.MOST_BYTES // 2
 
 
-def write(result: str, text: str, *, by: str, key: str, allowance: Allowance) -> None:
-    """Save a note by `by` on a result. The hourly limit counts notes with the same `key`.
-
-    Raises AllowanceError if a limit is reached, and ExperimentError if the text has the wrong
-    length.
-    """
+def write(request: HttpRequest, result: str, text: str) -> None:
+    """Save a note of this person on a result. Raises AllowanceError if a limit is reached, and
+    ExperimentError if the text has the wrong length."""
     if not 0 < len(text) <= MOST_NOTE_CHARACTERS:
         raise ExperimentError(
             f"note: has {len(text):,} characters; allowed: 1 to {MOST_NOTE_CHARACTERS:,}"
         )
+    by = permissions.name_of(request)
     mine = Note.objects.filter(result=result, by=by).count()
-    allowances.require(allowance, "notes_per_result", mine + 1)
-    rates.spend(allowance, "notes_per_hour", key)
+    allowances.require(permissions.allowance_of(request), "notes_per_result", mine + 1)
+    permissions.spend(request, "notes_per_hour")
     Note.objects.create(result=result, text=text, by=by)
 
 
@@ -57,10 +55,8 @@ def packed(result: str) -> bytes:
 
 
 def unpack(folder: Path) -> None:
-    """Save the notes of a bundle that is unpacked into this result folder.
-
-    Raises ExperimentError if the file with the notes does not have the right form.
-    """
+    """Save the notes of a bundle that is unpacked into this result folder. Raises ExperimentError
+    if the file with the notes does not have the right form."""
     file = folder / NOTES_FILE
     if not file.is_file():
         return

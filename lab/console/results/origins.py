@@ -17,11 +17,9 @@ class Listed:
 
     result: ResultEntry
     took_s: float | None
-    """The real seconds of the result's last launch, or of a reference result's command; None if
-    unknown."""
+    """The real seconds of the last launch, or of a reference result's command; None if unknown."""
     by: str
-    """The person who launched or imported the result; `Doorbuster` for a reference result; empty if
-    unknown."""
+    """The person who launched or imported it; `Doorbuster` for a reference; empty if unknown."""
 
 
 def listed(results: Sequence[ResultEntry]) -> list[Listed]:
@@ -51,11 +49,8 @@ VERSIONS = {**CODE, "python": "Python"}
 
 def differences(result: ResultEntry) -> list[str]:
     """Return the known differences of machine and versions between the result and this lab, such as
-    `CPUs: 4 there, 2 here`.
-
-    If the result has a fingerprint of its code, the versions of Doorbuster are not compared,
-    because the same code gives the same results.
-    """
+    `CPUs: 4 there, 2 here`. If the result has a fingerprint of its code, the versions of Doorbuster
+    are not compared, because the same code gives the same results."""
     versions = result.facts("versions")
     names = VERSIONS if CODE.keys() <= versions.keys() else {**VERSIONS, "doorbuster": "version"}
     if result.engine == "simulated":

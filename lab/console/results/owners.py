@@ -1,7 +1,5 @@
-"""The permissions to delete a result and to read the students' policies in it.
-
-The result of a submission contains the submitted policy.
-"""
+"""The permissions to delete a result and to read the students' policies in it. The result of a
+submission contains the submitted policy."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -16,10 +14,7 @@ from lab.spec.own_policies import COPIES
 
 def may_delete(request: HttpRequest, result: str) -> bool:
     """Return whether this person is allowed to delete the result. Students can delete only results
-    that they imported.
-
-    The results that come with Doorbuster cannot be deleted.
-    """
+    that they imported. The results that come with Doorbuster cannot be deleted."""
     found = entry_of(result)
     if found and found.reference:
         return False
@@ -36,8 +31,7 @@ def _for_who_imported(request: HttpRequest, arguments: Mapping[str, Any]) -> str
 
 
 result_owners = Permission(reads=_for_who_imported, sends=_for_who_imported)
-"""The permission for teachers and for the person who imported the result, to see the confirmation
-page and to delete the result."""
+"""The permission to delete a result, for teachers and for the person who imported it."""
 
 
 def _without_policies_of_others(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
@@ -55,8 +49,7 @@ def _without_policies_of_others(request: HttpRequest, arguments: Mapping[str, An
 
 
 policy_readers = Permission(reads=_without_policies_of_others, sends=_without_policies_of_others)
-"""The permission for teachers, and for students if the result has no policy that another person
-submitted."""
+"""The permission for teachers, and for students unless another person submitted the policy."""
 
 
 SCORE_COMMAND: Final = ["policy", "score", "--with-known"]

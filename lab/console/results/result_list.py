@@ -15,6 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from django.http import Http404
+
 from lab.analysis.verdict import short_form
 from lab.analysis.warnings import is_warning
 from lab.console.results.file_names import is_name
@@ -35,16 +37,14 @@ from lab.wording import title_of
 T = TypeVar("T")
 
 MOST_TEXT_BYTES = 4 * 2**20
-"""The maximum size, in bytes, of a text that a page shows, such as tables.md, a table as CSV, or a
-spec."""
+"""The maximum size, in bytes, of a text that a page shows, such as a spec."""
 _SUMMARISED = ("spec.toml", "tables.md", BOARD_FILE, *result_forms.FILES)
 """The files from which a summary is calculated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The facts that lists, searches and leaderboards need about a result. The facts are computed
-    again only if a file changes."""
+    """The facts that lists and searches need. They are computed again only if a file changes."""
 
     is_reproduction: bool
     paper: str
@@ -60,8 +60,7 @@ class Summary:
     imported: Imported | None
     reference: Reference | None
     winner: str
-    """The short form of the verdict, or of the conclusion about a report's claims; otherwise empty.
-    """
+    """The short form of the verdict or of a report's conclusion; otherwise empty."""
 
 
 _summaries: dict[Path, tuple[object, Summary]] = {}
@@ -153,8 +152,7 @@ def _summarised(path: Path) -> Summary:
 
 
 def _dates(path: Path, reference: Reference | None) -> list[str]:
-    """Return the time of `ResultEntry.began_at`, in the form that pages show and in the forms that
-    a search can match."""
+    """Return the time of `ResultEntry.began_at` in the forms that a search can match."""
     at = reference.at if reference else began_at_of(path.name)
     return [] if at is None else [f"{at:%a} {at.day} {at:%d %b %B %Y %Y-%m-%d %H:%M:%S %H:%M}"]
 
@@ -194,14 +192,12 @@ class ResultEntry:
 
     @property
     def began_at(self) -> datetime | None:
-        """The time at which the experiment began, from the result's name, or at which a reference
-        result was made, from its mark; None if it is unknown."""
+        """The time at which the experiment began, or a reference was made; None if unknown."""
         return self.reference.at if self.reference else began_at_of(self.name)
 
     @property
     def when(self) -> str:
-        """The time `began_at` as text, to the second, so that results with the same title differ.
-        If the time is unknown, this is the result's name."""
+        """The time `began_at` as text, to the second; the result's name if the time is unknown."""
         return f"{self.began_at:%d %b %Y %H:%M:%S}" if self.began_at else self.name
 
     @property
@@ -237,13 +233,11 @@ class ResultEntry:
         return self.shown(found)
 
     def shown(self, fault: str) -> str:
-        """Return the text of a fault as pages show it. The paths of files begin with the result's
-        folder."""
+        """Return the text of a fault with paths that begin with the result's folder."""
         return fault.replace(f"{self.path.parent}/", "")
 
     def runs(self) -> list[tuple[PlannedRun, RunFolder]]:
-        """Return the planned runs and their folders; empty if the result is a reproduction or its
-        plan is damaged."""
+        """Return the planned runs and their folders; empty for a report or a damaged plan."""
         folder = ComparisonResult(self.path)
         return [(planned, folder.run(planned)) for planned in self.summary.plan]
 
@@ -256,8 +250,7 @@ class ResultEntry:
 
     @property
     def has_logs(self) -> bool:
-        """Whether the result folder contains the raw logs of a run. Most reference results have no
-        logs."""
+        """Whether the folder has the raw logs of a run. Most reference results have none."""
         return any(map(os.path.exists, ComparisonResult(self.path).run_files(self.summary.plan)))
 
     @property
@@ -286,8 +279,7 @@ class ResultEntry:
         return found
 
     def figures_and_tables(self) -> list[Mapping[str, Any]]:
-        """The tables and figures of a report, in the report's order, from `exhibits.json`. An older
-        report has its tables only as CSV."""
+        """The tables and figures of a report. An older report has its tables only as CSV."""
         found = self._read("exhibits.json") or self._tables_alone()
         drawn = self.figures()
         return [{**one, "figure": one["key"] if one["key"] in drawn else None} for one in found]
@@ -309,8 +301,7 @@ class ResultEntry:
 
     def verdict(self) -> list[str]:
         """Return the conclusion: a sentence for each load of a comparison, or one or two sentences
-        about a report's claims. The list is empty if there is no conclusion.
-        """
+        about a report's claims. The list is empty if there is no conclusion."""
         return self.verdict_of_loads() or (
             conclusion(self.claims()) if self.is_reproduction else []
         )
@@ -390,8 +381,7 @@ class ResultEntry:
             return []
 
     def text(self, name: str) -> str:
-        """Return the content of a text file; empty if the file is missing, shortened if it is too
-        long."""
+        """Return at most MOST_TEXT_BYTES of a text file; empty if it is missing."""
         try:
             with (self.path / name).open("rb") as file:
                 return file.read(MOST_TEXT_BYTES).decode("utf-8", errors="replace")
@@ -413,9 +403,7 @@ class ResultEntry:
         return path if inside and path.is_file() else None
 
     def delete(self) -> None:
-        """Delete this result, which must not be a reference. The folder is renamed first, so that
-        the result disappears from all pages at once.
-        """
+        """Delete this result, no reference. After the renaming, all pages ignore it at once."""
         assert self.reference is None
         gone = self.path.with_name(f".deleted-{self.name}")
         self.path.rename(gone)
@@ -437,8 +425,7 @@ def references() -> list[ResultEntry]:
 
 
 def references_for(result: ResultEntry) -> list[ResultEntry]:
-    """Return the references that a reader can compare with this result: reports on the same paper,
-    or comparisons with a common policy."""
+    """Return the reference results on the same paper, or with a common policy."""
     if result.reference:
         return []
     return [one for one in references() if _is_alike(one, result)]
@@ -451,13 +438,28 @@ def _is_alike(one: ResultEntry, other: ResultEntry) -> bool:
 
 
 def entry_of(name: str) -> ResultEntry | None:
-    """Return the result with this name; None if there is none. A reference result overrides a
-    result of this lab."""
+    """Return the result with this name, a reference before others; None if there is none."""
     if not is_name(name):
         return None
     found = next((one for one in references() if one.name == name), None)
     one = found or ResultEntry(LAB.results_dir / name)
     return one if found or _is_result(one.path) else None
+
+
+def result_of(name: str) -> ResultEntry:
+    """Return the result with this name; raises Http404 if it does not exist."""
+    result = entry_of(name)
+    if result is None:
+        raise Http404(f"There is no result {name!r:.80}.")
+    return result
+
+
+def run_of(result: ResultEntry, folder: str) -> tuple[PlannedRun, RunFolder]:
+    """Return the run in this folder of the result; raises Http404 if there is no complete run."""
+    for planned, run in result.runs():
+        if planned.folder == folder and run.is_whole:
+            return planned, run
+    raise Http404
 
 
 def existing(names: Iterable[str]) -> dict[str, ResultEntry]:
@@ -480,9 +482,7 @@ def _is_result(path: Path) -> bool:
 
 def matching(results: Iterable[ResultEntry], words: str, engine: str) -> list[ResultEntry]:
     """Return the results for which each of `words` is in the title, name, policies, mark or date.
-
-    An empty `engine` means any engine.
-    """
+    An empty `engine` means any engine."""
     wanted = words.casefold().replace(",", " ").split()
     return [
         one
@@ -503,8 +503,7 @@ def _of_csv(path: Path) -> dict[str, Any]:
 
 
 def _fault(file: str) -> str:
-    """Return why the run.json of a complete run cannot be read; empty if it can. A file is read
-    again only if it has changed."""
+    """Return why the run.json of a complete run cannot be read; empty if it can."""
     stamp = _stamp(file)
     if stamp is None:
         return ""

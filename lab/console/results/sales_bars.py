@@ -1,7 +1,5 @@
-"""The picture under the verdict: each policy's share of the possible sales.
-
-The picture is made from the table *Who sells*, so older and imported results also have it.
-"""
+"""The picture under the verdict: each policy's share of the possible sales. The picture is made
+from the table *Who sells*, so older and imported results also have it."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -18,11 +16,9 @@ WIDEST: Final = 1.25
 
 
 class Bar(NamedTuple):
-    """The bar of one policy. Positions and lengths are ratios of the picture's width.
-
-    `words` is the text of the share. The 95 % interval begins at `interval_ratio`. The interval's
-    width is 0 for a single run.
-    """
+    """The bar of one policy. Positions and lengths are ratios of the picture's width. `words` is
+    the text of the share. The 95 % interval begins at `interval_ratio`. The interval's width is 0
+    for a single run."""
 
     policy: str
     words: str
@@ -32,8 +28,7 @@ class Bar(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """The bars at one load, with the best policy first. `bound_ratio` is the position of the
-    capacity bound."""
+    """The bars at one load, the best policy first, and the position of the capacity bound."""
 
     rho: str
     bars: Sequence[Bar]

@@ -1,5 +1,4 @@
-"""The pages of the result list, of one result and of its files, and the views for imports, notes
-and deletion."""
+"""The pages of the results, of one result and of its files, and the changes of results."""
 
 import mimetypes
 from collections.abc import Callable
@@ -12,14 +11,13 @@ from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from lab.analysis.verdict import is_unsure
 from lab.console.models import Note
 from lab.console.results import curve_cache, imports, logs, notes, origins, result_list, sales_bars
 from lab.console.results.curve_views import sources
-from lab.console.results.download_views import result_of
 from lab.console.results.owners import may_delete, policy_readers, result_owners
+from lab.console.results.result_list import result_of
 from lab.console.site import allowances, permissions
 from lab.console.site.permissions import readers, students
 from lab.console.site.settings import LAB
@@ -33,11 +31,9 @@ ENOUGH_SEEDS = 5
 ENGINES = ("live", "simulated")
 
 
-@readers
-@require_GET
+@readers.get
 def all_results(request: HttpRequest) -> HttpResponse:
-    """Show the results that match the search, page by page, with the newest result first. Then show
-    the reference results."""
+    """Show the page of matching results, the newest first, and the matching references."""
     words = request.GET.get("words", "").strip()[:100]
     engine = request.GET.get("engine", "")
     found = result_list.matching(result_list.entries(), words, engine if engine in ENGINES else "")
@@ -59,8 +55,7 @@ def all_results(request: HttpRequest) -> HttpResponse:
     )
 
 
-@readers
-@require_GET
+@readers.get
 def one(request: HttpRequest, name: str) -> HttpResponse:
     """Show the tables, curves, runs and notes of a result, and its downloads."""
     result = result_of(name)
@@ -101,8 +96,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
     )
 
 
-@policy_readers
-@require_GET
+@policy_readers.get
 def file(request: HttpRequest, name: str, file: str) -> HttpResponseBase:
     """Return a file of a result, unchanged."""
     path = result_of(name).file(file)
@@ -121,8 +115,7 @@ def file(request: HttpRequest, name: str, file: str) -> HttpResponseBase:
     return response
 
 
-@students
-@require_POST
+@students.post
 def bring(request: HttpRequest) -> HttpResponse:
     sent = request.FILES.get("bundle")
     if sent is None or sent.file is None:
@@ -139,8 +132,7 @@ def bring(request: HttpRequest) -> HttpResponse:
 
 
 def received(request: HttpRequest, file: IO[bytes], size_bytes: int) -> Path:
-    """Import an uploaded bundle with its notes. Raises ExperimentError if the bundle is not valid
-    or exceeds a limit."""
+    """Import a bundle with its notes. Raises ExperimentError if the bundle is not accepted."""
     allowance = permissions.allowance_of(request)
     allowances.require(allowance, "bundle_bytes", size_bytes)
     path = imports.bring(
@@ -154,26 +146,18 @@ def received(request: HttpRequest, file: IO[bytes], size_bytes: int) -> Path:
     return path
 
 
-@students
-@require_POST
+@students.post
 def note(request: HttpRequest, name: str) -> HttpResponse:
     text = request.POST.get("text", "").strip()
     if text:
         try:
-            notes.write(
-                result_of(name).name,
-                text,
-                by=permissions.name_of(request),
-                key=permissions.key_of(request),
-                allowance=permissions.allowance_of(request),
-            )
+            notes.write(request, result_of(name).name, text)
         except ExperimentError as fault:
             messages.error(request, str(fault))
     return redirect("result", name)
 
 
-@result_owners
-@require_http_methods(["GET", "POST"])
+@result_owners.get_or_post
 def delete(request: HttpRequest, name: str) -> HttpResponse:
     """Ask for confirmation, then delete the result. A reference cannot be deleted."""
     result = result_of(name)

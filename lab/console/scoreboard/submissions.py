@@ -13,20 +13,19 @@ from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
 
 from common.http_api import CallError
 from gateway.policies import FILE_SUFFIX, PolicyError, stem
 from gateway.students import files, naming
 from gateway.students.policy_file import PolicyFile
 from lab.console.launches import queue, workers
-from lab.console.launches.submission import allowed_real_s, enqueued
+from lab.console.launches.submission import enqueued, of_spec
 from lab.console.models import ENDED, Launch, State
 from lab.console.results.owners import SCORE_COMMAND, submissions_of
 from lab.console.scoreboard.views import Behind, behind, shown
 from lab.console.site import permissions
 from lab.console.site.permissions import readers
-from lab.console.site.rates import ActionLimit, BusyError, spend
+from lab.console.site.rates import ActionLimit, BusyError
 from lab.students import scoreboard
 
 PATTERN: Final = "^[a-z][a-z0-9_]{0,39}$"
@@ -34,12 +33,10 @@ NAMES: Final = "1 to 40 lower-case letters, digits and _, beginning with a lette
 MOST_SHOWN: Final = 10
 """The maximum number of submissions that a page lists."""
 _PATIENCE_S: Final = 5.0
-"""The maximum time, in real seconds, for which a submitted file waits while the console reads other
-files."""
+"""The maximum real seconds that a file waits while the console reads other files."""
 
 _ACTION_LIMIT = ActionLimit(2)
-"""The maximum number of files that are read at the same time. Each file takes a tenth of a CPU
-second."""
+"""The limit on files that are read at once, because each takes a tenth of a CPU second."""
 
 
 def submit(request: HttpRequest, name: str, text: str) -> Launch:
@@ -50,11 +47,10 @@ def submit(request: HttpRequest, name: str, text: str) -> Launch:
     or QueueError if the person cannot submit a policy now.
     """
     allowance = permissions.allowance_of(request)
-    key = permissions.key_of(request)
-    spend(allowance, "uploads_per_minute", key)
+    permissions.spend(request, "uploads_per_minute")
     file = PolicyFile(f"{name}{FILE_SUFFIX}", text)
     try:
-        with _ACTION_LIMIT.turn(key, _PATIENCE_S):
+        with _ACTION_LIMIT.turn(permissions.key_of(request), _PATIENCE_S):
             _read(file)
     except BusyError:
         raise CallError(
@@ -72,7 +68,7 @@ def submit(request: HttpRequest, name: str, text: str) -> Launch:
     launch.arguments = [*SCORE_COMMAND, *(["--by", launch.by] if launch.by else []), str(path)]
     earlier = [one for one in submissions_of(launch.by) if one.title == launch.title]
     try:
-        launch.expected_s = allowed_real_s(scoreboard.with_known(path), allowance)
+        launch.expected_s = of_spec(scoreboard.with_known(path)).allowed_real_s(allowance)
         enqueued(request, launch)
     except Exception:
         shutil.rmtree(path.parent)  # no launch uses the file
@@ -104,8 +100,7 @@ class Submission:
     place: int | None
     """The rank of the submission's row on the scoreboard."""
     row: Mapping[str, Any] | None
-    """The submission's row; None if it does not exist yet, or if a later submission with the same
-    name has replaced it."""
+    """The submission's row; None if there is none yet, or if a later submission replaced it."""
     behind: Behind | None
     lines: tuple[int, ...]
     """The line numbers in the error message of a failed launch."""
@@ -140,8 +135,7 @@ def are_under_way(submissions: list[Submission]) -> bool:
     return any(one.launch.state not in ENDED for one in submissions)
 
 
-@readers
-@require_GET
+@readers.get
 def own(request: HttpRequest) -> HttpResponse:
     found = listed(request)
     context = {"submissions": found, "are_under_way": are_under_way(found)}

@@ -6,7 +6,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_GET
 
 from lab.console.race.forms import fields_of
 from lab.console.results import result_list
@@ -17,11 +16,9 @@ from lab.console.site.settings import LAB
 from lab.students.scoreboard import FOLDER, SCORES, Board
 
 
-@readers
-@require_GET
+@readers.get
 def scoreboard(request: HttpRequest) -> HttpResponse:
-    """Show this lab's board, with links to the runs of each row. If this lab has no board, show the
-    reference board."""
+    """Show this lab's board or the reference board, with links to the runs of each row."""
     board, released = shown()
     rows = [row for _, row in board.ranked()]
     context = {
@@ -34,8 +31,7 @@ def scoreboard(request: HttpRequest) -> HttpResponse:
 
 
 def shown() -> tuple[Board, ResultEntry | None]:
-    """Return this lab's board and None. If this board has no rows, return the reference board and
-    its result."""
+    """Return this lab's board and None, or the reference board and its result."""
     board = Board.read(LAB.results_dir / FOLDER)
     released = None if board.rows else _reference()
     return (Board.shown(released.path / SCORES), released) if released else (board, None)
@@ -47,8 +43,7 @@ def _reference() -> ResultEntry | None:
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """The addresses of the pages about the runs of a row. An address is empty if the page would
-    have nothing to show."""
+    """The addresses of pages about the runs of a row, empty if a page has nothing to show."""
 
     result: str
     race: str
@@ -57,8 +52,7 @@ class Behind:
 
 
 def behind(name: str, policy: str) -> Behind | None:
-    """Return the addresses of the pages about this policy's runs in a result; None if the result
-    has been deleted."""
+    """Return the addresses of pages about a policy's runs; None if the result is deleted."""
     result = result_list.entry_of(name) if name else None
     if result is None:
         return None

@@ -31,8 +31,7 @@ def refusal(
     allowed: str | None = None,
     wait_s: int | None = None,
 ) -> HttpResponse:
-    """Return the answer to a refused call. The program can repeat the call after `wait_s` real
-    seconds."""
+    """Return the answer to a refused call, which can be repeated after `wait_s` real seconds."""
     why = Refusal(error=error, field=field, allowed=allowed)
     headers = {} if wait_s is None else {"Retry-After": str(wait_s)}
     return JsonResponse(why.model_dump(exclude_none=True), status=status, headers=headers)
@@ -46,9 +45,8 @@ def no_credentials(error: str = _NO_CREDENTIALS) -> HttpResponse:
 
 
 def is_from_a_page(request: HttpRequest) -> bool:
-    """Return whether a web page could have sent this request. A browser adds one of the tested
-    header fields to every request that changes something.
-    """
+    """Return whether a web page could have sent this request. A browser adds one of these
+    fields."""
     fields = ("Origin", "Referer", "Cookie", "Sec-Fetch-Site", "Sec-Fetch-Mode")
     return any(request.headers.get(name) for name in fields)
 

@@ -13,8 +13,7 @@ from runtime.state import State, StateError
 
 
 def make_database() -> None:
-    """Create the console's database, or update its tables to this version. Call this function
-    before Django starts."""
+    """Create the console's database, or update its tables. Call this before Django starts."""
     import django
     from django.core.management import call_command
 
@@ -29,9 +28,7 @@ def make_database() -> None:
 
 def _close(folder: Path, database: Path) -> None:
     """Create the folder and the database if they are missing, without access for other users.
-
-    SQLite gives the same access rights to the files that it creates next to the database.
-    """
+    SQLite gives the same access rights to the files that it creates next to the database."""
     os.umask(0o077)
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)

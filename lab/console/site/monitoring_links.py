@@ -1,5 +1,4 @@
-"""Links to the other parts of the appliance: to the shop, and to Prometheus and Grafana while these
-programs answer."""
+"""Links to the shop, and to Prometheus and Grafana while these programs answer."""
 
 import threading
 import time
@@ -57,8 +56,7 @@ class Watchers:
         self._lock = threading.Lock()
 
     def there(self) -> tuple[Watcher, ...]:
-        """Return the watchers that answered last time. If their answers are old, send new requests
-        in the background."""
+        """Return the watchers that answered last time. A thread renews old answers."""
         with self._lock:
             if self._clock() >= self._due_s:
                 self._due_s = self._clock() + LOOK_EVERY_S
@@ -66,8 +64,7 @@ class Watchers:
         return self._there
 
     def look(self) -> None:
-        """Send a request to all watchers: first on this machine, then by the names of their Compose
-        services."""
+        """Send requests to this machine, and then to the names of the Compose services."""
         self._there = tuple(
             one
             for one in self._watchers
@@ -79,11 +76,8 @@ class Watchers:
 
 def links(there: Sequence[Watcher], own_host: str, inner_host: str) -> list[tuple[str, str]]:
     """Return the address and the title of each link, for a browser that reaches the console at
-    `own_host` (a host name without a port).
-
-    If the inner host is this machine, the watchers listen only on its loopback. Pages then show the
-    links only to browsers on this machine.
-    """
+    `own_host` (a host name without a port). If the inner host is this machine, the watchers listen
+    only on its loopback. Pages then show the links only to browsers on this machine."""
     inner_is_far = not hosts.is_loopback(inner_host) and inner_host not in hosts.EVERYWHERE
     if not (hosts.is_loopback(own_host) or inner_is_far):
         return []

@@ -39,8 +39,7 @@ class Provider:
 
     @property
     def id(self) -> str:
-        """The key under which the provider's accounts are stored. The key differs for each
-        issuer."""
+        """The key under which the provider's accounts are stored. It differs for each issuer."""
         return "lab-" + hashlib.sha256(self.issuer.encode()).hexdigest()[:12]
 
     @property
@@ -79,10 +78,8 @@ MIDDLEWARE = "allauth.account.middleware.AccountMiddleware"
 
 
 def provider(variables: Mapping[str, str], *, accounts: bool) -> Provider | None:
-    """Return the provider that the variables specify; None if no variable is set.
-
-    Raises SettingsError with a line for each fault.
-    """
+    """Return the provider that the variables specify; None if no variable is set. Raises
+    SettingsError with a line for each fault."""
     given = {name: variables.get(name, "").strip() for name in (*_NEEDED, NAME, TEACHERS)}
     if not any(given.values()):
         return None

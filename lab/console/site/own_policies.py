@@ -13,8 +13,7 @@ FOLDER = Path(files.FOLDER)
 
 
 def choices() -> list[tuple[str, str]]:
-    """Return the name (or path) and the title of every policy. Each form calls this function, so
-    the form also offers new files."""
+    """Return the name (or path) and the title of every policy, and of new files."""
     known = [(name, title_of(name)) for name in POLICIES]
     return known + [(path, f"{stem(path)} (own)") for path in own()]
 

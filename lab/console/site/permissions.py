@@ -16,8 +16,10 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from lab.console.models import Launch
+from lab.console.site import rates
 from lab.console.site.allowances import STUDENT, TEACHER, Allowance
 from lab.console.site.calls import is_call, no_credentials
 from lab.console.site.sessions import SessionStore
@@ -25,24 +27,15 @@ from lab.console.site.settings import LAB
 
 View = TypeVar("View", bound=Callable[..., Any])
 Rule = Callable[[HttpRequest, Mapping[str, Any]], str]
-"""A function that returns why a student must not call a view with these arguments; empty if
-the call is allowed."""
+"""A function that returns why a student must not call a view; empty if the call is allowed."""
 
 
 def _allowed(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
     return ""
 
 
-def _for_teachers(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
-    return "Only a teacher is allowed to do this."
-
-
-def _accounts_for_teachers(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
-    return "Only a teacher can see and change accounts."
-
-
-def _answers_for_teachers(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
-    return "This page has answers to lab sheets. Only a teacher can see it."
+def _only_teachers(reason: str) -> Rule:
+    return lambda request, arguments: reason
 
 
 def _for_who_launched(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
@@ -53,10 +46,8 @@ def _for_who_launched(request: HttpRequest, arguments: Mapping[str, Any]) -> str
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """A decorator for views, which defines what a student is allowed to read and send.
-
-    A teacher is allowed to do everything.
-    """
+    """A decorator for views, which defines what a student is allowed to read and send. A teacher is
+    allowed to do everything."""
 
     reads: Rule = _allowed
     """The rule for GET and HEAD."""
@@ -68,6 +59,18 @@ class Permission:
         """Mark the view with this permission."""
         vars(view)["permission"] = self
         return view
+
+    def get(self, view: View) -> View:
+        """Mark a view that answers only GET."""
+        return self(require_GET(view))
+
+    def post(self, view: View) -> View:
+        """Mark a view that answers only POST."""
+        return self(require_POST(view))
+
+    def get_or_post(self, view: View) -> View:
+        """Mark a view that answers only GET and POST."""
+        return self(require_http_methods(["GET", "POST"])(view))
 
     def check(self, request: HttpRequest, arguments: Mapping[str, Any]) -> None:
         """Raise PermissionDenied with the reason if the person may not send the request."""
@@ -82,11 +85,14 @@ everybody = Permission(needs_login=False)
 """The permission for all people to read and to send, even without a login."""
 students = Permission()
 """The permission for students and teachers to read and to send."""
-readers = Permission(sends=_for_teachers)
+readers = Permission(sends=_only_teachers("Only a teacher is allowed to do this."))
 """The permission for students and teachers to read, and for teachers to send."""
-teachers = Permission(reads=_accounts_for_teachers, sends=_accounts_for_teachers)
+_accounts_only_teachers = _only_teachers("Only a teacher can see and change accounts.")
+teachers = Permission(reads=_accounts_only_teachers, sends=_accounts_only_teachers)
 """The permission for teachers to read and to send, for the pages about accounts."""
-answers = Permission(reads=_answers_for_teachers)
+answers = Permission(
+    reads=_only_teachers("This page has answers to lab sheets. Only a teacher can see it.")
+)
 """The permission for teachers to read, for the pages with answers to lab sheets."""
 launch_owners = Permission(sends=_for_who_launched)
 """The permission for a launch. Students and teachers can read. Teachers and the person who launched
@@ -94,8 +100,7 @@ it can send."""
 
 
 class AccountsMiddleware(MiddlewareMixin):
-    """The middleware for consoles with accounts. It checks each request against the permission of
-    the request's view."""
+    """The middleware that checks each request against the permission of its view."""
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], args: Any, more: dict[str, Any]
@@ -156,8 +161,7 @@ async def is_logged_in(request: HttpRequest) -> bool:
 
 
 async def allowance_of_session(key: str | None) -> Allowance | None:
-    """Return the allowance of the person who owns this session; None if the session has no enabled
-    account."""
+    """Return the allowance of this session's owner; None without an enabled account."""
     request = HttpRequest()
     request.session = SessionStore(key)
     request.user = await aget_user(request)
@@ -169,13 +173,13 @@ def key_of(request: HttpRequest) -> str:
     return name_of(request) or str(request.META.get("REMOTE_ADDR", ""))
 
 
+def spend(request: HttpRequest, limit: str) -> None:
+    """Count one more use of a rate limit; raises TooOftenError if the limit is reached."""
+    rates.spend(allowance_of(request), limit, key_of(request))
+
+
 def refusal(request: HttpRequest, launch: Launch) -> str:
-    """Return why this person is not allowed to start this launch now; empty if the launch is
-    allowed."""
-    if is_teacher(request):
+    """Return why this person may not start this launch now; empty if it is allowed."""
+    if is_teacher(request) or not (LAB.lab_classroom and launch.is_live):
         return ""
-    if LAB.lab_classroom and launch.is_live:
-        return (
-            "engine: in classroom mode, only a teacher can run live experiments; allowed: simulated"
-        )
-    return ""
+    return "engine: in classroom mode, only a teacher can run live experiments; allowed: simulated"

@@ -1,7 +1,5 @@
-"""Limits on how often a person or an address can do something, and on simultaneous actions.
-
-The console is one process and keeps the counts in memory, so a restart sets them to 0.
-"""
+"""Limits on how often a person or an address can do something, and on simultaneous actions. The
+console is one process and keeps the counts in memory, so a restart sets them to 0."""
 
 import threading
 from collections.abc import Iterator
@@ -21,8 +19,7 @@ class BusyError(Exception):
 
 
 class ActionLimit:
-    """A limit on simultaneous actions: one turn at a time for each key, and at most `most` in
-    total."""
+    """A limit on simultaneous actions: one for each key, and `most` in total."""
 
     def __init__(self, most: int) -> None:
         self._free = threading.Semaphore(most)
@@ -32,8 +29,7 @@ class ActionLimit:
     @contextmanager
     def turn(self, key: str, patience_s: float) -> Iterator[None]:
         """Hold a turn until the block ends. Raises BusyError at once if the same key has a turn, or
-        after `patience_s` real seconds if other keys have all turns.
-        """
+        after `patience_s` real seconds if other keys have all turns."""
         with self._lock:
             if key in self._keys:
                 raise BusyError(is_own=True)
@@ -51,8 +47,7 @@ class ActionLimit:
 
 
 class TooOftenError(AllowanceError):
-    """The error raised if a person has reached a rate limit. The person can try again
-    after `wait_s` real seconds."""
+    """The error raised if a rate limit is reached until `wait_s` real seconds have passed."""
 
     def __init__(self, message: str, wait_s: int) -> None:
         super().__init__(message)
@@ -76,8 +71,7 @@ def _limit(allowance: Allowance, name: str) -> RateLimit:
 
 
 def spend(allowance: Allowance, name: str, key: str) -> None:
-    """Count one more use of the limit `name` for this person; raises TooOftenError if the limit is
-    reached."""
+    """Count one more use of the limit `name`; raises TooOftenError if it is reached."""
     limit = _limit(allowance, name)
     if wait_s := limit.reserve(key):
         words = refusal(allowance, name, limit.most + 1)

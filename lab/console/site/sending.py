@@ -16,8 +16,7 @@ from django.utils.decorators import async_only_middleware
 def SendingMiddleware(  # noqa: N802 - named as every middleware
     get_response: Callable[[HttpRequest], Awaitable[HttpResponseBase]],
 ) -> Callable[[HttpRequest], Awaitable[HttpResponseBase]]:
-    """Send files in pieces. This middleware comes before WhiteNoise, so it also handles the static
-    files."""
+    """Send files in pieces, also the static files, because it comes before WhiteNoise."""
 
     async def middleware(request: HttpRequest) -> HttpResponseBase:
         response = await get_response(request)
@@ -31,8 +30,7 @@ def SendingMiddleware(  # noqa: N802 - named as every middleware
 
 
 async def in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the pieces after reading each of them in a thread. An empty piece marks the end, as in
-    a file."""
+    """Yield the pieces, each read in a thread. An empty piece marks the end."""
     take = sync_to_async(partial(next, pieces, b""))
     while piece := await take():
         yield piece

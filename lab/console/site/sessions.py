@@ -1,5 +1,4 @@
-"""Sessions whose keys are stored as digests, so that a copy of the database contains no valid
-cookie."""
+"""Sessions stored under digests, so a copy of the database contains no valid cookie."""
 
 import hashlib
 from typing import Any
@@ -14,10 +13,8 @@ KEY_LENGTH = 40
 
 
 def digest_of(key: str) -> str:
-    """Return the text that the database stores instead of this key.
-
-    A key has at least 165 random bits, so it needs neither salt nor a slow hash.
-    """
+    """Return the text that the database stores instead of this key. A key has at least 165 random
+    bits, so it needs neither salt nor a slow hash."""
     return hashlib.sha256(key.encode()).hexdigest()[:KEY_LENGTH]
 
 

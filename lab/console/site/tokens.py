@@ -1,8 +1,5 @@
 """Tokens for programs. A program that sends a token has the present permissions of the person who
-made the token.
-
-A token is shown once and stored as a digest.
-"""
+made the token. A token is shown once and stored as a digest."""
 
 import secrets
 from datetime import timedelta
@@ -37,10 +34,8 @@ class TokenError(ValueError):
 
 
 def make(account: User, name: str) -> str:
-    """Create a token with this name and return it. The database stores only its digest.
-
-    Raises TokenError if the name is invalid or already used, or if the person has MOST_TOKENS.
-    """
+    """Create a token with this name and return it. The database stores only its digest. Raises
+    TokenError if the name is invalid or already used, or if the person has MOST_TOKENS."""
     name = " ".join(name.split())
     longest = Token.NAME_LENGTH
     if not 0 < len(name) <= longest or not name.isprintable():
@@ -83,11 +78,9 @@ async def allowance_of(authorization: str) -> Allowance | None:
 
 
 class TokenMiddleware(MiddlewareMixin):
-    """The middleware that identifies the caller by the call's token.
-
-    A web page cannot forge a call with a token, because a browser adds no token by itself. If the
-    console has no accounts, programs need no token. Any other call needs a CSRF token, like a form.
-    """
+    """The middleware that identifies the caller by the call's token. A web page cannot forge a call
+    with a token, because a browser adds no token by itself. If the console has no accounts,
+    programs need no token. Any other call needs a CSRF token, like a form."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         """Return None if the request can continue, or an answer that refuses an invalid token."""

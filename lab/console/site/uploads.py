@@ -24,8 +24,7 @@ FORM_BYTES = 1024 * 1024
 
 
 def bounded(application: Application, most_bytes: Callable[[Scope], Awaitable[int]]) -> Application:
-    """Return the application with a limit on the size of bodies. The application reads at most
-    `most_bytes(scope)`."""
+    """Return the application with a limit, `most_bytes(scope)`, on the size of bodies."""
 
     async def within(scope: Scope, receive: Receive, send: Send) -> None:
         most = await most_bytes(scope)
@@ -50,8 +49,7 @@ def bounded(application: Application, most_bytes: Callable[[Scope], Awaitable[in
 
 
 async def allowed_bytes(scope: Scope) -> int:
-    """Return the largest size of a body, in bytes. Only imports can be larger than
-    FILE_UPLOAD_MAX_MEMORY_SIZE."""
+    """Return the largest size of a body, in bytes. Only imports can be large."""
     if scope["path"] in IMPORT_PATHS and (allowance := await _allowance_of(scope)):
         return allowance.bundle_bytes + FORM_BYTES
     return FILE_UPLOAD_MAX_MEMORY_SIZE

@@ -18,7 +18,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_GET, require_POST
 from requests import RequestException
 
 from common.rate_limit import RateLimit
@@ -49,8 +48,7 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth has 
 
     @property
     def openid_config(self) -> dict[str, Any]:
-        """The provider's configuration, cached for a while. The configuration must name the same
-        issuer as the setting."""
+        """The provider's configuration, cached for a while, after a check of its issuer."""
         at, known = Adapter._known
         if time.monotonic() < at + KNOWN_FOR_S:
             return known
@@ -119,14 +117,10 @@ class _Callback(OAuth2CallbackView):  # type: ignore[misc]  # allauth has no typ
         return state, response
 
 
-@everybody
-@require_POST
+@everybody.post
 def begin(request: HttpRequest) -> HttpResponse:
-    """Redirect to the provider.
-
-    The answer is a page that opens the provider's address by itself, because the console's
-    Content-Security-Policy forbids forms that lead to another site.
-    """
+    """Redirect to the provider. The answer is a page that opens the provider's address by itself,
+    because the console's Content-Security-Policy forbids forms that lead to another site."""
     wait_s = BEGINNINGS.reserve(address_of(request))
     if wait_s:
         response = refused(
@@ -156,8 +150,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     return response
 
 
-@everybody
-@require_GET
+@everybody.get
 def done(request: HttpRequest) -> HttpResponse:
     """Log in the person whom the provider has identified."""
     response: HttpResponse = _Callback.adapter_view(Adapter(request, PROVIDER.id))(request)

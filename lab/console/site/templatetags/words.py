@@ -1,5 +1,4 @@
-"""Template filters that format durations, shares, policies, tables and specs for readers, and tags
-for the live run and for page names."""
+"""Template filters that format values for readers, and tags for the live run."""
 
 import math
 from collections.abc import Mapping
@@ -19,8 +18,7 @@ from lab.spec.experiment import Spec, read_spec
 from lab.wording import title_of
 
 _MOST_NAMED = 4
-"""The maximum number of policies that the text names. A longer list ends with, for example,
-`and 17 more`."""
+"""The maximum number of policies that the text names before, for example, `and 17 more`."""
 
 
 @dataclass(frozen=True, slots=True)

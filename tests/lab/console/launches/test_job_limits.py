@@ -88,9 +88,9 @@ def test_a_launch_fails_with_the_limit_that_it_reached(tmp_path: Path, limits: s
         tmp_path,
         """
 from lab.console.launches import workers
-from lab.console.launches.submission import launch_of_spec
+from lab.console.launches.submission import of_spec
 from lab.spec.experiment import load_spec
-launch = launch_of_spec(load_spec("lifo-pri-simulated"), STUDENT)
+launch = of_spec(load_spec("lifo-pri-simulated")).launch(STUDENT)
 launch.by, launch.expected_s = "bob", 0.5
 queue.enqueue(launch)
 workers.carry_out(queue.claim())
