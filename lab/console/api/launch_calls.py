@@ -13,8 +13,8 @@ from lab.console.api.api import call
 from lab.console.gallery import cards
 from lab.console.launches import queue
 from lab.console.launches.forms import LaunchForm, from_values, initial
-from lab.console.launches.listing import launch_details, queue_lists
 from lab.console.launches.submission import enqueued, of_spec, sent_spec
+from lab.console.launches.views import launch_details, queue_lists
 from lab.console.models import Launch, State
 from lab.console.scoreboard import submissions
 from lab.console.site import permissions

@@ -11,8 +11,7 @@ from common.http_api import CallError
 from lab.console.api import schemas
 from lab.console.api.api import call
 from lab.console.results import download_views, notes, origins, result_list
-from lab.console.results.origins import Listed
-from lab.console.results.owners import policy_readers
+from lab.console.results.origins import Listed, policy_readers
 from lab.console.results.result_list import result_of
 from lab.console.results.views import A_PAGE, publish, received
 from lab.console.scoreboard import views as scoreboards

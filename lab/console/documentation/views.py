@@ -2,7 +2,7 @@
 
 import posixpath
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.views import static
 from django.views.decorators.http import require_safe
@@ -20,7 +20,7 @@ KEPT_S = 600
 def documentation(request: HttpRequest, file: str = "index.html") -> HttpResponseBase:
     """Return a file of the site. Like the static files, the site needs no login."""
     if not (SITE / "index.html").is_file():
-        return missing(request)
+        return render(request, "console/documentation_missing.html", status=404)
     if posixpath.normpath(file) != file:  # another spelling would bypass the teachers' permission
         raise Http404
     answer = static.serve(request, file, document_root=str(SITE))
@@ -46,8 +46,3 @@ def terms(request: HttpRequest) -> JsonResponse:
 def for_teachers(request: HttpRequest, file: str) -> HttpResponseBase:
     """Return a file with answers. If the console has accounts, students cannot open the file."""
     return documentation(request, file)
-
-
-def missing(request: HttpRequest) -> HttpResponse:
-    """Return a page that explains how to build the site."""
-    return render(request, "console/documentation_missing.html", status=404)

@@ -15,6 +15,7 @@ from lab.console.results.result_list import ResultEntry, result_of
 from lab.console.site import own_policies, permissions
 from lab.console.site.allowances import AllowanceError
 from lab.console.site.permissions import readers, students
+from lab.console.site.sending import attached
 from lab.spec.experiment import Spec
 
 LONG_S = 15 * 60
@@ -33,9 +34,7 @@ def gallery(request: HttpRequest) -> HttpResponse:
 @students.get_or_post
 def launch(request: HttpRequest, name: str) -> HttpResponse:
     """Show the launch form of an experiment, and put a submitted launch into the queue."""
-    card = cards.card(name)
-    if card is None:
-        raise Http404
+    card = _card(name)
     allowance = permissions.allowance_of(request)
     is_sent, is_sure = request.method == "POST", "sure" in request.POST
     base = card.spec
@@ -60,6 +59,20 @@ def change(request: HttpRequest, name: str) -> HttpResponse:
         "predict": reverse("predict-change", args=[name]),
     }
     return _spec_form(request, base, shown)
+
+
+def _card(name: str) -> Card:
+    card = cards.card(name)
+    if card is None:
+        raise Http404
+    return card
+
+
+def _spec_of_card(name: str) -> Spec:
+    spec = _card(name).spec
+    if spec is None:
+        raise Http404
+    return spec
 
 
 def _result_with_spec(name: str) -> tuple[ResultEntry, Spec]:
@@ -99,11 +112,7 @@ def _spec_form(request: HttpRequest, base: Spec, shown: Mapping[str, object]) ->
 @students.post
 def predict(request: HttpRequest, name: str) -> HttpResponse:
     """Show the expected duration of the launch that the form describes."""
-    card = cards.card(name)
-    base = card.spec if card else None
-    if base is None:
-        raise Http404
-    return _prediction(request, base)
+    return _prediction(request, _spec_of_card(name))
 
 
 @students.post
@@ -128,16 +137,10 @@ def _prediction(request: HttpRequest, base: Spec) -> HttpResponse:
 @readers.get
 def spec_file(request: HttpRequest, name: str) -> HttpResponse:
     """Return the spec as a file, which the user can edit and upload."""
-    card = cards.card(name)
-    spec = card.spec if card else None
-    if spec is None:
-        raise Http404
-    return toml_file(spec)
+    return toml_file(_spec_of_card(name))
 
 
 def toml_file(spec: Spec) -> HttpResponse:
     """Return a spec as a download. The file name comes from the spec's title."""
     words = "".join(c if c.isalnum() else "-" for c in spec.title.lower()).strip("-")[:60]
-    response = HttpResponse(spec.to_toml(), content_type="application/toml; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{words or "spec"}.toml"'
-    return response
+    return attached(spec.to_toml(), "application/toml; charset=utf-8", f"{words or 'spec'}.toml")

@@ -36,25 +36,14 @@ class JobLimits:
     def exceeded(self, process: int) -> str:
         """Return why this process and its children must end; empty within the limits."""
         memory_bytes, cpu_s = self._measured(process)
-        most_bytes = self._allowance.job_memory_bytes
-        if memory_bytes > most_bytes:
-            return self._words(
-                "memory",
-                written("job_memory_bytes", memory_bytes),
-                written("job_memory_bytes", most_bytes),
-                "job_memory_bytes",
-            )
-        limit_s = written("job_least_s", self._cpu_s)
-        if cpu_s > self._cpu_s:
-            return self._words(
-                "CPU time", written("job_least_s", cpu_s), limit_s, "job_times_expected"
-            )
-        real_s = self._clock() - self._began_s
-        if real_s > IDLE_TIMES * self._cpu_s:
-            most = written("job_least_s", IDLE_TIMES * self._cpu_s)
-            return self._words(
-                "real time", written("job_least_s", real_s), most, "job_times_expected"
-            )
+        most_bytes, real_s = self._allowance.job_memory_bytes, self._clock() - self._began_s
+        for what, taken, most, unit, limit in (
+            ("memory", memory_bytes, most_bytes, "job_memory_bytes", "job_memory_bytes"),
+            ("CPU time", cpu_s, self._cpu_s, "job_least_s", "job_times_expected"),
+            ("real time", real_s, IDLE_TIMES * self._cpu_s, "job_least_s", "job_times_expected"),
+        ):
+            if taken > most:
+                return self._words(what, written(unit, taken), written(unit, most), limit)
         return ""
 
     def out_of_memory(self) -> str:

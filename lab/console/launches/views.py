@@ -1,16 +1,19 @@
 """The pages of the queue and of one launch, the upload of a spec, and *Run it again*."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
+from common import log_tail
 from lab.console.launches import queue as launch_queue
-from lab.console.launches.listing import launch_details, queue_lists
+from lab.console.launches import workers
 from lab.console.launches.submission import of_spec, sent_spec, submit
-from lab.console.models import Launch
-from lab.console.results.origins import differences
-from lab.console.results.owners import policy_readers
+from lab.console.models import ENDED, Launch, State
+from lab.console.results import result_list
+from lab.console.results.origins import differences, policy_readers
 from lab.console.results.result_list import result_of
 from lab.console.site import permissions
 from lab.console.site.allowances import require
@@ -19,6 +22,8 @@ from lab.errors import ExperimentError, SpecError
 from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import changed
 
+MOST_ENDED = 30
+"""The number of ended launches that the page of the queue shows."""
 OVER = 286
 """The HTTP status that makes htmx stop polling."""
 LEADS_AFTER_S = 4
@@ -61,6 +66,37 @@ def again(request: HttpRequest, name: str) -> HttpResponse:
     return submit(request, lambda: of_spec(spec).launch(permissions.allowance_of(request)))
 
 
+def queue_lists(by: str = "") -> dict[str, Any]:
+    """Return the running, the waiting and the ended launches, as the page of the queue shows them.
+    If `by` names a person, the lists contain only this person's launches."""
+    # A launch can move to the next list between two queries. In this order, no launch is
+    # missed, and a launch that is found twice appears only in the later list.
+    queued = launch_queue.line()
+    running = list(Launch.objects.filter(state=State.RUNNING))
+    ended_of_all = Launch.objects.filter(state__in=ENDED, **({"by": by} if by else {}))
+    ended = list(ended_of_all.order_by("-ended_at")[:MOST_ENDED])
+    moved_on = {one.pk for one in ended}
+    running = [one for one in running if one.pk not in moved_on]
+    moved_on |= {one.pk for one in running}
+    queued = [(one, starts_in_s) for one, starts_in_s in queued if one.pk not in moved_on]
+    results = result_list.existing(one.result for one in ended if one.result)
+    used = {engine: launch_queue.used_s(engine) for engine in ("live", "simulated")}
+    return {
+        "running": [
+            (one, launch_queue.elapsed_s(one), launch_queue.shown_left_s(one))
+            for one in running
+            if by in ("", one.by)
+        ],
+        "queued": [
+            (number, one, starts_in_s, used[one.engine].get(one.by))
+            for number, (one, starts_in_s) in enumerate(queued, start=1)
+            if by in ("", one.by)
+        ],
+        "ended": [(one, results.get(one.result)) for one in ended],
+        "quick_s": launch_queue.QUICK_S,
+    }
+
+
 @readers.get
 def queue(request: HttpRequest) -> HttpResponse:
     return render(request, "console/queue.html", queue_lists())
@@ -70,6 +106,26 @@ def queue(request: HttpRequest) -> HttpResponse:
 def table(request: HttpRequest) -> HttpResponse:
     """Return the lists of the queue as a fragment."""
     return render(request, "console/queue_table.html", queue_lists())
+
+
+def launch_details(request: HttpRequest, launch: Launch) -> dict[str, Any]:
+    """Return the details of a launch for the launch's page."""
+    position, starts_in_s = None, None
+    if launch.state == State.QUEUED:
+        for number, (one, its_start_s) in enumerate(launch_queue.line(), start=1):
+            if one.pk == launch.pk:
+                position, starts_in_s = number, its_start_s
+    log = workers.folder_of(launch) / "output.log"
+    return {
+        "launch": launch,
+        "result": result_list.entry_of(launch.result) if launch.result else None,
+        "elapsed_s": launch_queue.elapsed_s(launch),
+        "left_s": launch_queue.shown_left_s(launch),
+        "may_cancel": permissions.owns(request, launch),
+        "position": position,
+        "starts_in_s": starts_in_s,
+        "output": log_tail.read(log)[-6000:],
+    }
 
 
 @readers.get

@@ -1,24 +1,32 @@
-"""The pages for teachers: the class's progress, and the work that was handed in. Students can also
-read the work that they handed in."""
+"""The pages for teachers: the class's progress, and the work that was handed in, as files."""
 
 import io
 import zipfile
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.utils.http import content_disposition_header
+from django.utils import timezone
 
-from lab.console.lessons.handing_in import file_name
-from lab.console.lessons.work import Progress, progress_of_all
+from lab.console.lessons.work import (
+    Finding,
+    Progress,
+    Work,
+    findings_of,
+    notes_field,
+    prediction_field,
+    progress_of_all,
+    question_field,
+)
 from lab.console.models import HandIn
 from lab.console.site.permissions import Permission, answers, name_of
+from lab.console.site.sending import attached
 from lab.console.site.settings import LAB
-from lab.lessons.sheet import sheets
+from lab.lessons.sheet import BAND_COLUMNS, Step, sheets
 
 
 def _for_who_handed_in(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
@@ -65,21 +73,86 @@ def everything(request: HttpRequest, number: int) -> HttpResponse:
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bundle:
         for one in _of_class().filter(lesson=number).order_by("by"):
             bundle.writestr(file_name(one), one.text)
-    return _download(packed.getvalue(), "application/zip", f"lab-{number}.zip")
+    return attached(packed.getvalue(), "application/zip", f"lab-{number}.zip")
 
 
 @hand_in_owners.get
 def handed_in(request: HttpRequest, pk: int) -> HttpResponse:
     """Return a person's work on a lesson as a file, as it was handed in."""
     found = get_object_or_404(HandIn, pk=pk)
-    return _download(found.text.encode(), "text/markdown; charset=utf-8", file_name(found))
+    return attached(found.text, "text/markdown; charset=utf-8", file_name(found))
 
 
 def _of_class() -> QuerySet[HandIn]:
     return HandIn.objects.exclude(by="")
 
 
-def _download(content: bytes, kind: str, name: str) -> HttpResponse:
-    response = HttpResponse(content, content_type=kind)
-    response["Content-Disposition"] = content_disposition_header(True, name)
-    return response
+# ---- the file -----------------------------------------------------------------------------------
+
+
+def hand_in(person: str, work: Work) -> HandIn:
+    """Save the current work for the teacher. It replaces any earlier hand-in."""
+    now = timezone.now()
+    who = f"{person}, " if person else ""
+    head = f"# Lab {work.sheet.number}: {work.sheet.title}\n\n{who}{now:%Y-%m-%d %H:%M} UTC"
+    made, _ = HandIn.objects.update_or_create(
+        by=person,
+        lesson=work.sheet.number,
+        defaults={"text": "\n\n".join([head, *_paragraphs(work)]) + "\n", "at": now},
+    )
+    return made
+
+
+def file_name(handed_in: HandIn) -> str:
+    """Return a name for the file: `lab-1-bert.md`, or `lab-1.md` without accounts."""
+    who = f"-{handed_in.by}" if handed_in.by else ""
+    return f"lab-{handed_in.lesson}{who}.md"
+
+
+def _paragraphs(work: Work) -> Iterator[str]:
+    for step in work.sheet.steps:
+        yield from _of_step(work, step)
+    yield "## Questions"
+    for question in work.sheet.questions:
+        yield f"**{question.number}.** {question.text}"
+        yield _quoted(work.answers.get(question_field(question.number), ""))
+
+
+def _of_step(work: Work, step: Step) -> Iterator[str]:
+    notes = work.answers.get(notes_field(step.number))
+    yield f"## Step {step.number}. {step.title}"
+    if notes is None:
+        yield "This step is not marked as done."
+    for part in step.parts:
+        if part.is_prediction:
+            yield f"**Predict.** {part.markdown}"
+            yield _quoted(work.answers.get(prediction_field(step.number), ""))
+    if result := work.result_of(step.number):
+        yield f"Result: `{result}`"
+    found = findings_of(work, step.number)
+    if any(one.value is not None for one in found):
+        yield _table(found)
+    if notes:
+        yield "Notes:"
+        yield _quoted(notes)
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in (text or "(no answer)").splitlines())
+
+
+def _table(found: list[Finding]) -> str:
+    figure, _, _, *limits = BAND_COLUMNS
+    header = [figure, "Found", "Outcome", *limits]
+    rows = [
+        [
+            one.band.figure,
+            one.written or "–",
+            one.outcome.value if one.outcome else "–",
+            one.band.expected,
+            one.band.quiet,
+            one.band.busy,
+        ]
+        for one in found
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows))

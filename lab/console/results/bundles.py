@@ -18,7 +18,6 @@ from gateway.students import files
 from lab.analysis import logs
 from lab.analysis.logs import TooManyRowsError
 from lab.bundle import extras
-from lab.console.results.file_names import is_name
 from lab.errors import ExperimentError, SpecError
 from lab.files import forms as result_forms
 from lab.report.page import sealed
@@ -49,6 +48,14 @@ _UNREADABLE = (
 """The exceptions of `zipfile` if the file is damaged, encrypted, or not a ZIP file."""
 _POLICY = re.compile(rf"[^/]+/{COPIES}/[^/]+\.py")
 """The pattern for paths of copied policies. A copied policy runs only in a separate process."""
+_NAME = re.compile(r"\w[\w.+, -]{0,150}(?<![ .])")
+"""The pattern of a file name. Spaces are allowed, because a folder's name can contain a policy's
+label. Separators and `..` are not allowed, because they can lead to other folders."""
+
+
+def is_name(part: str) -> bool:
+    """Return whether a text is the name of a single file or folder, without a path."""
+    return _NAME.fullmatch(part) is not None
 
 
 class TooLargeError(Exception):

@@ -8,11 +8,12 @@ from typing import Any
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 
 from lab.console.results import bundles, logs, notes, one_page
-from lab.console.results.owners import policy_readers
+from lab.console.results.origins import policy_readers
 from lab.console.results.result_list import ResultEntry, result_of, run_of
 from lab.console.site import allowances, permissions
 from lab.console.site.permissions import readers
 from lab.console.site.rates import ActionLimit, BusyError, TooOftenError
+from lab.console.site.sending import attached
 from lab.errors import ExperimentError
 from lab.report import tidy
 from lab.report.drawing.table import Table
@@ -102,7 +103,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
     """Return the result as one HTML file that needs no other file."""
     result = result_of(name)
     file = _name_of(result, f"{name}.html")
-    return _attached(one_page.of(result, notes.of(name)).encode(), "text/html; charset=utf-8", file)
+    return attached(one_page.of(result, notes.of(name)), "text/html; charset=utf-8", file)
 
 
 @policy_readers.get
@@ -144,10 +145,4 @@ def _refused(words: str, status: int, *, wait_s: int | None = None) -> HttpRespo
 
 
 def _csv(result: ResultEntry, file: str, text: str) -> HttpResponse:
-    return _attached(text.encode(), "text/csv; charset=utf-8", _name_of(result, file))
-
-
-def _attached(content: bytes, kind: str, name: str) -> HttpResponse:
-    response = HttpResponse(content, content_type=kind)
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return attached(text, "text/csv; charset=utf-8", _name_of(result, file))

@@ -19,7 +19,7 @@ from django.http import Http404
 
 from lab.analysis.verdict import short_form
 from lab.analysis.warnings import is_warning
-from lab.console.results.file_names import is_name
+from lab.console.results.bundles import is_name
 from lab.console.site.settings import LAB
 from lab.errors import ExperimentError
 from lab.files import forms as result_forms

@@ -16,7 +16,7 @@ from lab.analysis.verdict import is_unsure
 from lab.console.models import Note
 from lab.console.results import curve_cache, imports, logs, notes, origins, result_list, sales_bars
 from lab.console.results.curve_views import sources
-from lab.console.results.owners import may_delete, policy_readers, result_owners
+from lab.console.results.origins import may_delete, policy_readers, result_owners
 from lab.console.results.result_list import result_of
 from lab.console.site import allowances, permissions
 from lab.console.site.permissions import readers, students

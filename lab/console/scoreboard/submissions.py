@@ -21,7 +21,7 @@ from gateway.students.policy_file import PolicyFile
 from lab.console.launches import queue, workers
 from lab.console.launches.submission import enqueued, of_spec
 from lab.console.models import ENDED, Launch, State
-from lab.console.results.owners import SCORE_COMMAND, submissions_of
+from lab.console.results.origins import SCORE_COMMAND, submissions_of
 from lab.console.scoreboard.views import Behind, behind, shown
 from lab.console.site import permissions
 from lab.console.site.permissions import readers

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.contrib.auth import aget_user
+from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -131,10 +132,14 @@ def allowance_of(request: HttpRequest) -> Allowance:
     return TEACHER if is_teacher(request) else STUDENT
 
 
+def allowance_of_account(account: User | None) -> Allowance | None:
+    if account is None:
+        return None
+    return TEACHER if account.is_staff else STUDENT
+
+
 def allowance_of_launch(launch: Launch) -> Allowance:
     """Return the allowance of the person who started this launch."""
-    from django.contrib.auth.models import User
-
     if not LAB.lab_accounts or not launch.by:  # without accounts, or started by the console
         return TEACHER
     is_staff = User.objects.filter(username=launch.by, is_staff=True).exists()
@@ -164,8 +169,8 @@ async def allowance_of_session(key: str | None) -> Allowance | None:
     """Return the allowance of this session's owner; None without an enabled account."""
     request = HttpRequest()
     request.session = SessionStore(key)
-    request.user = await aget_user(request)
-    return allowance_of(request) if request.user.is_authenticated else None
+    user = await aget_user(request)
+    return allowance_of_account(user) if isinstance(user, User) else None
 
 
 def key_of(request: HttpRequest) -> str:

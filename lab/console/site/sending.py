@@ -1,4 +1,4 @@
-"""A middleware that sends files piece by piece.
+"""Downloads, and a middleware that sends files piece by piece.
 
 Without this middleware, Django would read the whole file into memory before it sends the first
 byte. Threads read the pieces, so the event loop never waits.
@@ -8,8 +8,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 
 from asgiref.sync import sync_to_async
-from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils.decorators import async_only_middleware
+from django.utils.http import content_disposition_header
+
+
+def attached(content: bytes | str, kind: str, name: str) -> HttpResponse:
+    """Return a download with this media type and file name."""
+    disposition = {"Content-Disposition": content_disposition_header(True, name) or ""}
+    return HttpResponse(content, content_type=kind, headers=disposition)
 
 
 @async_only_middleware

@@ -5,15 +5,12 @@ import secrets
 from datetime import timedelta
 from typing import Final
 
-from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.deprecation import MiddlewareMixin
 
 from lab.console.models import Token
-from lab.console.site import permissions
-from lab.console.site.allowances import Allowance
 from lab.console.site.calls import is_call, is_from_a_page, no_credentials
 from lab.console.site.sessions import digest_of
 from lab.console.site.settings import LAB
@@ -65,16 +62,6 @@ def account_of(authorization: str) -> User | None:
     if kept.used_at is None or now - kept.used_at > _NOTED_EVERY:
         Token.objects.filter(pk=kept.pk).update(used_at=now)
     return kept.person
-
-
-async def allowance_of(authorization: str) -> Allowance | None:
-    """Return the allowance of the person with this token; None if the token is invalid."""
-    account = await sync_to_async(account_of)(authorization)
-    if account is None:
-        return None
-    request = HttpRequest()
-    request.user = account
-    return permissions.allowance_of(request)
 
 
 class TokenMiddleware(MiddlewareMixin):

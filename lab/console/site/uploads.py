@@ -7,6 +7,7 @@ could fill the disk.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.http import parse_cookie
 
 from lab.console.site.allowances import STUDENT, TEACHER, Allowance, written
@@ -61,7 +62,8 @@ async def _allowance_of(scope: Scope) -> Allowance | None:
     from lab.console.site import permissions, tokens
 
     if is_call(scope["path"]) and (authorization := _header(scope, b"authorization")):
-        return await tokens.allowance_of(authorization.decode("latin-1"))
+        account = await sync_to_async(tokens.account_of)(authorization.decode("latin-1"))
+        return permissions.allowance_of_account(account)
     cookies = parse_cookie(_header(scope, b"cookie").decode("latin-1"))
     return await permissions.allowance_of_session(cookies.get(SESSION_COOKIE_NAME))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.console.results.file_names import is_name
+from lab.console.results.bundles import is_name
 from lab.files.run_folder import PlannedRun
 from lab.spec.sections import PolicyChoice
 
