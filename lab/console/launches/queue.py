@@ -203,11 +203,8 @@ def line() -> list[tuple[Launch, int | None]]:
     """Return the waiting launches in the order in which they begin, each with the approximate real
     seconds until then. The time is None if a launch of unknown duration must end first."""
     running = list(Launch.objects.filter(state=State.RUNNING))
-    found = starts(
-        _ordered("live"),
-        _ordered("simulated"),
-        [(one, left_s(one)) for one in running],
-    )
+    left = [(one, left_s(one)) for one in running]
+    found = starts(_ordered("live"), _ordered("simulated"), left)
     return [(one, math.ceil(start_s) if math.isfinite(start_s) else None) for one, start_s in found]
 
 
@@ -232,9 +229,7 @@ def shown_left_s(one: Launch) -> float | None:
 
 
 def starts(
-    live: Sequence[Launch],
-    simulated: Sequence[Launch],
-    running: Sequence[tuple[Launch, float]],
+    live: Sequence[Launch], simulated: Sequence[Launch], running: Sequence[tuple[Launch, float]]
 ) -> list[tuple[Launch, float]]:
     """Return when each waiting launch begins, in real seconds from now, with the earliest launch
     first. `live` and `simulated` are the waiting launches in the order of `in_turn`. `running` has
@@ -246,8 +241,9 @@ def starts(
         live_s += one.expected_s
     busy = [(left_s, one) for one, left_s in running if not one.is_live]
     places = [(0.0, quick) for quick in _free_places([one for _, one in busy])]
-    quick = min((pair for pair in busy if pair[1].expected_s <= QUICK_S), default=None, key=_first)
-    places += [(left_s, quick is not None and one is quick[1]) for left_s, one in busy]
+    short = [(left_s, one) for left_s, one in busy if one.expected_s <= QUICK_S]
+    _, quick = min(short, default=(0.0, None), key=lambda pair: pair[0])
+    places += [(left_s, one is quick) for left_s, one in busy]
     heapq.heapify(places)
     waiting = list(simulated)
     while waiting and places:
@@ -259,7 +255,3 @@ def starts(
         found.append((chosen, free_s))
         heapq.heappush(places, (free_s + chosen.expected_s, is_quick))
     return sorted(found, key=lambda pair: pair[1])
-
-
-def _first(pair: tuple[float, Launch]) -> float:
-    return pair[0]

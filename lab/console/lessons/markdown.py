@@ -4,13 +4,13 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
+from typing import Any
 
 from django.urls import reverse
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
-from markdown_it.utils import EnvType, OptionsDict
 
 from runtime.settings import Settings
 
@@ -27,21 +27,14 @@ _ABOVE_DOCS = {"CONTRIBUTING.md": "contributing", "README.md": "index"}
 class _Renderer(RendererHTML):
     """A renderer that makes wide tables scrollable, and wide code scrollable by keyboard."""
 
-    def table_open(
-        self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
-    ) -> str:
+    def table_open(self, *_: Any) -> str:
         return '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>\n'
 
-    def table_close(
-        self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
-    ) -> str:
+    def table_close(self, *_: Any) -> str:
         return "</table></div>\n"
 
-    def code_block(
-        self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
-    ) -> str:
-        code = super().code_block(tokens, index, options, env)
-        return code.replace("<pre>", '<pre tabindex="0">')
+    def code_block(self, *given: Any) -> str:
+        return super().code_block(*given).replace("<pre>", '<pre tabindex="0">')
 
 
 _PARSER = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enable("table")

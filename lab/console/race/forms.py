@@ -27,9 +27,9 @@ def fields_of(result: ResultEntry) -> dict[str, list[Run]]:
     customers; empty if the plan is damaged. The largest load comes first, because policies differ
     most at this load. Within a group, the runs have the order of the spec's policies."""
     spec = result.spec
-    order = [choice.key for choice in spec.policy] if spec else []
+    place = {choice.key: number for number, choice in enumerate(spec.policy if spec else ())}
     found: dict[str, list[Run]] = {}
-    for planned, run in sorted(result.runs(), key=lambda one: _place(order, one[0].policy)):
+    for planned, run in sorted(result.runs(), key=lambda one: place.get(one[0].policy, len(place))):
         if run.is_whole and run.samples_file.is_file():
             load = load_words(planned.rho)
             found.setdefault(f"{load}, seed {planned.seed}", []).append((planned, run))

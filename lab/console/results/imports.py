@@ -48,7 +48,19 @@ def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: A
         results_dir.mkdir(parents=True, exist_ok=True)
         place = Path(tempfile.mkdtemp(prefix=".import-", dir=results_dir))
         try:
-            return _brought(file, place, results_dir, by, allowance, kept)
+            sha256 = _copied(file, place / "bundle.zip")
+            found = _unpacked(place, allowance, sum(mark.size_bytes for mark in kept))
+            now = datetime.now(UTC)
+            target = results_dir / name_for(found["name"], now)
+            if target.exists():
+                raise SpecError(
+                    f"bundle: the lab already has {target.name}; delete that result first"
+                )
+            source = place / "result" / found["name"]
+            at = now.isoformat(timespec="seconds")
+            Imported(by, at, sha256, found["size_bytes"]).write(source)
+            os.replace(source, target)
+            return target
         except OSError as fault:
             raise SpecError(f"bundle: cannot be kept ({fault.strerror or fault})") from None
         finally:
@@ -73,27 +85,6 @@ def name_for(told: str, now: datetime) -> str:
     return f"{now:%Y%m%dT%H%M%SZ}-{words or 'imported'}"
 
 
-def _brought(
-    file: IO[bytes],
-    place: Path,
-    results_dir: Path,
-    by: str,
-    allowance: Allowance,
-    kept: list[Imported],
-) -> Path:
-    sha256 = _copied(file, place / "bundle.zip")
-    found = _unpacked(place, allowance, sum(mark.size_bytes for mark in kept))
-    now = datetime.now(UTC)
-    target = results_dir / name_for(found["name"], now)
-    if target.exists():
-        raise SpecError(f"bundle: the lab already has {target.name}; delete that result first")
-    source = place / "result" / found["name"]
-    mark = Imported(by, now.isoformat(timespec="seconds"), sha256, found["size_bytes"])
-    mark.write(source)
-    os.replace(source, target)
-    return target
-
-
 def _copied(file: IO[bytes], to: Path) -> str:
     digest = hashlib.sha256()
     with to.open("wb") as copy:
@@ -106,21 +97,18 @@ def _copied(file: IO[bytes], to: Path) -> str:
 def _unpacked(place: Path, allowance: Allowance, kept_bytes: int) -> dict[str, Any]:
     """Return the answer of `bundles.unpack` if the bundle is within all limits."""
     (place / "result").mkdir()
-    free_bytes = shutil.disk_usage(place).free - allowances.FREE_DISK_BYTES
     of_bytes = {
         "bundle_unpacked_bytes": allowance.bundle_unpacked_bytes,
         "kept_import_bytes": allowance.kept_import_bytes - kept_bytes,
-        "free": free_bytes,
+        "free": shutil.disk_usage(place).free - allowances.FREE_DISK_BYTES,
     }
-    limit = min(of_bytes, key=lambda name: of_bytes[name])
-    most_bytes = max(0, of_bytes[limit])
+    limit, least_bytes = min(of_bytes.items(), key=lambda one: one[1])
+    most_bytes = max(0, least_bytes)
     asked = {
         "file": str(place / "bundle.zip"),
         "place": str(place / "result"),
-        "limits": {
-            "bytes": most_bytes,
-            **{name: getattr(allowance, known) for name, known in _LIMITS.items()},
-        },
+        "limits": {name: getattr(allowance, known) for name, known in _LIMITS.items()}
+        | {"bytes": most_bytes},
     }
     minutes = 1 + allowance.bundle_rows // 20_000_000
     bounds = Bounds(
@@ -159,8 +147,8 @@ def _turn(key: str) -> Iterator[None]:
         with _ACTION_LIMIT.turn(key, _TURN_S):
             yield
     except BusyError as busy:
-        if busy.is_own:
-            words = "bundle: another import of yours is running; wait until it has ended"
-        else:
-            words = "bundle: the console is reading other bundles; try again in a minute"
-        raise SpecError(words) from None
+        raise SpecError(
+            "bundle: another import of yours is running; wait until it has ended"
+            if busy.is_own
+            else "bundle: the console is reading other bundles; try again in a minute"
+        ) from None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from django.http import Http404
 
@@ -63,8 +63,23 @@ class Summary:
     """The short form of the verdict or of a report's conclusion; otherwise empty."""
 
 
-_summaries: dict[Path, tuple[object, Summary]] = {}
-_run_faults: dict[str, tuple[object, str]] = {}
+class _Kept(Generic[T]):
+    """Values with stamps, each computed again only if its stamp has changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, tuple[object, T]] = {}
+
+    def get(self, key: Path, stamp: object, compute: Callable[[Path], T]) -> T:
+        known = self._known.get(key)
+        if known is None or known[0] != stamp:
+            if len(self._known) >= _MOST_KEPT:
+                self._known.clear()
+            known = self._known[key] = (stamp, compute(key))
+        return known[1]
+
+
+_summaries: _Kept[Summary] = _Kept()
+_run_faults: _Kept[str] = _Kept()
 _MOST_KEPT = 50_000
 
 
@@ -78,13 +93,7 @@ def _stamp(path: Path | str) -> object:
 
 
 def _summary(path: Path) -> Summary:
-    stamp = [_stamp(path / name) for name in _SUMMARISED]
-    known = _summaries.get(path)
-    if known is None or known[0] != stamp:
-        if len(_summaries) >= _MOST_KEPT:
-            _summaries.clear()
-        known = _summaries[path] = (stamp, _summarised(path))
-    return known[1]
+    return _summaries.get(path, [_stamp(path / name) for name in _SUMMARISED], _summarised)
 
 
 def _summarised(path: Path) -> Summary:
@@ -117,29 +126,17 @@ def _summarised(path: Path) -> Summary:
     policies = [] if spec is None else [choice.key for choice in spec.policy]
     imported = Imported.read(path)
     made_for_all = Reference.read(path)
-    marks = [
-        *(["imported"] if imported else []),
-        *([reference.TITLE] if made_for_all else []),
-    ]
+    marks = ["imported"] * bool(imported) + [reference.TITLE] * bool(made_for_all)
     if made_for_all and not (path / reference.MARK).is_file():
         faults.append(f"{path / reference.MARK} is missing")
+    titles = map(title_of, policies)
+    searched = (title, path.name, *policies, *titles, *marks, *_dates(path, made_for_all))
     return Summary(
         is_reproduction=is_reproduction,
         paper=str(told.get("paper", "")),
         title=title,
         engine=str(told.get("engine", "")) if spec is None else spec.engine,
-        searched=" ".join(
-            (
-                title,
-                path.name,
-                *policies,
-                *map(title_of, policies),
-                *marks,
-                *_dates(path, made_for_all),
-            )
-        )
-        .casefold()
-        .replace(",", " "),
+        searched=" ".join(searched).casefold().replace(",", " "),
         spec=spec,
         plan=plan,
         damage="; ".join(faults)[:1000],
@@ -227,10 +224,9 @@ class ResultEntry:
     def damage(self) -> str:
         """The reason why the result cannot be read completely; empty if it can be read."""
         files = ComparisonResult(self.path).run_files(self.summary.plan)
-        found = self.summary.damage or next(
-            (fault for file in files if (fault := _fault(file))), ""
-        )
-        return self.shown(found)
+        stamps = ((Path(file), _stamp(file)) for file in files)
+        faults = (_run_faults.get(path, stamp, _fault) for path, stamp in stamps if stamp)
+        return self.shown(self.summary.damage or next(filter(None, faults), ""))
 
     def shown(self, fault: str) -> str:
         """Return the text of a fault with paths that begin with the result's folder."""
@@ -270,13 +266,11 @@ class ResultEntry:
 
     def tables(self) -> list[Mapping[str, Any]]:
         """The tables of a comparison, from tables.json; empty until the report exists."""
-        found: list[Mapping[str, Any]] = self._read("tables.json")
-        return found
+        return list(self._read("tables.json"))
 
     def claims(self) -> list[Mapping[str, str]]:
         """The claims of a reproduction, from claims.json."""
-        found: list[Mapping[str, str]] = self._read("claims.json")
-        return found
+        return list(self._read("claims.json"))
 
     def figures_and_tables(self) -> list[Mapping[str, Any]]:
         """The tables and figures of a report. An older report has its tables only as CSV."""
@@ -342,20 +336,16 @@ class ResultEntry:
             "load": spec.load.words(),
             "first seed": str(spec.seed),
         }  # fmt: skip
-        made = "here"
-        if self.reference:
-            made = reference.TITLE
-        elif self.imported:
-            made = self.imported.words
-        return (
-            how
-            | {"made": made}
-            | {
+        imported = self.imported.words if self.imported else "here"
+        return {
+            **how,
+            "made": reference.TITLE if self.reference else imported,
+            **{
                 f"{name} ({kind})": str(value)
                 for kind in ("machine", "versions")
                 for name, value in self.facts(kind).items()
-            }
-        )
+            },
+        }
 
     @property
     def origin(self) -> str:
@@ -502,22 +492,13 @@ def _of_csv(path: Path) -> dict[str, Any]:
     return {"title": _words(path.stem), "header": header, "rows": rows, "note": ""}
 
 
-def _fault(file: str) -> str:
+def _fault(path: Path) -> str:
     """Return why the run.json of a complete run cannot be read; empty if it can."""
-    stamp = _stamp(file)
-    if stamp is None:
-        return ""
-    known = _run_faults.get(file)
-    if known is None or known[0] != stamp:
-        if len(_run_faults) >= _MOST_KEPT:
-            _run_faults.clear()
-        try:
-            read_json(Path(file))
-            fault = ""
-        except ExperimentError as error:
-            fault = str(error)
-        known = _run_faults[file] = (stamp, fault)
-    return known[1]
+    try:
+        read_json(path)
+    except ExperimentError as error:
+        return str(error)
+    return ""
 
 
 def _words(key: str) -> str:

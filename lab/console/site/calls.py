@@ -4,6 +4,7 @@ from typing import Final
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views import defaults
+from django.views.csrf import csrf_failure
 
 from common.http_api import Refusal
 
@@ -15,6 +16,9 @@ _NO_CREDENTIALS: Final = (
 _FORGED: Final = (
     "A web page sent this call without the console's CSRF token. Programs send a token instead: "
     "`Authorization: Bearer TOKEN`."
+)
+_FAILED: Final = (
+    "The console could not answer because of a fault; the console's log has the details."
 )
 
 
@@ -70,18 +74,9 @@ def denied(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def forged(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Return the refusal of a request that a page of another site could have sent."""
-    if is_call(request.path):
-        return refusal(403, _FORGED)
-    from django.views.csrf import csrf_failure
-
-    return csrf_failure(request, reason)
+    return refusal(403, _FORGED) if is_call(request.path) else csrf_failure(request, reason)
 
 
 def failed(request: HttpRequest) -> HttpResponse:
     """Return the answer to a request that failed because of a fault in the console."""
-    if is_call(request.path):
-        return refusal(
-            500,
-            "The console could not answer because of a fault; the console's log has the details.",
-        )
-    return defaults.server_error(request)
+    return refusal(500, _FAILED) if is_call(request.path) else defaults.server_error(request)
