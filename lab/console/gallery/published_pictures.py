@@ -1,6 +1,6 @@
 """Pictures of published results for the gallery, drawn from the numbers in `published.toml`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -117,13 +117,22 @@ def _aborted(axes: Axes, known: Known) -> None:
     axes.set(ylabel="aborted sessions, %", title="Table 2, sessions of 5 requests, published")
 
 
+def _two_curves(
+    axes: Axes, rows: Mapping[str, Any], curves: Iterable[tuple[str, str, str]]
+) -> list[int]:
+    """Draw the two values of each row as curves of (label, style, colour), and return the rows'
+    numbers."""
+    numbers = [int(number) for number in rows]
+    for place, (label, style, colour) in enumerate(curves):
+        heights = [pair[place] for pair in rows.values()]
+        axes.plot(numbers, heights, style, color=colour, label=label)
+    return numbers
+
+
 def _home_pages(axes: Axes, known: Known) -> None:
     rows = known["connection_sentry"]["table4_throughput_by_processes"]["home"]
-    processes = [int(count) for count in rows]
-    for place, (words, colour) in enumerate((("standard", COLOURS[0]), ("sentry", COLOURS[2]))):
-        served = [pair[place] for pair in rows.values()]
-        axes.plot(processes, served, "os"[place] + "-", color=colour, label=words)
-    axes.set_xticks(processes)
+    curves = (("standard", "o-", COLOURS[0]), ("sentry", "s-", COLOURS[2]))
+    axes.set_xticks(_two_curves(axes, rows, curves))
     axes.set(xlabel="processes of each kind of client", ylim=(0, None))
     axes.set(ylabel="home pages served", title="Table 4, published")
 
@@ -139,29 +148,17 @@ def _search(axes: Axes, known: Known) -> None:
 
 
 def _ad_server(axes: Axes, known: Known) -> None:
-    table = known["ad_server"]["table4"]["concepts_10"]
-    clients = [int(count) for count in table]
-    axes.plot(
-        clients, [pair[0] for pair in table.values()], "o-", color=COLOURS[0], label="low priority"
-    )
-    axes.plot(
-        clients,
-        [pair[1] for pair in table.values()],
-        "s--",
-        color=COLOURS[1],
-        label="high priority",
-    )
+    rows = known["ad_server"]["table4"]["concepts_10"]
+    curves = (("low priority", "o-", COLOURS[0]), ("high priority", "s--", COLOURS[1]))
+    _two_curves(axes, rows, curves)
     axes.set(xlabel="clients", ylabel="response time, s", title="Priority by threads, published")
 
 
 def _edragon(axes: Axes, known: Known) -> None:
     zone = known["edragon"]["zone_e"]
     names = ("CPU manager", "static 2 + 2", "Linux default")
-    heights = [
-        sum(zone["equal_priority"]["throughput"]),
-        sum(zone["static_2_2"]["throughput"]),
-        sum(zone["linux_dynamic"]["throughput"]),
-    ]
+    places = ("equal_priority", "static_2_2", "linux_dynamic")
+    heights = [sum(zone[place]["throughput"]) for place in places]
     axes.bar(names, heights, color=COLOURS[:3])
     axes.set(ylabel="replies/s of both", title="Both shops overloaded, published")
 

@@ -136,10 +136,8 @@ def _next_live(running: Sequence[Launch]) -> Launch | None:
 def _next_simulated(running: Sequence[Launch]) -> Launch | None:
     simulated = [one for one in running if not one.is_live]
     ordered = _ordered("simulated")
-    for quick in _free_places(simulated):
-        if (chosen := _next_for_place(ordered, quick=quick)) is not None:
-            return chosen
-    return None
+    found = (_next_for_place(ordered, quick=quick) for quick in _free_places(simulated))
+    return next(filter(None, found), None)
 
 
 def _free_places(simulated: Sequence[Launch]) -> list[bool]:

@@ -119,17 +119,13 @@ def write(person: str, sheet: Sheet, field: str, text: str) -> None:
     )
 
 
-def erase(person: str, sheet: Sheet, field: str) -> None:
-    Answer.objects.filter(by=person, lesson=sheet.number, field=field).delete()
-
-
 def keep(person: str, sheet: Sheet, texts: Mapping[str, str]) -> None:
     """Save the text of each field, and delete the fields whose text is empty."""
     for field, text in texts.items():
         if text:
             write(person, sheet, field, text)
         else:
-            erase(person, sheet, field)
+            Answer.objects.filter(by=person, lesson=sheet.number, field=field).delete()
 
 
 def began(person: str, sheet: Sheet, step: int, launch: Launch) -> None:
@@ -173,15 +169,10 @@ def findings_of(work: Work, step: int) -> list[Finding]:
 def _finding(work: Work, step: int, row: int, band: Band) -> Finding:
     place = place_of(band.where)
     if place.kind == "printed":  # the console cannot start such commands
-        field = value_field(step, row)
+        field = f"value-{step}-{row}"
         typed = work.answers.get(field)
         return Finding(band, field, None if typed is None else number(typed))
     return Finding(band, "", _read(work, step, place))
-
-
-def value_field(step: int, row: int) -> str:
-    """Return the name of the field for a value that a person reads from the output of a command."""
-    return f"value-{step}-{row}"
 
 
 def _read(work: Work, step: int, place: Place) -> float | str | None:

@@ -48,11 +48,10 @@ def check_name(name: str) -> None:
     """Raise AccountError if no account can have this name."""
     try:
         User.username_validator(name)
+        is_valid = 0 < len(name) <= MOST_NAME_LENGTH
     except ValidationError:
-        allowed = False
-    else:
-        allowed = 0 < len(name) <= MOST_NAME_LENGTH
-    if not allowed:
+        is_valid = False
+    if not is_valid:
         raise AccountError(
             f"name: {name!r:.80} is not valid; allowed: 1 to 150 letters, digits and @ . + - _"
         )
@@ -146,24 +145,22 @@ def enrol(name: str, *, teacher: bool) -> str:
     """Create an account, or give an existing account a new password. Return the password. A student
     can become a teacher this way. Raises AccountError if a teacher would become a student, if the
     name is invalid or like another name, or if the account has no password."""
-    password = _new_password()
+    password, hashed = _new_password()
     with transaction.atomic():
-        account = _known(name)
-        if account is not None and not account.has_usable_password():
+        account = _known(name) or User(username=name)
+        if account.pk is not None and not account.has_usable_password():
             raise AccountError(
                 f"name: {name} signs in with a provider and has no password here; "
                 "allowed: another name"
             )
-        if account is not None and account.is_staff and not teacher:
+        if account.is_staff and not teacher:
             raise AccountError(
                 f"name: {name} is a teacher; allowed: a name that is not a teacher's"
             )
-        if account is None:
-            account = User(username=name)
         if teacher:
             account.is_staff = account.is_active = True
-        _set(account, password)
-    return password.text
+        _set(account, hashed)
+    return password
 
 
 def enrol_students(students: Iterable[str]) -> list[tuple[str, str]]:
@@ -188,23 +185,17 @@ def make_students(
     return made, [name for name in wanted if name in existing]
 
 
-@dataclass(frozen=True)
-class _Password:
-    text: str
-    hash: str
-
-
-def _new_password() -> _Password:
-    """Return a new password with its hash. The password has three groups of five letters and digits
-    (74 random bits)."""
+def _new_password() -> tuple[str, str]:
+    """Return a new password of three groups of five letters and digits (74 random bits), and its
+    hash."""
     groups = ("".join(secrets.choice(_LETTERS) for _ in range(5)) for _ in range(3))
-    text = "-".join(groups)
-    return _Password(text, PasswordHasher().made(text))
+    password = "-".join(groups)
+    return password, PasswordHasher().made(password)
 
 
-def _set(account: User, password: _Password) -> None:
+def _set(account: User, hashed: str) -> None:
     is_new = account.pk is None
-    account.password = password.hash
+    account.password = hashed
     account.save()
     if not is_new:  # a new account has no sessions, and a search would read all sessions
         end_sessions(account)
@@ -215,13 +206,13 @@ def _set(account: User, password: _Password) -> None:
 
 def reset_password(account: User) -> str:
     """Give the account a new password and end its sessions. Return the password."""
-    password = _new_password()
+    password, hashed = _new_password()
     with transaction.atomic():
         current = User.objects.get(pk=account.pk)
         if not current.has_usable_password():
             raise AccountError(f"{current} signs in with a provider and has no password here.")
-        _set(current, password)
-    return password.text
+        _set(current, hashed)
+    return password
 
 
 def disable(account: User) -> None:

@@ -7,7 +7,6 @@ import threading
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any
 
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
@@ -66,12 +65,7 @@ class ConcurrencyLimit:
         finally:
             self._may_wait.release()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        fault: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._free.release()
 
     def _refusal(self) -> TooManyError:
@@ -147,24 +141,21 @@ def counted(request: HttpRequest, name: str) -> Iterator[None]:
     address = address_of(request)
     limits = ((PER_ADDRESS, address), (PER_NAME, f"{address} {name_key(name)}"))
     reserved: list[tuple[RateLimit, str]] = []
-
-    def give_back() -> None:
-        for limit, who in reserved:
-            limit.give_back(who)
-
-    for limit, who in limits:
-        wait_s = limit.reserve(who)
-        if wait_s:
-            give_back()
-            raise TooManyError(wait_s, "Too many wrong passwords.")
-        reserved.append((limit, who))
+    counts = True
     try:
+        for limit, who in limits:
+            if wait_s := limit.reserve(who):
+                raise TooManyError(wait_s, "Too many wrong passwords.")
+            reserved.append((limit, who))
         yield
+        counts = False
     except TooManyError:  # the password was not tried
-        give_back()
+        counts = False
         raise
-    else:
-        give_back()
+    finally:
+        if not counts:
+            for limit, who in reserved:
+                limit.give_back(who)
 
 
 class LoginForm(AuthenticationForm):

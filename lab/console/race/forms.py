@@ -1,6 +1,5 @@
 """The form for a new race, and the runs of a result that can race each other."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -33,19 +32,9 @@ def fields_of(result: ResultEntry) -> dict[str, list[Run]]:
         if run.is_whole and run.samples_file.is_file():
             load = load_words(planned.rho)
             found.setdefault(f"{load}, seed {planned.seed}", []).append((planned, run))
-    return {
-        name: runs
-        for name, runs in sorted(found.items(), key=lambda one: _weight(one[1][0][0]))
-        if len(runs) >= FEWEST
-    }
-
-
-def _weight(planned: PlannedRun) -> tuple[float, int]:
-    return -(planned.rho or 0.0), planned.seed
-
-
-def _place(order: Sequence[str], policy: str) -> int:
-    return order.index(policy) if policy in order else len(order)
+    firsts = {name: runs[0][0] for name, runs in found.items() if len(runs) >= FEWEST}
+    ordered = sorted(firsts, key=lambda name: (-(firsts[name].rho or 0.0), firsts[name].seed))
+    return {name: found[name] for name in ordered}
 
 
 class RaceForm(forms.Form):

@@ -1,6 +1,6 @@
 """A decision trace as text: the outcome, the events with their times, and what the policy knew."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,42 +42,36 @@ def answer(trace: DecisionTrace) -> str:
 
 def sentences(trace: DecisionTrace, attempt: Mapping[str, Any], abandonment: str) -> list[Sentence]:
     """Return the events of an attempt, ordered by time. `abandonment` is the run's setting."""
-    page = attempt["page"]
+    events = _events(trace, attempt["page"], abandonment)
+    return sorted(events, key=lambda one: one.time_s)
+
+
+def _events(trace: DecisionTrace, page: str, abandonment: str) -> Iterator[Sentence]:
     assert trace.arrived_s is not None
     knew = trace.knew_at_arrival
-    text = f"{_queue(knew, page)} {_load(trace)}"
+    has_waited_in_vain = _waited_in_vain(trace)
     verdict = f"The policy's verdict was {trace.refused}: “{trace.reason}”."
-    if trace.refused and not _waited_in_vain(trace):
-        text += f" {verdict}"
+    if trace.refused and not has_waited_in_vain:
+        decision = verdict
     else:
-        text += " The policy did not turn the request away at once."
-    told = [Sentence(trace.arrived_s, "It arrived", text, facts(knew, page))]
+        decision = "The policy did not turn the request away at once."
+    text = f"{_queue(knew, page)} {_load(trace)} {decision}"
+    yield Sentence(trace.arrived_s, "It arrived", text, facts(knew, page))
     for time_s, discipline in trace.disciplines[1:]:
-        told.append(
-            Sentence(
-                time_s,
-                "The discipline changed",
-                f"The discipline became {discipline} while the request waited.",
-            )
-        )
+        text = f"The discipline became {discipline} while the request waited."
+        yield Sentence(time_s, "The discipline changed", text)
     if trace.served_before or trace.overtook:
-        told.append(_held(trace))
+        yield _held(trace)
     if trace.left_s is not None:
-        told.append(Sentence(trace.left_s, "Its customer left", _left(trace, abandonment)))
-    if trace.refused_s is not None and _waited_in_vain(trace):
-        told.append(Sentence(trace.refused_s, "It was turned away", verdict))
+        yield Sentence(trace.left_s, "Its customer left", _left(trace, abandonment))
+    if trace.refused_s is not None and has_waited_in_vain:
+        yield Sentence(trace.refused_s, "It was turned away", verdict)
     if trace.dispatched_s is not None:
-        told.append(
-            Sentence(
-                trace.dispatched_s,
-                "A worker took it",
-                _served(trace.knew_at_dispatch, page),
-                facts(trace.knew_at_dispatch, page),
-            )
-        )
+        knew = trace.knew_at_dispatch
+        text = _served(knew, page)
+        yield Sentence(trace.dispatched_s, "A worker took it", text, facts(knew, page))
     if trace.ended_s is not None:
-        told.append(Sentence(trace.ended_s, "Its work ended", _ENDS[trace.outcome]))
-    return sorted(told, key=lambda one: one.time_s)
+        yield Sentence(trace.ended_s, "Its work ended", _ENDS[trace.outcome])
 
 
 def _waited_in_vain(trace: DecisionTrace) -> bool:
@@ -158,16 +152,13 @@ def _served(knew: Mapping[str, Any], page: str) -> str:
     words = []
     priorities = knew.get("dynamic_priority", {})
     if page in priorities:
-        queues = knew["queues"]
-        rest = [(name, value) for name, value in priorities.items() if name != page and value]
+        length, own = knew["queues"][page], priorities[page]
+        rest = ", ".join(
+            f"{name} {value:g}" for name, value in priorities.items() if name != page and value
+        )
         words.append(
-            f"Queue {page} had the largest N × utility: {queues[page]} × "
-            f"{priorities[page] / max(1, queues[page]):g} = {priorities[page]:g}"
-            + (
-                f", before {', '.join(f'{name} {value:g}' for name, value in rest)}."
-                if rest
-                else "; no other request waited."
-            )
+            f"Queue {page} had the largest N × utility: {length} × {own / max(1, length):g} = "
+            f"{own:g}{f', before {rest}.' if rest else '; no other request waited.'}"
         )
     where = {
         "only": "The request was the only request in this queue.",

@@ -23,14 +23,18 @@ def of(result: ResultEntry, notes: Sequence[Note]) -> str:
         text = sealed(report.read_text(encoding="utf-8", errors="replace"))
         body, end, rest = text.removeprefix(SEAL).rpartition("</body>")
         written = render_to_string("console/notes.html", {"notes": notes}) if notes else ""
-        return SEAL + _mark(result) + body + (written + end + rest if end else rest + written)
+        origin = result.imported or result.reference
+        mark = origin and f"<p><strong>Not measured here: {escape(origin.words)}.</strong></p>"
+        return SEAL + (mark or "") + body + (written + end + rest if end else rest + written)
     figures = []
     left_bytes = MOST_PICTURES_BYTES
     for name in result.figures():
         svg = result.file(f"figures/{name}.svg")
         left_bytes -= svg.stat().st_size if svg else 0
         if svg and left_bytes >= 0:
-            figures.append((name, _inline(svg.read_bytes())))
+            # Scripts cannot run in a data URL of an image.
+            data = base64.b64encode(svg.read_bytes()).decode()
+            figures.append((name, f"data:image/svg+xml;base64,{data}"))
     return sealed(
         render_to_string(
             "console/one_page.html",
@@ -48,15 +52,3 @@ def of(result: ResultEntry, notes: Sequence[Note]) -> str:
             },
         )
     )
-
-
-def _mark(result: ResultEntry) -> str:
-    mark = result.imported or result.reference
-    if mark is None:
-        return ""
-    return f"<p><strong>Not measured here: {escape(mark.words)}.</strong></p>"
-
-
-def _inline(svg: bytes) -> str:
-    """Return an SVG as a data URL for an image element. Scripts cannot run there."""
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"

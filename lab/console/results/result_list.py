@@ -92,10 +92,6 @@ def _stamp(path: Path | str) -> object:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def _summary(path: Path) -> Summary:
-    return _summaries.get(path, [_stamp(path / name) for name in _SUMMARISED], _summarised)
-
-
 def _summarised(path: Path) -> Summary:
     faults: list[str] = []
 
@@ -166,7 +162,8 @@ class ResultEntry:
 
     @property
     def summary(self) -> Summary:
-        return _summary(self.path)
+        stamp = [_stamp(self.path / name) for name in _SUMMARISED]
+        return _summaries.get(self.path, stamp, _summarised)
 
     @property
     def is_reproduction(self) -> bool:

@@ -33,12 +33,11 @@ def scoreboard(request: HttpRequest) -> HttpResponse:
 def shown() -> tuple[Board, ResultEntry | None]:
     """Return this lab's board and None, or the reference board and its result."""
     board = Board.read(LAB.results_dir / FOLDER)
-    released = None if board.rows else _reference()
-    return (Board.shown(released.path / SCORES), released) if released else (board, None)
-
-
-def _reference() -> ResultEntry | None:
-    return next((one for one in result_list.references() if one.file(SCORES)), None)
+    if not board.rows:
+        for one in result_list.references():
+            if one.file(SCORES):
+                return Board.shown(one.path / SCORES), one
+    return board, None
 
 
 @dataclass(frozen=True, slots=True)

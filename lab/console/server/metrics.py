@@ -71,28 +71,22 @@ class LabMetrics(Collector):
         yield _launches()
         yield from _runs(live_runs.under_way(self._lab.state_dir))
         yield from self._experiments()
-        yield GaugeMetricFamily(f"{_PREFIX}viewers", "Viewers of the live pages.", self._viewers())
-        yield GaugeMetricFamily(
-            f"{_PREFIX}workers", "Celery workers of the console that are online.", self._workers()
-        )
-        yield GaugeMetricFamily(
-            f"{_PREFIX}queued_tasks",
+        yield _gauge("viewers", "Viewers of the live pages", value=self._viewers())
+        workers = "Celery workers of the console that are online"
+        yield _gauge("workers", workers, value=self._workers())
+        tasks = (
             "Messages that wait at the broker for a worker; no value while the broker cannot be "
-            "reached.",
-            self._queued_tasks(),
+            "reached"
         )
+        yield _gauge("queued_tasks", tasks, value=self._queued_tasks())
 
     def _experiments(self) -> Iterator[Metric]:
-        finished = GaugeMetricFamily(
-            f"{_PREFIX}finished_runs",
-            "The number of complete runs of the newest experiments.",
-            labels=_RUN[:1],
-        )
-        unreconciled = GaugeMetricFamily(
-            f"{_PREFIX}unreconciled_runs",
-            "The number of complete runs in which the counts of customers, gateway and shop do not "
-            "reconcile.",
-            labels=_RUN[:1],
+        runs = "The number of complete runs"
+        finished = _gauge("finished_runs", f"{runs} of the newest experiments", *_RUN[:1])
+        unreconciled = _gauge(
+            "unreconciled_runs",
+            f"{runs} in which the counts of customers, gateway and shop do not reconcile",
+            *_RUN[:1],
         )
         looked_into: dict[Path, bool] = {}
         for path in islice(made_here(self._lab.results_dir, "plan.json"), NEWEST):
@@ -113,10 +107,12 @@ class LabMetrics(Collector):
         yield from (finished, unreconciled)
 
 
+def _gauge(name: str, meaning: str, *labels: str, value: float | None = None) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"{_PREFIX}{name}", f"{meaning}.", value, labels or None)
+
+
 def _launches() -> Metric:
-    family = GaugeMetricFamily(
-        f"{_PREFIX}launches", "Launches of the console.", labels=["engine", "state"]
-    )
+    family = _gauge("launches", "Launches of the console", "engine", "state")
     there = {
         (row["engine"], row["state"]): row["number"]
         for row in Launch.objects.order_by().values("engine", "state").annotate(number=Count("*"))

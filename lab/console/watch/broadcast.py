@@ -131,9 +131,6 @@ class Watch:
         for queue in self._viewers:
             _put(queue, None)
 
-    def _is_watched_closely(self) -> bool:
-        return any(list(self._viewers.values()))  # a copy: the sampling thread calls this too
-
     async def follow(self, after: str = "", *, closely: bool = True) -> AsyncGenerator[bytes, None]:
         """Yield the events since `after` (`name-number`) that a viewer has missed, then all new
         events.
@@ -173,7 +170,7 @@ class Watch:
         proxy = self._proxy_now()
         snapshot = self._in_place.look(appliance.gateway.call("GET", "/snapshot"), proxy)
         queue = None
-        if proxy is None and self._is_watched_closely():
+        if proxy is None and any(list(self._viewers.values())):  # a copy, for this thread
             queue = appliance.gateway.call("GET", f"/waiting?limit={STRIP}")
             if snapshot.get("shadows"):
                 snapshot |= {"shadows": appliance.gateway.call("GET", "/shadows")["shadows"]}

@@ -15,8 +15,10 @@ from lab.console.site import own_policies
 from lab.files.run_folder import HIGHEST_LOAD_FACTOR
 from lab.wording import title_of
 
-_NOT_OFFERED = "choose an entry of the list; %(value)s is not in the list"
-_NEEDED = "choose an entry of the list"
+_CHOICE_ERRORS = {
+    "invalid_choice": "choose an entry of the list; %(value)s is not in the list",
+    "required": "choose an entry of the list",
+}
 
 
 def _number_errors(low: float, high: float, kind: str = "a number") -> dict[str, str]:
@@ -36,7 +38,7 @@ class PolicyForm(forms.Form):
     policy = forms.ChoiceField(
         choices=own_policies.choices,
         label="Policy",
-        error_messages={"invalid_choice": _NOT_OFFERED, "required": _NEEDED},
+        error_messages=_CHOICE_ERRORS,
     )
     admission = forms.ChoiceField(
         choices=[
@@ -44,7 +46,7 @@ class PolicyForm(forms.Form):
             for name in ADMISSIONS
         ],
         label="Session admission",
-        error_messages={"invalid_choice": _NOT_OFFERED, "required": _NEEDED},
+        error_messages=_CHOICE_ERRORS,
     )
 
     def __init__(self, given: Mapping[str, Any], ids: str = "id") -> None:
@@ -133,7 +135,7 @@ class AbandonmentForm(forms.Form):
     abandonment = forms.ChoiceField(
         choices=list(ABANDONMENTS.items()),
         label="When a customer leaves",
-        error_messages={"invalid_choice": _NOT_OFFERED, "required": _NEEDED},
+        error_messages=_CHOICE_ERRORS,
     )
 
 
