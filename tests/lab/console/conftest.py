@@ -44,6 +44,12 @@ name = "8q-lifo-pri"
 rho = [1.4]
 sessions = {sessions}
 """
+FORM = {
+    "title": "Mine", "engine": "simulated", "policies": ["sq", "8q-lifo-pri"],
+    "admission": ["none"], "abandonment": ["ignore"], "rho": "1.4", "sessions": "200",
+    "duration_s": "", "repetitions": "1", "page_profile": "paper", "seed": "1", "time_scale": "10",
+}  # fmt: skip
+"""The fields of the launch form."""
 COMPARED = Spec.model_validate(
     {
         "title": "A rush in a terminal",
@@ -198,7 +204,7 @@ def console(
 
 
 @contextmanager
-def served(console: Console, folder: Path, **variables: str) -> Iterator[None]:
+def served(console: Console, folder: Path, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
     """A server on the port of `console` until the block ends, which has the same environment."""
     environment = console.environment | {"DOORBUSTER_LAB_PORT": str(console.port)} | variables
     with pytest.MonkeyPatch.context() as patch:
@@ -211,8 +217,8 @@ def served(console: Console, folder: Path, **variables: str) -> Iterator[None]:
                 "127.0.0.1", console.port, "/health", settings.load(environment).lab_trust
             ),
             folder / "serve.log",
-        ):
-            yield
+        ) as process:
+            yield process
 
 
 def worker(console: Console, folder: Path):  # type: ignore[no-untyped-def]

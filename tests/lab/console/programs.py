@@ -16,11 +16,15 @@ from runtime.settings import REPOSITORY
 _BEGIN = """
 import json, os, sys
 import django
+from django.conf import settings
 from django.core.management import call_command
 from lab.console.site.settings import FOLDER
 FOLDER.mkdir(parents=True, exist_ok=True)
 django.setup()
 call_command("migrate", verbosity=0)
+settings.STORAGES["staticfiles"]["BACKEND"] = (
+    "django.contrib.staticfiles.storage.StaticFilesStorage"  # no files need to be gathered
+)
 from datetime import timedelta
 from django.utils import timezone
 from lab.console.launches import queue

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import requests
 
-from tests.lab.console.conftest import Console
+from tests.lab.console.conftest import Console, run
 
 
 def visitor(classroom: Console) -> Console:
@@ -19,3 +19,9 @@ def logged_in(classroom: Console, name: str, password: str) -> Console:
     answer = one.post("/people/login", {"username": name, "password": password})
     assert "Log out" in answer.text, answer.text
     return one
+
+
+def enrolled(classroom: Console, role: str, name: str) -> Console:
+    """The same console for a `teacher` or `student` with a new account, logged in."""
+    name, password = run(classroom, role, name).stdout.strip().split(",")
+    return logged_in(classroom, name, password)

@@ -9,16 +9,12 @@ ACCOUNTS = {"DOORBUSTER_LAB_ACCOUNTS": "1"}
 _BEGIN = """
 import logging
 from io import StringIO
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 from lab.console.models import Note, Token
 from lab.console.people import accounts
 from lab.console.site import tokens
 
-settings.STORAGES["staticfiles"]["BACKEND"] = (
-    "django.contrib.staticfiles.storage.StaticFilesStorage"  # no files need to be gathered
-)
 log = StringIO()
 logging.getLogger().addHandler(logging.StreamHandler(log))
 logging.getLogger().setLevel(logging.DEBUG)
@@ -79,7 +75,6 @@ print(json.dumps(found))
 
 
 def test_what_ends_all_sessions_revokes_all_tokens(tmp_path: Path) -> None:
-    """A disabled account and a new password leave no token."""
     program = """
 accounts.disable(bert)
 accounts.enable(bert)
@@ -91,7 +86,6 @@ print(json.dumps(found))
 
 
 def test_only_a_digest_is_kept_and_no_log_has_a_token(tmp_path: Path) -> None:
-    """The page shows a token once; neither the database nor the log ever has it."""
     program = """
 client.force_login(bert)
 page = client.get("/tokens/", secure=True)
@@ -146,7 +140,6 @@ print(json.dumps([reads, *found, User.objects.filter(username="dora").exists()])
 
 
 def test_a_student_changes_nothing_of_others(tmp_path: Path) -> None:
-    """Accounts are the teacher's, and a launch is cancelled by its person or a teacher."""
     program = """
 launch = queue.enqueue(Launch(title="Of Bert", engine="simulated", by="bert"))
 path = f"/api/launches/{launch.pk}/cancel"

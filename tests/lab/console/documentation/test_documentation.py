@@ -14,9 +14,6 @@ from django.contrib.auth.models import User
 from django.test import Client
 from lab.console.documentation import views
 
-settings.STORAGES["staticfiles"]["BACKEND"] = (
-    "django.contrib.staticfiles.storage.StaticFilesStorage"  # no files need to be gathered
-)
 views.SITE = Path({site!r})
 client = Client()
 

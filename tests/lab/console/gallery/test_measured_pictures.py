@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from lab.analysis.hysteresis import CONDUCTS
 from lab.console.gallery import measured_pictures
 from lab.files.documents import write_json
@@ -27,7 +25,6 @@ def test_every_policy_is_in_it(tmp_path):
 
 
 def test_the_rush_is_drawn_of_two_policies_of_a_report_on_hysteresis(tmp_path):
-    """Simulations of other customers and other policies in the same report stay out."""
     board = load_spec("leaderboard")
     report = tmp_path / "20260102T000000Z-hysteresis"
     (report / "simulations").mkdir(parents=True)
@@ -42,19 +39,8 @@ def test_the_rush_is_drawn_of_two_policies_of_a_report_on_hysteresis(tmp_path):
     assert not any(text.startswith("SQ") for text in drawn)
 
 
-@pytest.mark.parametrize("name", ["leaderboard", "door-ablation"])
-def test_those_that_come_along_say_that_they_are_simulated(name):
-    assert "ρ = 1.4, simulated" in words(measured_pictures.FOLDER / "simulated" / f"{name}.svg")
-
-
 def test_the_first_look_shows_what_it_launches():
-    """The picture of the first look has its load, its customers and its policies."""
     seen = words(measured_pictures.FOLDER / "simulated" / "first-look.svg")
     spec = load_spec("first-look")
     assert {"SQ", "8Q-LIFO-Pri", f"customers of {spec.load.sessions:,} who buy"} <= seen
     assert any(text.startswith(f"ρ = {spec.load.rhos[0]:g}, simulated") for text in seen)
-
-
-def test_the_live_one_says_so():
-    seen = words(measured_pictures.FOLDER / "live" / "live-leaderboard.svg")
-    assert {"ρ = 1.4 and ρ = 2, live", "DOOR-LIFO", "ρ = 2"} <= seen

@@ -90,7 +90,6 @@ def test_a_console_that_dies_costs_no_run(lab):
 
 
 def test_killing_the_console_alone_frees_its_port(appliance, lab):
-    """The console is one process, and the supervisor starts the next one."""
     supervisor = Supervisor(State(lab.state))
     before = supervisor.states()["lab"]
     assert listening_on(lab.port) == {before.pid}
@@ -103,7 +102,6 @@ def test_killing_the_console_alone_frees_its_port(appliance, lab):
 
 
 def test_killing_the_master_of_the_workers_leaves_none_of_them(appliance, lab):
-    """The pool's processes end with their master, idle or at work, and the next one works."""
     supervisor = Supervisor(State(lab.state))
     before = psutil.Process(supervisor.states()["lab-worker"].pid)
     launch = lab.launch("Doomed workers", sessions=200_000)

@@ -83,7 +83,6 @@ def test_the_kernel_ends_a_launch_before_anything_else():
     ],
 )
 def test_a_launch_fails_with_the_limit_that_it_reached(tmp_path: Path, limits: str, words: str):
-    """The command is ended with all its processes; the page shows which limit it was."""
     found = programs.told(
         tmp_path,
         """

@@ -4,32 +4,15 @@ import math
 import os
 import re
 import signal
-import sqlite3
 import subprocess
-from contextlib import closing
-from datetime import UTC, datetime
 
 import psutil
 import pytest
 
 from lab.spec.experiment import SPECS, read_spec
-from tests.lab.console.conftest import worker
+from tests.lab.console.conftest import FORM, worker
+from tests.lab.console.launch_rows import live_launch
 from tests.waiting import until
-
-FORM = {
-    "title": "Mine",
-    "engine": "simulated",
-    "policies": ["sq", "8q-lifo-pri"],
-    "admission": ["none"],
-    "abandonment": ["ignore"],
-    "rho": "1.4",
-    "sessions": "200",
-    "duration_s": "",
-    "repetitions": "1",
-    "page_profile": "paper",
-    "seed": "1",
-    "time_scale": "10",
-}
 
 
 def test_a_form_becomes_a_result(console):
@@ -92,7 +75,6 @@ def test_what_is_wrong_is_said_at_its_field(console, field, value, said):
 
 
 def test_two_loads_with_a_space_between_them_are_two(console):
-    """`1, 4` is a list, although `1,4` is asked about."""
     spec = read_spec(
         console.post("/launch/lifo-pri/", {**FORM, "rho": "1, 4", "download": ""}).text,
         "downloaded",
@@ -130,12 +112,6 @@ def test_what_experiments_compare_is_not_folded(console):
     assert 'name="duration_s"' not in folded["sbac"]
 
 
-def test_all_that_is_wrong_is_said_at_once(console):
-    wrong = {"title": "", "rho": "much", "sessions": "0"}
-    answer = console.post("/launch/lifo-pri-simulated/", {**FORM, **wrong})
-    assert answer.text.count('class="fault"') == len(wrong)
-
-
 def launches(console) -> set[str]:
     """Those that stand on the queue's page, in whatever state."""
     return set(re.findall(r'id="launch-([0-9a-f]+)"', console.get("/launches/table").text))
@@ -165,23 +141,11 @@ def test_a_prediction_follows_the_form(console):
 @pytest.fixture
 def endless(console):
     """A live launch that runs for ever, and the id of one that waits behind it."""
-    me, now = psutil.Process(), datetime.now(UTC).isoformat(" ")
-    common = ("live", "", "[]", now, math.inf, 0.0, "", "", "", False, False, "")
-    rows = [
-        ("endless", "Endless", "running", 1, now, me.pid, me.create_time(), *common),
-        ("behind", "Behind it", "queued", 2, None, None, None, *common),
-    ]
-    with closing(sqlite3.connect(console.state / "console/console.sqlite3", timeout=60)) as base:
-        base.executemany(
-            "INSERT INTO console_launch (id, title, state, place, began_at, process, "
-            "process_began, engine, spec, arguments, asked_at, expected_s, done_ratio, words, "
-            f"result, reason, cancel_asked, gives_way, by) VALUES ({', '.join('?' * 19)})",
-            rows,
-        )
-        base.commit()
-        yield "behind"
-        base.execute("DELETE FROM console_launch WHERE id IN ('endless', 'behind')")
-        base.commit()
+    with (
+        live_launch(console, "endless", "running", title="Endless", expected_s=math.inf),
+        live_launch(console, "behind", "queued", title="Behind it", expected_s=math.inf),
+    ):
+        yield
 
 
 @pytest.mark.parametrize("page", ["/launches/", "/launches/table", "/launches/behind/"])
@@ -236,7 +200,6 @@ def test_one_that_waits_is_cancelled_and_moved(console):
 
 
 def test_a_launch_that_cannot_be_says_why(console):
-    """A live one, and there is no appliance."""
     answer = console.upload(
         "spec", "/upload/", "live.toml", (SPECS / "first-look.toml").read_bytes()
     )

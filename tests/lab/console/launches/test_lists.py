@@ -33,7 +33,6 @@ def launched(console, state, **fields):
 
 
 def test_a_row_shows_what_was_launched_and_who_won(console, result):
-    """The queue's rows have policies, loads, customers, winner, duration and person."""
     times = {"began_at": "2026-11-22T17:28:00Z", "ended_at": "2026-11-22T17:28:40Z"}
     with launched(console, "done", result=result, by="anna", **times):
         row = row_of(console.get("/launches/").text, "launch-listed")
@@ -46,7 +45,6 @@ def test_a_row_shows_what_was_launched_and_who_won(console, result):
 
 
 def test_a_running_launch_shows_its_step_and_the_time_left(console):
-    """The queue and the page of the launch have both, next to what was launched."""
     now = {"began_at": "2026-11-22T17:28:00Z", "words": "[2/4] SQ at ρ = 1.4", "expected_s": 1e7}
     with launched(console, "running", **now):
         for path in ("/launches/", "/launches/listed/"):
@@ -71,7 +69,6 @@ def test_the_banner_of_a_run_that_has_ended_leads_to_its_result(console, result)
 
 
 def test_a_deleted_result_is_not_linked(console):
-    """Neither the queue nor the page of its launch leads to a page that does not exist."""
     with launched(console, "done", result="20260101T000000Z-gone", ended_at="2026-11-22T17:28:40Z"):
         assert "deleted" in row_of(console.get("/launches/").text, "launch-listed")
         assert "/results/20260101" not in console.get("/launches/").text
@@ -85,12 +82,10 @@ def test_a_deleted_result_is_not_linked(console):
      "door-lifo 22 nov"],
 )  # fmt: skip
 def test_results_are_found_by_dates_as_pages_write_them(console, result, words):
-    """Also with the comma and the weekday, and together with other words."""
     assert f"/results/{result}/" in console.get("/results/", params={"words": words}).text
 
 
 def test_results_of_another_day_are_not_found(console, result):
-    """A date excludes others."""
     assert result not in console.get("/results/", params={"words": "23 Nov"}).text
 
 

@@ -33,10 +33,7 @@ def told(folder: Path, program: str) -> Any:
 
 
 def test_a_short_launch_is_next_after_twenty_long_ones_of_another_person(tmp_path):
-    """People take turns: what one person queues does not hold up the others."""
-    found = told(
-        tmp_path,
-        """
+    program = """
 for number in range(20):
     ask(f"mal {number}", "mal", 1000)
 began = claimed()
@@ -44,16 +41,14 @@ ask("bob", "bob", 500)
 before = line()[:3]
 done("mal 0")
 print(json.dumps([began, before, claimed(), claimed()]))
-""",
-    )
+"""
+    found = told(tmp_path, program)
     assert found == ["mal 0", [["bob", 1000], ["mal 1", 1500], ["mal 2", 2500]], "bob", None]
 
 
 def test_people_take_turns_by_what_they_have_used(tmp_path):
     """Runs of the last hour count; a person's launches keep their order."""
-    found = told(
-        tmp_path,
-        """
+    program = """
 now = timezone.now()
 for by, ended_s in (("ann", 60), ("bob", 3 * 3600)):
     ended_at = now - timedelta(seconds=ended_s)
@@ -69,8 +64,8 @@ while (title := claimed()):
     begun.append(title)
     done(title)
 print(json.dumps([used, titles, begun]))
-""",
-    )
+"""
+    found = told(tmp_path, program)
     turns = ["bob 1", "eve 1", "bob 2", "eve 2", "ann 1", "ann 2"]
     assert found[:2] == [{"ann": 900}, turns]
     assert sorted(found[2]) == sorted(turns)
@@ -78,10 +73,7 @@ print(json.dumps([used, titles, begun]))
 
 
 def test_a_quick_launch_does_not_wait_for_a_long_one(tmp_path):
-    """The quick place takes only short launches; short ones never wait behind long ones."""
-    found = told(
-        tmp_path,
-        """
+    program = """
 ask("long", "mal", 1800)
 ask("longer", "eve", 1800)
 begun = [claimed(), claimed()]
@@ -92,32 +84,27 @@ begun += [claimed(), claimed()]
 done("long")
 begun += [claimed(), claimed()]
 print(json.dumps([waiting, begun]))
-""",
-    )
+"""
+    found = told(tmp_path, program)
     assert found[0] == [["quick", 0], ["quick too", 20], ["longer", 1800]]
     assert found[1] == ["long", None, "quick", None, "longer", None]
 
 
 def test_quick_launches_leave_the_long_place_free(tmp_path):
-    """While one short launch runs, a long one of another person may begin."""
-    found = told(
-        tmp_path,
-        """
+    program = """
 for number in range(4):
     ask(f"quick {number}", "bob", 20)
 begun = [claimed()]
 ask("long", "eve", 1800)
 print(json.dumps(begun + [claimed(), claimed()]))
-""",
-    )
+"""
+    found = told(tmp_path, program)
     assert found == ["quick 0", "long", None]
 
 
 def test_a_teacher_puts_a_launch_first_and_one_that_gives_way_is_last(tmp_path):
     """Both override the turns, live and simulated; new launches keep a place above 0."""
-    found = told(
-        tmp_path,
-        """
+    program = """
 ask("first look", "", 60, "live", gives_way=True)
 for by in ("ann", "bob"):
     for number in (1, 2):
@@ -126,8 +113,8 @@ queue.move_first(Launch.objects.get(title="bob 2"))
 queue.move_first(Launch.objects.get(title="ann 2"))
 ask("eve 1", "eve", 600, "live")
 print(json.dumps([line(), Launch.objects.get(title="eve 1").place, claimed()]))
-""",
-    )
+"""
+    found = told(tmp_path, program)
     titles = [title for title, _ in found[0]]
     assert titles == ["ann 2", "bob 2", "eve 1", "ann 1", "bob 1", "first look"]
     assert found[1:] == [5, "ann 2"]
@@ -138,10 +125,7 @@ print(json.dumps([line(), Launch.objects.get(title="eve 1").place, claimed()]))
     [(60, "Launches that wait in the queue: 6; allowed: 5"), (1500, "allowed: 60 min")],
 )
 def test_a_person_has_a_part_of_the_queue(tmp_path, expected_s, words):
-    """The number and the expected time of what waits are limited for each person."""
-    found = told(
-        tmp_path,
-        f"""
+    program = f"""
 said = []
 for number in range(6):
     one = Launch(title=str(number), by="mal", expected_s={expected_s}, engine="simulated")
@@ -151,17 +135,15 @@ for number in range(6):
         said.append(str(fault))
 queue.enqueue(Launch(title="bob", by="bob", expected_s=60, engine="simulated"), STUDENT)
 print(json.dumps(said))
-""",
-    )
+"""
+    found = told(tmp_path, program)
     assert words in found[0]
 
 
 def test_a_launch_that_moves_on_meanwhile_stays_on_the_page(tmp_path):
     """The page is read list by list; a launch that begins or ends in between stands there once."""
-    found = told(
-        tmp_path,
-        """
-from lab.console.launches import listing
+    program = """
+from lab.console.launches import views
 
 ask("moving", "ann")
 asked, move = queue.line, queue.claim
@@ -177,20 +159,17 @@ titles = lambda page: [
     [one.title for one, *_ in page["running"]],
     [one.title for _, one, *_ in page["queued"]],
 ]
-began = titles(listing.queue_lists())
+began = titles(views.queue_lists())
 move = lambda: done("moving")
-ended = titles(listing.queue_lists())
+ended = titles(views.queue_lists())
 print(json.dumps([began, ended]))
-""",
-    )
+"""
+    found = told(tmp_path, program)
     assert found == [[[], ["moving"], []], [["moving"], [], []]]
 
 
 def test_an_overdue_launch_shows_no_time_left(tmp_path):
-    """A launch that takes longer than predicted has no remaining time; others have one."""
-    found = told(
-        tmp_path,
-        """
+    program = """
 ask("overdue", "bob", 30)
 ask("other", "eve", 30)
 queue.claim()
@@ -199,6 +178,6 @@ Launch.objects.filter(state=State.RUNNING).update(
 overdue = Launch.objects.get(state=State.RUNNING)
 other = Launch(title="new", expected_s=30, began_at=timezone.now(), done_ratio=0.5)
 print(json.dumps([queue.shown_left_s(overdue), queue.shown_left_s(other)]))
-""",
-    )
+"""
+    found = told(tmp_path, program)
     assert found == [None, 15]

@@ -63,7 +63,6 @@ def test_no_path_comes_in_an_uploaded_file(secret):
 
 
 def test_no_path_comes_in_the_values_of_a_spec(secret):
-    """The API takes a spec as JSON, too."""
     with pytest.raises(SpecError, match=NOT_INCLUDED):
         from_values(spec_with(secret), "spec", allowances.TEACHER)
 

@@ -7,6 +7,7 @@ import pytest
 from lab.leaderboard import HYSTERESIS, ROBUSTNESS
 from lab.spec.experiment import load_spec, read_spec
 from tests.lab.console.boards import board, report, written
+from tests.lab.console.conftest import FORM
 
 
 @pytest.fixture(scope="module")
@@ -64,14 +65,12 @@ def test_the_gallerys_pages_of_the_reports_have_nothing_to_set(console):
 
 @pytest.mark.parametrize("name", ["leaderboard", "door-ablation"])
 def test_launched_as_it_is_it_is_the_spec_that_comes_along(console, name):
-    """With its labels, and who stands behind which admission."""
     spec = load_spec(name)
-    fields = {
-        "title": spec.title, "engine": "simulated", "rho": "1, 1.1, 1.2, 1.4, 2, 3",
+    fields = FORM | {
+        "title": spec.title, "rho": "1, 1.1, 1.2, 1.4, 2, 3", "download": "1",
         "policies": list({policy.name for policy in spec.policy}),
-        "admission": list({policy.admission for policy in spec.policy}), "abandonment": ["ignore"],
-        "sessions": spec.load.sessions, "repetitions": spec.repetitions, "seed": 1,
-        "time_scale": 10, "page_profile": "paper", "download": "1",
+        "admission": list({policy.admission for policy in spec.policy}),
+        "sessions": spec.load.sessions, "repetitions": spec.repetitions,
     }  # fmt: skip
     answer = console.post(f"/launch/{name}/", fields)
     assert read_spec(answer.text, "the answer") == spec

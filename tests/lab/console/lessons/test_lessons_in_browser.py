@@ -12,7 +12,6 @@ STEP = "/lessons/1/steps/7/"
 
 
 def test_a_step_is_done_and_handed_in_by_keyboard(console: Console, chromium: Any) -> None:
-    """From the first page to the hand-in; the values appear by themselves after the launch."""
     console.start_workers()
     with visiting(chromium, console) as visit:
         page = visit("/")

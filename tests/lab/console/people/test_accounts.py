@@ -8,7 +8,7 @@ import requests
 
 from tests.lab.console.browsing import press, tab_to, type_into
 from tests.lab.console.conftest import PATIENCE_S, Console, run, visiting
-from tests.lab.console.visitors import logged_in
+from tests.lab.console.visitors import enrolled, logged_in
 
 pytestmark = pytest.mark.long
 
@@ -16,8 +16,7 @@ pytestmark = pytest.mark.long
 @pytest.fixture(scope="module")
 def anna(classroom: Console) -> Console:
     """A teacher, logged in."""
-    name, password = run(classroom, "teacher", "anna").stdout.strip().split(",")
-    return logged_in(classroom, name, password)
+    return enrolled(classroom, "teacher", "anna")
 
 
 def make(teacher: Console, text: str) -> requests.Response:
@@ -74,7 +73,6 @@ def test_students_are_made_from_a_pasted_list(classroom, anna):
 
 
 def test_students_are_made_from_a_file(anna):
-    """A CSV file that is sent does what a pasted list does."""
     anna.get("/people/")
     answer = anna.upload("file", "/people/", "class.csv", "name,group\nfüsun,1\n".encode())
     assert "füsun," in answer.text
@@ -98,7 +96,6 @@ def test_students_are_made_from_a_file(anna):
     ],
 )
 def test_lists_that_cannot_be_are_refused_as_a_whole(anna, text, said):
-    """The refusal names the field and what is allowed; no account of the list is made."""
     answer = make(anna, "frieda\n" + text if text else text)
     assert answer.status_code == 400
     assert said in unescape(answer.text)
@@ -108,12 +105,14 @@ def test_lists_that_cannot_be_are_refused_as_a_whole(anna, text, said):
 def test_commands_refuse_names_that_are_like_others(classroom, anna, tmp_path):
     """`make teacher` and `make students` compare names as the page does, and spare teachers."""
     file = tmp_path / "class.csv"
-    for names in ("Anna", "\uff41nna", "anna", "kim\nKIM"):
-        file.write_text(f"lena\n{names}\n")
+    for names in ("Anna", "\uff41nna", "anna", "kim\nKIM", "no name"):
+        file.write_text(f"lena\n{names}\n")  # all of a file or none
         refused = run(classroom, "students", str(file))
         assert (refused.returncode, refused.stdout) == (1, "")
         assert refused.stderr.startswith("Error: ")
         assert refused.stderr.count("\n") == 1
+    for words in (("student", "no name"), ("students", "/nothing.csv")):
+        assert run(classroom, *words).stderr.startswith("Error: ")
     refused = run(classroom, "teacher", "ANNA")
     assert "too similar to the existing name anna" in refused.stderr
     assert row_of(anna, "anna")[:2] == ["teacher", "enabled"]
@@ -121,7 +120,6 @@ def test_commands_refuse_names_that_are_like_others(classroom, anna, tmp_path):
 
 
 def test_students_see_nothing_of_it(classroom, anna):
-    """Neither the pages nor the changes are for students, and no link leads there."""
     student = logged_in(classroom, "gerd", made(anna, "gerd")["gerd"])
     page = address_of(anna, "anna")
     assert student.get("/people/").status_code == student.get(page).status_code == 403
@@ -133,7 +131,6 @@ def test_students_see_nothing_of_it(classroom, anna):
 
 
 def test_changes_need_a_post_with_its_token(classroom, anna):
-    """Neither a link nor another site changes an account."""
     made(anna, "ida")
     page = address_of(anna, "ida")
     assert anna.get(page + "disable").status_code == 405
@@ -143,7 +140,6 @@ def test_changes_need_a_post_with_its_token(classroom, anna):
 
 
 def test_a_reset_password_is_shown_once_and_ends_sessions(classroom, anna):
-    """The old password and the old sessions are worth nothing afterwards."""
     old = made(anna, "jan")["jan"]
     jan = logged_in(classroom, "jan", old)
     answer = change(anna, "jan", "password")
@@ -158,7 +154,6 @@ def test_a_reset_password_is_shown_once_and_ends_sessions(classroom, anna):
 
 
 def test_a_changed_password_ends_the_other_sessions(classroom, anna):
-    """The browser that changed the password stays logged in."""
     password = made(anna, "lars")["lars"]
     here, there = (logged_in(classroom, "lars", password) for _ in range(2))
     new = "quite-another-9"
@@ -169,7 +164,6 @@ def test_a_changed_password_ends_the_other_sessions(classroom, anna):
 
 
 def test_a_disabled_account_is_out_at_once(classroom, anna):
-    """Sessions, streams and launches end, and do not come back when the account does."""
     password = made(anna, "mona")["mona"]
     mona = logged_in(classroom, "mona", password)
     launch = mona.launch("Of Mona", sessions=20_000, repetitions=5)
@@ -203,7 +197,6 @@ def test_teachers_are_made_and_unmade(classroom, anna):
 
 
 def test_an_account_is_deleted_by_who_means_it(classroom, anna):
-    """Without the ticked box nothing is deleted; afterwards the sessions are gone."""
     otto = logged_in(classroom, "otto", made(anna, "otto")["otto"])
     assert change(anna, "otto", "delete").status_code == 400
     assert is_logged_in(otto)
@@ -213,7 +206,6 @@ def test_an_account_is_deleted_by_who_means_it(classroom, anna):
 
 
 def test_changes_of_accounts_stand_in_the_log(classroom, anna):
-    """The log names who changed which account how, and no password."""
     password = made(anna, "paul")["paul"]
     change(anna, "paul", "disable")
     text = classroom.log.read_text()
@@ -223,14 +215,12 @@ def test_changes_of_accounts_stand_in_the_log(classroom, anna):
 
 
 def test_without_accounts_there_is_no_such_page(console):
-    """A console without accounts has no page of people."""
     assert console.get("/people/").status_code == 404
     assert 'href="/people/"' not in console.get("/").text
 
 
 @pytest.mark.browser
 def test_a_teacher_works_by_keyboard(chromium, classroom, anna):
-    """Students are made, and one is disabled and deleted, with the keys alone."""
     with visiting(chromium, classroom) as visit:
         page = visit("/people/login", ignore_https_errors=True)
         name, password = run(classroom, "teacher", "tess").stdout.strip().split(",")

@@ -59,13 +59,11 @@ def test_other_spellings_of_a_name_are_the_same_name(attempt, passwords):
 
 
 def test_attempts_at_the_same_time_are_counted_before_hashing(attempt):
-    """Exactly the allowed number of sixteen simultaneous attempts is tried."""
     tried = Counter(in_threads(MANY, lambda _: attempt("carl")))
     assert tried == {200: allowances.LOGINS_PER_NAME, 429: MANY - allowances.LOGINS_PER_NAME}
 
 
 def test_right_passwords_are_not_counted(attempt, passwords):
-    """A person who logs in more often than the limit never has to wait."""
     tried = [attempt("dora", passwords["dora"]) for _ in range(allowances.LOGINS_PER_NAME + 2)]
     assert set(tried) == {200}
 
@@ -99,16 +97,19 @@ def test_addresses_that_one_machine_can_choose_are_one(address, network):
     assert network_of(address) == network
 
 
-def test_a_place_that_is_given_back_is_free():
-    """A reservation that is given back does not count."""
-    limit = RateLimit(3, 60.0, clock=lambda: 0.0)
-    assert [limit.reserve("loopback") for _ in range(4)] == [0, 0, 0, 60]
-    limit.give_back("loopback")
-    assert limit.reserve("loopback") == 0
+def test_a_limit_says_when_it_is_possible_again_and_takes_places_back():
+    now = [100.0]
+    limit = RateLimit(2, 10.0, clock=lambda: now[0])
+    assert [limit.reserve(key) for key in ("a", "a", "b")] == [0, 0, 0]
+    now[0] = 104.0
+    assert (limit.reserve("a"), limit.reserve("b")) == (6, 0)
+    limit.give_back("a")
+    assert (limit.reserve("a"), limit.reserve("a")) == (0, 6)
+    now[0] = 110.0
+    assert limit.reserve("a") == 0
 
 
 def test_a_limit_reserves_exactly_its_number_for_threads():
-    """Threads that reserve at the same moment get the allowed number of places in total."""
     limit = RateLimit(5, 60.0)
     waits = in_threads(MANY, lambda _: limit.reserve("bob"))
     assert sorted(wait > 0 for wait in waits) == [False] * 5 + [True] * (MANY - 5)
@@ -126,7 +127,6 @@ def test_at_most_two_passwords_are_hashed_at_a_time():
 
 
 def test_a_place_for_hashing_is_passed_on():
-    """A login that waits gets the place of the login before it."""
     places = ConcurrencyLimit(1, most_waiting=1, patience_s=PATIENCE_S)
     entered = threading.Event()
 

@@ -2,24 +2,20 @@
 
 import os
 import re
-import sys
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
-from common import answering, ports
-from common.rate_limit import RateLimit
+from common import ports
 from lab.engines.live import announcement as live_runs
 from runtime.settings import SettingsError, load
 from runtime.state import MARKER
-from tests.conftest import serving
-from tests.lab.console.conftest import SPEC, Console, run
+from tests.lab.console.conftest import SPEC, Console, run, served
 from tests.lab.console.launch_rows import live_launch
 from tests.lab.console.site.test_pages import described
-from tests.lab.console.visitors import logged_in, visitor
+from tests.lab.console.visitors import enrolled, visitor
 
 pytestmark = pytest.mark.long
 
@@ -29,15 +25,10 @@ LIVE = SPEC.format(title="Live", seed=1, repetitions=1, sessions=50).replace(
 
 
 @pytest.fixture(scope="module")
-def people(classroom, tmp_path_factory):
-    """(teacher, bert, carla), logged in; the students from a CSV file."""
-    file = tmp_path_factory.mktemp("people") / "class.csv"
-    file.write_text("name,group\nbert,1\ncarla,2\n")
-    made = run(classroom, "students", str(file))
-    teacher = run(classroom, "teacher", "anna")
-    accounts = dict(line.split(",") for line in (made.stdout + teacher.stdout).split())
-    assert sorted(accounts) == ["anna", "bert", "carla"]
-    return tuple(logged_in(classroom, name, accounts[name]) for name in ("anna", "bert", "carla"))
+def people(classroom):
+    """(teacher, bert, carla), logged in."""
+    roles = {"anna": "teacher", "bert": "student", "carla": "student"}
+    return tuple(enrolled(classroom, role, name) for name, role in roles.items())
 
 
 @pytest.mark.parametrize("path", ["/", "/results/", "/launches/table", "/watch/stream"])
@@ -129,31 +120,6 @@ def test_students_write_notes_and_delete_nothing(people):
     assert bert.get(f"/results/{result}/").status_code == 404
 
 
-def test_who_guesses_passwords_has_to_wait(classroom, people):
-    stranger = visitor(classroom)
-    stranger.get("/people/login")
-    wrong = {"username": "anna", "password": "wrong"}
-    for _ in range(5):
-        assert "Wrong name or password" in stranger.post("/people/login", wrong).text
-    answer = stranger.post("/people/login", wrong)
-    assert answer.status_code == 429
-    assert "You can try again in" in answer.text
-    assert 0 < int(answer.headers["Retry-After"]) <= 300
-    other = {"username": "bert", "password": "wrong"}
-    assert stranger.post("/people/login", other).status_code == 200
-
-
-def test_accounts_that_cannot_be_are_refused_in_one_line(classroom, tmp_path):
-    file = tmp_path / "class.csv"
-    file.write_text("name\ndora\nno name\n")
-    for words in (("student", "no name"), ("students", str(file)), ("students", "/nothing.csv")):
-        made = run(classroom, *words)
-        assert made.returncode == 1
-        assert made.stderr.startswith("Error: ")
-        assert made.stderr.count("\n") == 1
-    assert "dora" not in made.stdout  # all of a file or none
-
-
 def alone(state: Path, **more: str) -> Console:
     """Return a console with a separate state folder, and without running processes."""
     environment = {name: text for name, text in os.environ.items() if name != "COLUMNS"}
@@ -192,17 +158,6 @@ def test_faults_of_the_machine_are_one_line(tmp_path):
         assert made.stderr.count("\n") == 1
 
 
-def test_a_limit_says_when_it_is_possible_again():
-    now = [100.0]
-    limit = RateLimit(2, 10.0, clock=lambda: now[0])
-    for key in ("a", "a", "b"):
-        assert limit.reserve(key) == 0
-    now[0] = 104.0
-    assert (limit.reserve("a"), limit.reserve("b")) == (6, 0)
-    now[0] = 110.0
-    assert limit.reserve("a") == 0
-
-
 @pytest.mark.parametrize(
     ("given", "host"),
     [
@@ -223,28 +178,19 @@ def test_a_classroom_needs_accounts(tmp_path):
 
 def test_a_console_that_would_be_open_to_all_stays_here_and_says_so(console, tmp_path):
     (port,) = ports.free(1)
-    environment = console.environment | {
-        "DOORBUSTER_LAB_PORT": str(port),
-        "DOORBUSTER_HOST": "0.0.0.0",
-        "DOORBUSTER_LAB_ACCOUNTS": "0",  # the classroom beside it has them in this process
-        "DOORBUSTER_LAB_CLASSROOM": "0",
-    }
-    log = tmp_path / "serve.log"
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as servers:
-        for name, text in environment.items():
-            patch.setenv(name, text)
-        servers.enter_context(
-            serving(
-                [sys.executable, "-m", "lab.console", "serve"],
-                lambda: answering.get_refusal("127.0.0.1", port, "/health"),
-                log,
-            )
-        )
+    alone = replace(console, port=port)
+    with served(
+        alone,
+        tmp_path,
+        DOORBUSTER_HOST="0.0.0.0",
+        DOORBUSTER_LAB_ACCOUNTS="0",  # the classroom beside it has them in this process
+        DOORBUSTER_LAB_CLASSROOM="0",
+    ):
         listening = {
             one.laddr.ip for one in psutil.net_connections("tcp") if one.laddr.port == port
         }
     assert listening == {"127.0.0.1"}
-    assert "fix: set DOORBUSTER_LAB_ACCOUNTS=1" in log.read_text()
+    assert "fix: set DOORBUSTER_LAB_ACCOUNTS=1" in (tmp_path / "serve.log").read_text()
 
 
 def test_accounts_that_are_off_are_made_and_said_to_be_off(console):

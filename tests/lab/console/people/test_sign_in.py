@@ -22,7 +22,7 @@ from tests.lab.console.openid_provider import (
     OpenIDProvider,
     openid_provider,
 )
-from tests.lab.console.visitors import logged_in, visitor
+from tests.lab.console.visitors import enrolled, visitor
 
 pytestmark = pytest.mark.long
 
@@ -117,8 +117,7 @@ def test_a_first_sign_in_makes_a_student(campus, provider):
 
 
 def test_a_name_of_the_provider_takes_no_account(campus, provider):
-    """A person with the name of a local account at the provider gets another account."""
-    name, password = run(campus, "teacher", "anna").stdout.strip().split(",")
+    teacher = enrolled(campus, "teacher", "anna")
     taken = ["anna", "Anna", "\uff41nna"]
     made = [
         signed_in(campus, provider, sub=f"a{n}", preferred_username=one, email=f"a{n}@x.edu")
@@ -126,11 +125,10 @@ def test_a_name_of_the_provider_takes_no_account(campus, provider):
     ]
     assert [name_in(one) for one in made] == ["anna-2", "Anna-3", "anna-4"]
     assert not any(map(is_teacher, made))
-    assert is_teacher(logged_in(campus, name, password))
+    assert is_teacher(teacher)
 
 
 def test_commands_give_no_password_to_an_account_of_the_provider(campus, provider):
-    """`make students` and `make teacher` refuse a name that signs in elsewhere."""
     signed_in(campus, provider, sub="2", preferred_username="carl")
     for role in ("student", "teacher"):
         refused = run(campus, role, "carl")
@@ -147,7 +145,6 @@ def test_odd_names_become_allowed_ones(campus, provider):
 
 
 def test_verified_addresses_of_the_setting_are_teachers(campus, provider):
-    """An unverified address never makes its owner a teacher."""
     person = {"preferred_username": "tess", "email": TEACHER.upper()}
     for sub, verified in (("6", False), ("7", "true"), ("8", None)):
         one = signed_in(campus, provider, sub=sub, **person, email_verified=verified)
@@ -157,9 +154,8 @@ def test_verified_addresses_of_the_setting_are_teachers(campus, provider):
 
 
 def test_disabled_people_do_not_sign_in(campus, provider):
-    """A teacher's page counts for people of the provider, too."""
     gone = signed_in(campus, provider, sub="10", preferred_username="dora")
-    teacher = logged_in(campus, *run(campus, "teacher", "ines").stdout.strip().split(","))
+    teacher = enrolled(campus, "teacher", "ines")
     found = re.search(r'href="(/people/\d+/)">dora</a>', teacher.get("/people/").text)
     assert found
     assert "Example University" in teacher.get(found[1]).text
@@ -216,7 +212,6 @@ def test_a_code_is_for_the_browser_that_asked(campus, provider):
 
 
 def test_it_leads_back_to_where_one_wanted_to_go(campus, provider):
-    """An address of another site is not followed."""
     provider.person = {"sub": "13", "preferred_username": "rita"}
     one = visitor(campus)
     assert urlsplit(back(one, away(one, "/results/")).url).path == "/results/"
@@ -231,7 +226,7 @@ def test_it_leads_back_to_where_one_wanted_to_go(campus, provider):
 )  # fmt: skip
 def test_pages_of_allauth_itself_are_not_there(campus, path):
     """People cannot sign up or request a password by mail."""
-    teacher = logged_in(campus, *run(campus, "teacher", "ines").stdout.strip().split(","))
+    teacher = enrolled(campus, "teacher", "ines")
     assert teacher.get(path).status_code == 404
 
 
@@ -244,15 +239,13 @@ def test_a_sign_in_begins_with_the_button(campus):
 
 
 def test_without_the_settings_there_is_no_button(classroom):
-    """A console without a provider has neither the button nor the addresses."""
     assert "Sign in with" not in visitor(classroom).get("/people/login").text
-    teacher = logged_in(classroom, *run(classroom, "teacher", "ines").stdout.strip().split(","))
+    teacher = enrolled(classroom, "teacher", "ines")
     assert teacher.get("/people/sign-in/done").status_code == 404
 
 
 @pytest.mark.browser
 def test_a_browser_goes_there_and_comes_back(chromium, campus, provider):
-    """Chromium follows from the button to the provider, another site, and back into the lab."""
     provider.person = {"sub": "14", "preferred_username": "vera"}
     context = chromium.new_context(ignore_https_errors=True)
     page = context.new_page()
@@ -284,20 +277,17 @@ RIGHT = variables("https://login.example.edu/realm")
     ],
 )
 def test_a_setting_that_cannot_be_is_named(changed, said):
-    """The refusal names the variable and what is allowed."""
     given = RIGHT | {f"DOORBUSTER_LAB_OIDC_{name}": text for name, text in changed.items()}
     with pytest.raises(SettingsError, match=re.escape(said)):
         oidc_provider.provider(given, accounts=True)
 
 
 def test_sign_in_needs_accounts():
-    """Without accounts the settings are refused together."""
     with pytest.raises(SettingsError, match="set DOORBUSTER_LAB_ACCOUNTS=1 too"):
         oidc_provider.provider(RIGHT, accounts=False)
 
 
 def test_the_name_is_the_host_unless_set():
-    """The button says where it leads."""
     made = oidc_provider.provider(RIGHT | {"DOORBUSTER_LAB_OIDC_NAME": ""}, accounts=True)
     assert made is not None
     assert made.name == "login.example.edu"
@@ -306,7 +296,6 @@ def test_the_name_is_the_host_unless_set():
 
 @pytest.mark.parametrize("command", ["prepare", "serve", "work"])
 def test_a_start_with_a_missing_setting_is_one_line(console, command):
-    """Each of the console's processes names the setting and ends."""
     environment = console.environment | variables("https://login.example.edu")
     del environment["DOORBUSTER_LAB_OIDC_CLIENT_SECRET"]
     done = run(replace(console, environment=environment), command)
@@ -316,7 +305,6 @@ def test_a_start_with_a_missing_setting_is_one_line(console, command):
 
 
 def test_without_the_extra_the_start_says_how_to_install_it(console):
-    """A process that does not find allauth names the extra."""
     hidden = (
         "import sys, importlib.util as u; real = u.find_spec\n"
         "u.find_spec = lambda name, *more: None if name == 'allauth' else real(name, *more)\n"

@@ -38,7 +38,6 @@ def metrics(page):
 
 
 def test_the_browser_s_numbers_are_those_of_the_command_line(chromium, console):
-    """The same settings give the same numbers here and in the visitor's browser."""
     with visiting(chromium, console) as visit:
         page = visit("/playground/?rho=2&sessions=500&seed=7&policy-a=8q-lifo-pri")
         when(page, DONE)

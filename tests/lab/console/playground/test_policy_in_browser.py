@@ -55,7 +55,6 @@ def cells(page, body):
 
 
 def test_the_template_is_checked_and_its_run_equals_the_command_line_s(chromium, console, tmp_path):
-    """The check passes, and the page shows the numbers of the lab's own engine."""
     text = template.policy_text("quiet-door").replace(*NEWEST_FIRST)
     path = tmp_path / "quiet_door.py"
     path.write_text(text)
@@ -123,7 +122,6 @@ def test_a_comparison_is_a_row_of_the_private_scoreboard_and_keeps_its_text(chro
     ids=["impure", "raises", "syntax"],
 )
 def test_an_error_is_shown_at_its_line(changed, line, says, chromium, console):
-    """The editor marks the line that caused it, and a button goes there."""
     text = template.policy_text("quiet-door").replace(*changed, 1)
     number = 1 + [one.strip() for one in text.splitlines()].index(line)
     with visiting(chromium, console) as visit:
@@ -153,7 +151,6 @@ def test_an_endless_loop_is_ended_and_the_editor_goes_on(chromium, console):
 
 
 def test_the_search_finds_events_by_their_words(chromium, console):
-    """Entries without the words are hidden; the only hit is open."""
     with visiting(chromium, console) as visit:
         page = visit("/playground/policy/")
         page.locator("#search").fill("retry_after_s")
@@ -164,7 +161,6 @@ def test_the_search_finds_events_by_their_words(chromium, console):
 
 
 def test_without_javascript_it_says_what_to_do(chromium, console):
-    """The events and verdicts can be read, and commands are named."""
     with visiting(chromium, console) as visit:
         page = visit("/playground/policy/", java_script_enabled=False)
         assert "make new-policy" in page.locator("noscript").inner_text()
@@ -172,7 +168,6 @@ def test_without_javascript_it_says_what_to_do(chromium, console):
 
 
 def test_nothing_is_sent_to_the_server(chromium, console):
-    """Check and run ask the server for nothing once Python is there."""
     with visiting(chromium, console) as visit:
         page = opened(visit, template.policy_text("quiet-door"))
         asked = []
@@ -183,7 +178,6 @@ def test_nothing_is_sent_to_the_server(chromium, console):
 
 
 def test_a_policy_is_written_checked_run_compared_and_submitted(chromium, console):
-    """A file is loaded, and at the end its row is on the class's scoreboard."""
     console.start_workers()
     text = template.policy_text("late-first").replace(*NEWEST_FIRST)
     with visiting(chromium, console) as visit:
@@ -216,7 +210,6 @@ def test_a_policy_is_written_checked_run_compared_and_submitted(chromium, consol
     ],
 )
 def test_a_file_that_cannot_be_loaded_is_refused(name, content, says, chromium, console):
-    """The editor keeps its text."""
     with visiting(chromium, console) as visit:
         page = opened(visit, "kept = 1")
         page.locator("#file").set_input_files(

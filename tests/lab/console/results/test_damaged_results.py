@@ -42,6 +42,9 @@ COMPARISONS = {
     "tables of numbers": ("tables.json", "[5]"),
     "half a character in a table": ("tables.json", TABLE % (f"[{SURROGATE}]", "[]")),
     "deep plan": ("plan.json", DEEP),
+    "a plan of a text": ("plan.json", '"x"'),
+    "a plan without policies": ("plan.json", '[{"number": 1}]'),
+    "a plan of lists": ("plan.json", '[{"number": 1, "policy": ["sq"], "rho": 1, "seed": 1}]'),
     "a plan of paths": (
         "plan.json",
         '[{"number": 1, "policy": "../../x", "rho": 1.0, "seed": 1}]',
@@ -108,7 +111,6 @@ def pages_that_may_refuse(result):
 
 @pytest.mark.parametrize("kind", COMPARISONS)
 def test_a_damaged_comparison_breaks_no_page(console, result, kind):
-    """Every page answers while one file of a result is damaged, and the list marks it."""
     file, content = COMPARISONS[kind]
     damaged = ComparisonResult(shutil.copytree(result.path, console.results / NAME))
     try:
@@ -144,6 +146,7 @@ def test_a_damaged_comparison_breaks_no_page(console, result, kind):
         ("reproduction.json", "[5]"),
         ("reproduction.json", '{"machine": 5, "paper": [], "engine": {}}'),
         ("claims.json", DEEP),
+        ("claims.json", ""),
         ("claims.json", '[{"Claim": {"a": [1]}}]'),
         ("exhibits.json", DEEP),
         ("exhibits.json", '[{"key": "../x", "tables": []}]'),
@@ -153,7 +156,6 @@ def test_a_damaged_comparison_breaks_no_page(console, result, kind):
     ],
 )
 def test_a_damaged_report_breaks_no_page(console, result, file, content):
-    """Every page answers while one file of a report is damaged, and the list marks it."""
     folder = console.results / NAME
     (folder / "tables").mkdir(parents=True)
     (folder / "reproduction.json").write_text('{"paper": "leaderboard-robustness"}')
@@ -171,10 +173,11 @@ def test_a_damaged_report_breaks_no_page(console, result, file, content):
 
 
 @pytest.mark.parametrize(
-    "kind", [kind for kind in COMPARISONS if kind not in ("a deep mark", "a board of infinities")]
-)
+    "kind",
+    ["deep machine", "rows of numbers", "a plan of paths", "deep board", "no TOML", "large TOML",
+     "a run of texts", "events of numbers", "no attempts"],
+)  # fmt: skip
 def test_a_damaged_bundle_is_refused(console, result, kind):
-    """A bundle whose files do not have their forms is not imported, and the file is named."""
     file, content = COMPARISONS[kind]
     packed = bundle_of(result.path, NAME, {file: content})
     said = console.upload("bundle", "/results/import", "a.zip", packed)

@@ -3,10 +3,6 @@
 from tests.lab.console import programs
 
 _PERSON = """
-from django.conf import settings
-settings.STORAGES["staticfiles"]["BACKEND"] = (
-    "django.contrib.staticfiles.storage.StaticFilesStorage"  # no files need to be gathered
-)
 from contextlib import ExitStack
 from django.contrib.auth.models import User
 from django.test import Client
@@ -48,10 +44,7 @@ def told(folder, program, **settings):
 
 
 def test_a_person_packs_one_download_and_everybody_two(tmp_path):
-    """Others are answered with 429, one line and when they may ask again."""
-    found = told(
-        tmp_path,
-        """
+    program = """
 of_one, of_all = [], []
 with downloads._ACTION_LIMIT.turn("bob", 0):
     of_one += [asked(bob, file) for file in FILES]
@@ -62,8 +55,8 @@ with ExitStack() as turns:
     of_all += [asked(bob, file) for file in FILES]
 after = [asked(bob, file)[0] for file in FILES]
 print(json.dumps([of_one, other, of_all, after]))
-""",
-    )
+"""
+    found = told(tmp_path, program)
     of_one, other, of_all, after = found
     own = "The console is packing another download for you. Try again in 10 s.\n"
     assert of_one == [[429, "10", own, 0]] * 4
@@ -75,7 +68,6 @@ print(json.dumps([of_one, other, of_all, after]))
 
 
 def test_downloads_of_one_person_in_a_minute_are_limited(tmp_path):
-    """The answer says what is allowed and when the next one is possible."""
     found = told(
         tmp_path,
         'print(json.dumps([asked(bob, "table/0.csv") for _ in range(3)] '
@@ -90,15 +82,12 @@ def test_downloads_of_one_person_in_a_minute_are_limited(tmp_path):
 
 
 def test_a_result_that_no_console_would_import_is_not_packed(tmp_path):
-    """The answer names the size of its files and the largest that is allowed."""
-    found = told(
-        tmp_path,
-        """
+    program = """
 with (RESULT / "run.log").open("wb") as log:
     log.truncate(allowances.TEACHER.bundle_unpacked_bytes + 1)  # takes no room on the disk
 print(json.dumps(asked(bob, "bundle.zip")))
-""",
-    )
+"""
+    found = told(tmp_path, program)
     assert found[:2] == [422, None]
     assert found[2] == (
         "The files of this result have 4 GiB; allowed in a bundle: at most 4 GiB. "

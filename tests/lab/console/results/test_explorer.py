@@ -143,7 +143,6 @@ def test_a_run_of_another_version_is_not_explained(console, result):
 
 
 def test_of_a_live_run_it_says_what_is_not_known(console, result):
-    """The same logs under a spec that says live."""
     folder = console.results / "20260101T000000Z-live"
     source = console.results / result
     shutil.copytree(source, folder)

@@ -5,7 +5,6 @@ import io
 import json
 import re
 import shutil
-import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -25,8 +24,7 @@ from lab.students.scoreboard import FOLDER as SCOREBOARD
 from loadgen.records.attempt_log import SCHEMA
 from tests.lab.console import boards
 from tests.lab.console.bundling import bundle_of
-from tests.lab.console.conftest import run
-from tests.lab.console.visitors import logged_in
+from tests.lab.console.visitors import enrolled
 from tests.results_in_postgres import connected, small_result
 
 NAME = "20260105T000000Z-elsewhere"
@@ -98,7 +96,6 @@ def test_a_text_that_every_row_repeats_is_refused(made, tmp_path, limits):
 
 
 def test_bytes_files_spec_and_runs_have_limits(made, tmp_path, limits):
-    """Each limit of a bundle is named in its refusal."""
     plan = [{"number": n, "policy": "sq", "rho": 1.4, "seed": n} for n in range(2001)]
     for limit, changes, words in (
         ("bundle_unpacked_bytes", {"x.log": bytes(2**20)}, "Size of a bundle, unpacked"),
@@ -114,7 +111,6 @@ def test_bytes_files_spec_and_runs_have_limits(made, tmp_path, limits):
 
 
 def test_a_disk_keeps_room_for_others(made, tmp_path, limits, monkeypatch):
-    """An import that would leave less than the floor free is refused."""
     monkeypatch.setattr(allowances, "FREE_DISK_BYTES", 2**60)
     with pytest.raises(Exception, match="the disk has too little free space"):
         bring(bundle_of(made.path, NAME), tmp_path, limits)
@@ -158,7 +154,7 @@ def test_the_mark_is_ours(made, tmp_path, limits):
     forged = json.dumps({"by": "anna", "at": "", "sha256": "", "size_bytes": 1})
     path = bring(bundle_of(made.path, NAME, {IMPORTED: forged}), tmp_path, limits)
     mark = Imported.read(path)
-    assert mark.by == "mal"
+    assert re.fullmatch(r"imported by mal on \d{4}-\d\d-\d\d at \d\d:\d\d UTC", mark.words)
     assert len(mark.sha256) == 64
     assert mark.size_bytes > 1000
     assert IMPORTED not in bundle_of(path).decode("latin-1")
@@ -177,7 +173,6 @@ def test_the_mark_is_ours(made, tmp_path, limits):
     ],
 )
 def test_names_are_of_the_past(told, kept):
-    """A name that is not that of a past result is replaced by one of now."""
     assert imports.name_for(told, NOW) == kept
     assert began_at_of(kept) is not None
 
@@ -195,7 +190,6 @@ def test_an_imported_result_is_neither_resumed_nor_the_newest(made, tmp_path, li
 
 
 def test_the_mark_is_shown_wherever_the_result_is(console, made, appliance_database):
-    """List, result, page to take away, race, overlay, downloads and database show the mark."""
     said = console.upload("bundle", "/results/import", "a.zip", bundle_of(made.path, NAME))
     assert f"Imported as {NAME}." in said.text
     assert "This result was not measured here" in said.text
@@ -224,7 +218,6 @@ def test_the_mark_is_shown_wherever_the_result_is(console, made, appliance_datab
 
 
 def test_an_imported_board_is_never_the_leaderboard(console, made):
-    """An imported board is shown only at its address, with its mark."""
     board = json.dumps(boards.board(heading="Forged"))
     console.upload(
         "bundle",
@@ -246,7 +239,6 @@ def test_an_imported_board_is_never_the_leaderboard(console, made):
 
 
 def test_imports_are_counted_and_kept_within_limits(made, tmp_path, limits):
-    """Imports in an hour, results kept and their bytes have limits for each person."""
     allowed = replace(limits, imports_per_hour=3, kept_imports=2)
     packed = [bundle_of(made.path, f"2026010{n}T000000Z-x") for n in range(1, 6)]
     for one in packed[:2]:
@@ -264,11 +256,8 @@ def test_imports_are_counted_and_kept_within_limits(made, tmp_path, limits):
 
 
 @pytest.mark.long
-def test_students_delete_what_they_imported(classroom, made, tmp_path):
-    """A student deletes their own imports, and nothing else."""
-    (tmp_path / "class.csv").write_text("mal\nbob\n")
-    told = run(classroom, "students", str(tmp_path / "class.csv")).stdout.split()
-    mal, bob = (logged_in(classroom, *line.split(",")) for line in told)
+def test_students_delete_what_they_imported(classroom, made):
+    mal, bob = (enrolled(classroom, "student", name) for name in ("mal", "bob"))
     answer = mal.upload("bundle", "/results/import", "a.zip", bundle_of(made.path, NAME))
     assert "imported by mal on " in answer.text
     assert "Delete" in answer.text
@@ -288,7 +277,6 @@ def test_students_delete_what_they_imported(classroom, made, tmp_path):
 
 @pytest.mark.browser
 def test_pages_of_a_bundle_run_nothing_from_a_disk(console, made, chromium, tmp_path):
-    """Scripts of an imported report do not run in a browser that opens the files from a disk."""
     script = (
         "<title>whole</title><script>document.title = 'ran'</script>"
         "<img src=x onerror=\"document.title='ran'\">"
@@ -321,15 +309,5 @@ def test_pages_of_a_bundle_run_nothing_from_a_disk(console, made, chromium, tmp_
     ],
 )
 def test_pictures_with_programs_are_refused(made, tmp_path, limits, content):
-    """A bundle whose SVG may run something is refused."""
     with pytest.raises(SpecError, match=r"bundle: .figures/x\.svg"):
         bring(bundle_of(made.path, NAME, {"figures/x.svg": content}), tmp_path, limits)
-
-
-def test_an_import_is_quick(made, tmp_path, limits):
-    """A small bundle is imported within a few seconds, the start of the child included."""
-    began_s = time.monotonic()
-    path = bring(bundle_of(made.path, NAME), tmp_path, limits)
-    assert time.monotonic() - began_s < 20
-    assert re.fullmatch(r"imported by mal on \d{4}-\d\d-\d\d at \d\d:\d\d UTC",
-                        Imported.read(path).words)  # fmt: skip

@@ -27,14 +27,12 @@ NAVIGATION = {
 
 @pytest.mark.parametrize("path", NAVIGATION)
 def test_no_page_is_empty_on_the_first_day(console, path):
-    """Every page shows something of the reference results while this lab has made none."""
     page = html.unescape(console.get(path).text)
     assert NAVIGATION[path] in page
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
 def test_a_reference_says_how_it_was_made_and_its_links_work(console, part):
-    """The page has command, commit, machine and date, and every link of it leads somewhere."""
     path = f"/results/{part.folder.name}/"
     page = html.unescape(console.get(path).text)
     mark = json.loads((part.folder / "reference.json").read_text())
@@ -51,7 +49,6 @@ def test_a_reference_says_how_it_was_made_and_its_links_work(console, part):
 
 
 def test_a_reference_cannot_be_deleted(console):
-    """Neither the page that asks nor the form deletes it, and no page offers to."""
     assert "Delete" not in console.get(f"/results/{RACE}/").text
     assert console.get(f"/results/{RACE}/delete").status_code == 403
     refused = console.post(f"/results/{RACE}/delete")
@@ -61,7 +58,6 @@ def test_a_reference_cannot_be_deleted(console):
 
 
 def test_every_reference_has_a_verdict(console):
-    """The page of each reference begins with a verdict, and the list shows it in short."""
     listed = html.unescape(console.get("/results/").text).partition('id="reference"')[2]
     for part in PARTS:
         name = part.folder.name

@@ -12,6 +12,7 @@ import pytest
 
 from lab.analysis.outcomes import outcomes_of
 from lab.results.comparison import ComparisonResult
+from tests.lab.console.conftest import FORM
 
 REPORT = "20260102T000000Z-reproduce-something"
 
@@ -173,16 +174,11 @@ def test_every_metric_goes_away_as_csv(console, result):
 
 
 def test_the_spec_of_a_result_is_changed_and_run_again(console, result):
-    """The form has the result's settings; what is sent is a new launch."""
     page = console.get(f"/launch/changed/{result}/").text
     for said in ('value="Two in the rush"', 'name="sessions" value="300"', 'value="7"'):
         assert said in page, said
     assert f"/launch/changed/{result}/" in console.get(f"/results/{result}/").text
-    form = {
-        "title": "Changed", "engine": "simulated", "policies": ["sq"], "admission": ["none"],
-        "abandonment": ["ignore"], "rho": "2", "sessions": "200", "duration_s": "",
-        "repetitions": "1", "page_profile": "paper", "seed": "7", "time_scale": "10",
-    }  # fmt: skip
+    form = FORM | {"title": "Changed", "policies": ["sq"], "rho": "2", "seed": "7"}
     assert "Takes about" in console.post(f"/launch/changed/{result}/predict", form).text
     assert 'class="fault"' in console.post(f"/launch/changed/{result}/", form | {"rho": "x"}).text
     launched = console.post(f"/launch/changed/{result}/", form)
@@ -191,7 +187,6 @@ def test_the_spec_of_a_result_is_changed_and_run_again(console, result):
 
 
 def test_a_report_has_no_spec_to_change(console, report):
-    """Only comparisons have a spec."""
     assert console.get(f"/launch/changed/{report}/").status_code == 404
 
 
@@ -232,7 +227,6 @@ def test_it_runs_again_with_its_seed(console, result):
 
 
 def test_a_result_with_one_seed_offers_five(console, result):
-    """The button launches the same spec with more repetitions; another number gets an error."""
     assert "with 5 seeds" not in console.get(f"/results/{result}/").text
     launch = console.launch("One seed", sessions=300, seed=7, repetitions=1)
     console.wait_until(launch, "done")
@@ -269,50 +263,6 @@ def test_the_result_list_is_searched_and_paged(console, result, report):
     finally:
         for copy in copies:
             shutil.rmtree(copy)
-
-
-@pytest.mark.parametrize("file", ["claims.json", "exhibits.json", "reproduction.json"])
-@pytest.mark.parametrize("content", ["", "[]", "{}", "[1]", '[{"key": 1}]', '"x"'])
-def test_a_damaged_report_still_has_a_page(console, report, file, content):
-    path = console.results / report / file
-    kept = path.read_text()
-    path.write_text(content)
-    try:
-        assert console.get(f"/results/{report}/").status_code == 200
-        assert console.get("/results/").status_code == 200
-    finally:
-        path.write_text(kept)
-
-
-@pytest.mark.parametrize(
-    "plan",
-    ["", "5", "{}", '"x"', "[1]", '[{"number": 1}]', "[[]]",
-     '[{"number": "x", "policy": "sq", "rho": 1, "seed": 1}]',
-     '[{"number": 1, "policy": ["sq"], "rho": 1, "seed": 1}]',
-     '[{"number": 1, "policy": "sq", "rho": "x", "seed": 1}]'],
-)  # fmt: skip
-def test_a_damaged_plan_is_said_and_breaks_no_page(console, result, plan):
-    folder = console.results / "20260103T000000Z-damaged"
-    (folder / "runs").mkdir(parents=True)
-    try:
-        (folder / "plan.json").write_text(plan)
-        shutil.copy(console.results / result / "spec.toml", folder)
-        page = f"/results/{folder.name}"
-        whole = console.get("/results/?words=Two+in+the+rush")
-        assert whole.status_code == 200
-        row = next(row for row in whole.text.split("<tr>") if folder.name in row)
-        if plan != "{}":  # a plan of nothing
-            assert ">damaged<" in row
-            assert "This result is damaged: " in console.get(f"{page}/").text
-        assert ">damaged<" not in next(row for row in whole.text.split("<tr>") if result in row)
-        for other in ("/", "/race/", f"/race/?result={folder.name}", "/metrics", "/leaderboard/",
-                      f"{page}/", f"{page}/page.html", f"{page}/sessions", f"{page}/bundle.zip",
-                      f"/results/overlay?of={folder.name}"):  # fmt: skip
-            assert console.get(other).status_code == 200, other
-        assert console.get(f"{page}/curves.json").status_code in (200, 422)
-        assert console.get(f"{page}/attempts").status_code == 404
-    finally:
-        shutil.rmtree(folder)
 
 
 def test_a_result_without_its_spec_is_said_and_breaks_no_page(console, result):

@@ -8,7 +8,6 @@ def who_sells(*rows, header=("ρ", "Policy", "Confirms", "Estimated")):
 
 
 def test_the_highest_load_is_drawn_the_best_policy_first():
-    """A result with several loads shows the one at which policies differ most."""
     found = picture(
         [
             who_sells(
@@ -31,14 +30,12 @@ def test_the_highest_load_is_drawn_the_best_policy_first():
 
 
 def test_a_share_beyond_the_bound_moves_the_line_of_the_bound():
-    """The bar stays in the picture, and the line at 1 is left of its end."""
     found = picture([who_sells(("2", "SQ", "8", "0.5"), ("2", "DOOR-LIFO", "21", "1.25"))])
     assert found.bound_ratio == 0.8
     assert [bar.length_ratio for bar in found.bars] == [1, 0.4]
 
 
 def test_an_interval_does_not_leave_the_picture_on_the_left():
-    """A share near 0 with a wide interval begins at the left edge."""
     found = picture([who_sells(("2", "SQ", "1", "0.1 ± 0.3"), ("2", "8Q-AF", "1", "0.5"))])
     assert (found.bars[1].interval_ratio, found.bars[1].interval_width_ratio) == (0, 0.4)
 
@@ -52,7 +49,6 @@ def test_a_wide_interval_leaves_room_for_the_bars():
 
 
 def test_many_policies_are_cut_to_the_best():
-    """A leaderboard has more policies than a picture can show."""
     rows = [("2", f"policy {number}", "1", f"0.{number:02}") for number in range(25)]
     found = picture([who_sells(*rows)])
     assert len(found.bars) == MOST
@@ -61,7 +57,6 @@ def test_many_policies_are_cut_to_the_best():
 
 
 def test_nothing_is_drawn_without_shares_to_compare():
-    """One policy, words in place of a number, another table, or no table give no picture."""
     assert picture([]) is None
     assert picture([{"title": "Sessions", "header": ["ρ", "Policy"], "rows": []}]) is None
     assert picture([who_sells(("2", "SQ", "8", "0.5"))]) is None

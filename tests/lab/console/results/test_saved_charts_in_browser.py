@@ -32,7 +32,6 @@ def words(content):
 
 
 def test_a_curve_is_saved_as_it_is_seen(chromium, console):
-    """The files have the chosen page, load and lines, title, origin and a good name."""
     with visiting(chromium, console) as visit:
         page = visit(COMPARISON)
         page.wait_for_selector("#curves-charts canvas")
@@ -59,7 +58,6 @@ def test_a_curve_is_saved_as_it_is_seen(chromium, console):
 
 
 def test_a_chart_of_a_race_is_saved(chromium, console):
-    """A race saves both of its charts up to the moment that it shows."""
     with visiting(chromium, console) as visit:
         page = visit("/race/?result=reference-race", reduced_motion="reduce")
         page.wait_for_selector(".race-runs[data-ready]")
@@ -72,7 +70,6 @@ def test_a_chart_of_a_race_is_saved(chromium, console):
 
 
 def test_panels_of_reports_are_saved(chromium, console):
-    """Each panel of overlaid reports has its buttons."""
     with visiting(chromium, console) as visit:
         page = visit("/results/overlay?of=reference-lifo-pri")
         page.wait_for_selector("[data-figure] .uplot")

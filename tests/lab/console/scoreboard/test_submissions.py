@@ -109,7 +109,6 @@ def test_a_submission_beyond_the_limit_leaves_no_file(classroom, people):
 
 
 def test_a_request_without_the_token_of_a_page_is_refused(classroom, people):
-    """A page of another site cannot submit for a student, nor a visitor without a login."""
     url = classroom.url("/api/scoreboard/policies")
     body = {"name": "quiet_door", "text": TEXT}
     bert = people["bert"].console
@@ -138,7 +137,6 @@ def test_a_later_submission_of_a_name_ends_the_one_that_waits(people):
 
 @pytest.mark.long
 def test_a_submission_becomes_a_row_of_its_account(submitted, people):
-    """The row has the account's name; the list links to the result, the race and the decisions."""
     bert = people["bert"].console
     (result,) = re.findall(r'href="/results/([^/"]+)/">result', submitted)
     (race,) = re.findall(r'href="([^"]+)">race', submitted)

@@ -24,14 +24,12 @@ DOCUMENT = Path(__file__).parents[4] / "docs" / "console.md"
 
 
 def test_a_student_never_has_more_than_a_teacher() -> None:
-    """Every limit of a student is positive and at most the teacher's."""
     for name in limits():
         assert 0 < getattr(STUDENT, name) <= getattr(TEACHER, name), name
     assert [one.name for one in fields(Allowance) if one.name not in limits()] == ["whose"]
 
 
 def test_the_document_has_every_limit() -> None:
-    """The table of docs/console.md is the one that the code states."""
     text = DOCUMENT.read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| (.+) \| (.+) \| (.+) \|$", text, re.M)
     assert rows == [
@@ -41,7 +39,6 @@ def test_the_document_has_every_limit() -> None:
 
 
 def test_a_deployment_changes_students_limits() -> None:
-    """The setting replaces the limits that it names and leaves the others."""
     raised = student("runs_per_launch=5000 waiting_launches=9")
     assert (raised.runs_per_launch, raised.waiting_launches) == (5000, 9)
     assert raised.spec_bytes == STUDENT.spec_bytes
@@ -59,14 +56,12 @@ def test_a_deployment_changes_students_limits() -> None:
     ],
 )
 def test_an_impossible_limit_is_refused(text: str, words: str) -> None:
-    """A fault in the setting names the variable, the limit and what is allowed."""
     with pytest.raises(SettingsError, match=re.escape(words)) as refused:
         student(text)
     assert str(refused.value).startswith(VARIABLE)
 
 
 def test_the_settings_refuse_what_is_not_a_list_of_limits(tmp_path: Path) -> None:
-    """`make up` refuses another form of the setting before anything starts."""
     with pytest.raises(SettingsError, match="name=number"):
         load({VARIABLE: "5000 runs"}, tmp_path)
     (tmp_path / ".env").write_text(f'{VARIABLE}="runs_per_launch=5000 bundle_files=9"\n')
@@ -80,7 +75,6 @@ def test_a_refusal_never_names_one_size_twice() -> None:
 
 
 def test_a_refusal_says_who_can_raise_the_limit() -> None:
-    """It names the limit, the value, the allowed value and two ways out."""
     assert refusal(STUDENT, "runs_per_launch", 100_000) == (
         "Runs in one launch: 100,000; allowed: 2,000 for a student. A teacher can do it for you, "
         "or the administrator can raise runs_per_launch in DOORBUSTER_LAB_STUDENT_LIMITS."

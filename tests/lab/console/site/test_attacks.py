@@ -64,7 +64,6 @@ def test_pages_of_others_survive(attack, attacker, lab, attempts):
 
 
 def test_console_stays_small(attacker, lab):
-    """A bundle whose table has 20 million rows does not fill the console's memory."""
     attacker, _ = attacker
     server = next(
         psutil.Process(one.pid)

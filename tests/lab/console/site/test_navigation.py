@@ -1,14 +1,12 @@
 """Every address of the console belongs to one page of the navigation, or to none."""
 
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 
 from lab.console import pages
-from runtime.settings import REPOSITORY
+from tests.lab.console.programs import told
+from tests.lab.console.site.test_permissions import WALK
 
 BELONGS = {
     "": "/",
@@ -34,37 +32,12 @@ BELONGS = {
 OF_ONE_PERSON = re.compile("/people/(login|logout|password|sign-in.*)")
 """Addresses that belong to no page of the navigation."""
 
-ROUTES = """
-import django
-django.setup()
-from django.urls import get_resolver
-def walk(resolver, before):
-    for pattern in resolver.url_patterns:
-        route = before + str(pattern.pattern)
-        if hasattr(pattern, "url_patterns"):
-            walk(pattern, route)
-        else:
-            print("/" + route)
-walk(get_resolver(), "")
-"""
-
 
 @pytest.fixture(scope="module")
 def addresses(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """One of every kind, as the console's own Django has them."""
-    told = subprocess.run(
-        [sys.executable, "-c", ROUTES],
-        cwd=REPOSITORY,
-        env=os.environ
-        | {
-            "DJANGO_SETTINGS_MODULE": "lab.console.site.settings",
-            "DOORBUSTER_STATE_DIR": str(tmp_path_factory.mktemp("state")),
-        },
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [re.sub(r"<[^>]+>", "1", line) for line in told.stdout.splitlines()]
+    routes = told(tmp_path_factory.mktemp("console"), f"{WALK}print(json.dumps(list(found)))")
+    return [re.sub(r"<[^>]+>", "1", f"/{route}") for route in routes]
 
 
 def test_every_address_is_marked_as_the_page_it_belongs_to(addresses: list[str]) -> None:

@@ -50,7 +50,6 @@ def test_the_libraries_that_come_along_are_the_published_ones():
 
 
 def test_the_first_page_says_where_to_begin(console):
-    """It leads to lesson 1 and to four places, each of which answers."""
     text = console.get("/").text
     start = text[: text.index('id="experiments"')]
     assert "Start lesson 1" in start
@@ -66,7 +65,6 @@ def test_the_first_page_says_where_to_begin(console):
 
 
 def test_experiments_are_listed_by_question(console):
-    """Each question of the cards is a heading, and the paper is a label."""
     text = console.get("/").text
     headings = re.findall(r'<h3 id="question-\d+">([^<]+)</h3>', text)
     assert headings[:2] == ["Who should be served first?", "Who should be let in?"]
@@ -126,20 +124,33 @@ def _numbers(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("path", "sent", "wrong"),
+    ("path", "sent", "wrong", "said"),
     [
-        ("/launch/lifo-pri/", {"rho": "x", "sessions": "-1"}, 4),
-        ("/race/", {"rho": "x"}, 4),
-        ("/watch/policy", {"policy": "sq", "admission": "x", "capacity": "0"}, 2),
-        ("/watch/policy", {"policy": "8q-af", "utility.Br-2": "-1"}, 1),
-        ("/watch/shadow", {"policy": "x", "admission": "sbac", "admission.ac_weight": "2"}, 2),
-        ("/watch/abandonment", {"abandonment": "x"}, 1),
-        ("/watch/load", {"load_factor": "11"}, 1),
+        ("/launch/lifo-pri/", {"rho": "x", "sessions": "-1"}, 4, ""),
+        ("/race/", {"rho": "x"}, 4, ""),
+        ("/watch/policy", {"policy": "lifo"}, 1, "Policy: choose an entry of the list"),
+        ("/watch/policy", {"policy": "sq", "admission": "x", "capacity": "0"}, 2,
+         "Session admission: choose an entry of the list"),
+        ("/watch/policy", {"policy": "sq", "capacity": "many"}, 1,
+         "capacity: must be a whole number from 1"),
+        ("/watch/policy", {"policy": "8q-af", "utility.Br-2": "-1"}, 1,
+         "Br-2: must be a number from"),
+        ("/watch/policy", {"policy": "8q-lifo-pri", "cpu_upper_threshold": "0.9"}, 1,
+         "cpu lower threshold: 0.95 is above cpu upper threshold 0.9; allowed: at most 0.9"),
+        ("/watch/shadow", {"policy": "x", "admission": "sbac", "admission.ac_weight": "2"}, 2,
+         "ac weight: must be a number from"),
+        ("/watch/abandonment", {"abandonment": "x"}, 1,
+         "When a customer leaves: choose an entry of the list"),
+        ("/watch/load", {"load_factor": "11"}, 1, "Load factor: must be a number from 0 to 10"),
+        ("/watch/load", {"load_factor": "nan"}, 1, "Load factor: must be a number from 0 to 10"),
     ],
-)
-def test_what_is_wrong_is_told_with_its_field(console, path, sent, wrong):
-    told = described(console.post(path, sent).text)
-    assert sum(text.endswith("_error") for text in told) >= wrong, told
+)  # fmt: skip
+def test_what_is_wrong_is_told_with_its_field(console, path, sent, wrong, said):
+    text = console.post(path, sent).text
+    told = described(text)
+    assert sum(one.endswith("_error") for one in told) >= wrong, told
+    assert said in text
+    assert "Applied at " not in text
 
 
 def described(text: str) -> set[str]:

@@ -13,7 +13,7 @@ PROVIDER = {
     "DOORBUSTER_LAB_OIDC_CLIENT_ID": "doorbuster",
     "DOORBUSTER_LAB_OIDC_CLIENT_SECRET": "secret",
 }
-_WALK = """
+WALK = """
 from django.urls import get_resolver
 from lab.console.site.permissions import Permission, everybody
 
@@ -32,7 +32,7 @@ found = {route: getattr(view, "permission", None) for route, view in patterns(ge
 @pytest.fixture
 def program(tmp_path: Path) -> Any:
     """A function: what a program prints that knows the permission of every address, `found`."""
-    return lambda text, **settings: told(tmp_path, _WALK + text, **settings)
+    return lambda text, **settings: told(tmp_path, WALK + text, **settings)
 
 
 def test_every_view_has_a_permission(program: Any) -> None:
@@ -73,9 +73,6 @@ from django.urls import path
 from lab.console import urls
 from lab.console.site.permissions import readers
 
-settings.STORAGES["staticfiles"]["BACKEND"] = (
-    "django.contrib.staticfiles.storage.StaticFilesStorage"  # no files need to be gathered
-)
 urls.urlpatterns += [
     path("open", readers(lambda request: HttpResponse("open"))),
     path("new", lambda request: HttpResponse("new")),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.lab.console.browsing import choose, press, tab_to, type_into, when
+from tests.lab.console.browsing import choose, press, tab_to, type_into
 from tests.lab.console.conftest import Console, visiting
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
@@ -22,7 +22,6 @@ def result(console: Console) -> str:
 
 
 def test_the_first_launch_leads_to_its_verdict(console: Console, chromium: Any) -> None:
-    """From the first screen to the verdict: the launch page goes to its result by itself."""
     console.start_workers()
     with visiting(chromium, console) as visit:
         page = visit("/")
@@ -57,7 +56,6 @@ def test_three_policies_are_chosen_and_a_fault_is_told_by_its_label(
 def test_results_are_compared_with_a_reference_and_taken_away(
     console: Console, chromium: Any, result: str
 ) -> None:
-    """The own curves lie over the reference; the table of sales is a file with a clear name."""
     with visiting(chromium, console) as visit:
         page = visit("/results/")
         for name in (result, RACE):
@@ -74,7 +72,6 @@ def test_results_are_compared_with_a_reference_and_taken_away(
 
 
 def test_a_race_leads_to_the_reason_of_a_decision(console: Console, chromium: Any) -> None:
-    """From the result to one customer: why was this request turned away?"""
     with visiting(chromium, console) as visit:
         page = visit(f"/results/{RACE}/")
         press(page, "a[href$='/attempts']")
@@ -98,40 +95,3 @@ def test_a_result_is_changed_and_run_again(console: Console, chromium: Any, resu
         assert page.locator("button[name=launch]").evaluate(
             "one => one.getBoundingClientRect().bottom <= innerHeight"
         )
-
-
-def test_a_note_goes_with_the_bundle_before_the_result_is_deleted(
-    console: Console, chromium: Any, result: str, tmp_path: Any
-) -> None:
-    """The page that asks says that the bundle keeps the note; the import brings it back."""
-    text = "SQ sold fewer, because it serves customers who have gone."
-    with visiting(chromium, console) as visit:
-        page = visit(f"/results/{result}/")
-        type_into(page, "#text", text)
-        press(page, "form[action$='note'] button[type=submit]")
-        page.wait_for_selector("blockquote")
-        press(page, "a[href$='/delete']")
-        page.wait_for_selector("button.danger")
-        asked = page.inner_text("main")
-        assert "with 1 note" in asked
-        assert "The bundle keeps all files of the result and its note." in asked
-        with page.expect_download() as download:
-            press(page, "a[href$='bundle.zip']")
-        bundle = tmp_path / download.value.suggested_filename
-        download.value.save_as(bundle)
-        press(page, "button.danger")
-        page.wait_for_selector(".message.success")
-        page.set_input_files("#bundle", bundle)
-        press(page, "form[action$='import'] button[type=submit]")
-        page.wait_for_url(f"**/results/{result}/")
-        assert page.inner_text("blockquote p") == text
-
-
-def test_a_race_is_refused_by_label(console: Console, chromium: Any) -> None:
-    """The race form names its faults as its fields are called."""
-    with visiting(chromium, console, bears=("Failed to load resource",)) as visit:
-        page = visit("/race/")
-        type_into(page, "#id_rho", "9")
-        press(page, "main form button[type=submit]")
-        when(page, "document.querySelector('.fault')")
-        assert page.inner_text(".fault") == "Offered load ρ must be between 0.1 and 5."

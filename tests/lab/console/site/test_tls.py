@@ -15,25 +15,16 @@ from common import answering, ports
 from lab.console.server.tls_listener import plain_answer
 from runtime import certificate_files, certificates
 from runtime.settings import REPOSITORY
-from tests.lab.console.conftest import PATIENCE_S, Console, run
+from tests.lab.console.conftest import PATIENCE_S, run
+from tests.lab.console.visitors import enrolled, visitor
 
 pytestmark = pytest.mark.long
 
 
-def log_in(classroom: Console, name: str) -> Console:
-    """A visitor with a new account of this name."""
-    _, _, password = run(classroom, "student", name).stdout.strip().partition(",")
-    visitor = replace(classroom, session=requests.Session())
-    visitor.get("/people/login")
-    answer = visitor.post("/people/login", {"username": name, "password": password})
-    assert "Log out" in answer.text, answer.text
-    return visitor
-
-
 def test_cookies_stay_with_the_console(classroom):
     """All cookies are Secure, HttpOnly, SameSite=Lax and bound to this host by their name."""
-    visitor = log_in(classroom, "tess")
-    cookies = {cookie.name: cookie for cookie in visitor.session.cookies}
+    person = enrolled(classroom, "student", "tess")
+    cookies = {cookie.name: cookie for cookie in person.session.cookies}
     assert {"__Host-lab_session", "__Host-lab_csrf"} <= set(cookies)
     for name, cookie in cookies.items():
         assert name.startswith("__Host-lab_")
@@ -51,31 +42,30 @@ def test_browsers_are_told_to_stay_with_tls(classroom):
 
 def test_the_database_has_no_cookie(classroom):
     """A reader of the database finds digests of session keys, which do not log in."""
-    visitor = log_in(classroom, "theo")
+    person = enrolled(classroom, "student", "theo")
     with (
         closing(sqlite3.connect(classroom.state / "console/console.sqlite3")) as database,
         database,
     ):
         keys = [key for (key,) in database.execute("SELECT session_key FROM django_session")]
     assert keys
-    assert visitor.session.cookies["__Host-lab_session"] not in keys
+    assert person.session.cookies["__Host-lab_session"] not in keys
     for key in keys:
-        stranger = replace(classroom, session=requests.Session())
+        stranger = visitor(classroom)
         stranger.session.cookies["__Host-lab_session"] = key
         assert stranger.get("/", allow_redirects=False).status_code == 302
 
 
 def test_logging_out_removes_the_session(classroom):
-    visitor = log_in(classroom, "tim")
-    kept = visitor.session.cookies["__Host-lab_session"]
-    visitor.post("/people/logout")
-    stranger = replace(classroom, session=requests.Session())
+    person = enrolled(classroom, "student", "tim")
+    kept = person.session.cookies["__Host-lab_session"]
+    person.post("/people/logout")
+    stranger = visitor(classroom)
     stranger.session.cookies["__Host-lab_session"] = kept
     assert stranger.get("/", allow_redirects=False).status_code == 302
 
 
 def test_plain_http_leads_to_https(classroom):
-    """A browser that was given the address with http:// arrives at the same page by TLS."""
     plain = classroom.url("/results/?sort=name").replace("https", "http")
     answer = requests.get(plain, allow_redirects=False, timeout=PATIENCE_S)
     assert answer.status_code == 307
@@ -104,7 +94,6 @@ def test_a_plain_request_of_another_form_leads_nowhere(head):
 
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1:DeprecationWarning")
 def test_old_tls_is_refused(classroom):
-    """The console does not speak TLS 1.1, also with clients that would take it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.set_ciphers("ALL:@SECLEVEL=0")
@@ -129,7 +118,6 @@ def test_what_is_neither_tls_nor_http_harms_nobody(classroom):
 
 
 def test_another_certificate_is_no_answer(classroom, tmp_path):
-    """A health check takes only the certificate that the console should have."""
     right = certificate_files.of(classroom.state)
     assert answering.get_refusal("127.0.0.1", classroom.port, "/health", right.server) is None
     other = certificates.make(tmp_path / "other")
@@ -140,7 +128,6 @@ def test_another_certificate_is_no_answer(classroom, tmp_path):
 
 
 def test_a_console_without_its_certificate_says_so(classroom, tmp_path):
-    """It ends with one line that names both settings."""
     (port,) = ports.free(1)
     environment = classroom.environment | {
         "DOORBUSTER_LAB_PORT": str(port),
@@ -177,7 +164,6 @@ def test_django_finds_nothing_to_deploy_better(classroom):
 
 
 def test_without_accounts_all_stays_plain(console):
-    """On loopback without accounts there is no TLS, and cookies need none."""
     answer = console.get("/")
     assert answer.url.startswith("http://")
     assert "Strict-Transport-Security" not in answer.headers
@@ -185,8 +171,6 @@ def test_without_accounts_all_stays_plain(console):
 
 
 def test_the_check_of_its_container_takes_its_certificate_only(classroom, tmp_path):
-    """A container is healthy if the console presents the certificate that is mounted."""
-
     def is_healthy(certificate, *scheme):
         done = subprocess.run(
             ["bash", "docker/healthy.sh", str(classroom.port), "/health", *scheme],
@@ -203,6 +187,5 @@ def test_the_check_of_its_container_takes_its_certificate_only(classroom, tmp_pa
 
 
 def test_the_check_of_its_container_takes_plain_http(console):
-    """Without accounts the check uses plain HTTP, as the other parts do."""
     command = ["bash", "docker/healthy.sh", str(console.port), "/health", "http"]
     assert subprocess.run(command, cwd=REPOSITORY, timeout=PATIENCE_S).returncode == 0

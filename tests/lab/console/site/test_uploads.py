@@ -12,8 +12,8 @@ from lab.console.site.allowances import STUDENT, TEACHER
 from lab.console.site.settings import FILE_UPLOAD_MAX_MEMORY_SIZE
 from lab.console.site.uploads import FORM_BYTES, bounded
 from runtime.settings import REPOSITORY
-from tests.lab.console.conftest import PATIENCE_S, run
-from tests.lab.console.visitors import logged_in, visitor
+from tests.lab.console.conftest import PATIENCE_S
+from tests.lab.console.visitors import enrolled, visitor
 
 MOST = 10
 
@@ -130,8 +130,7 @@ def test_with_accounts_it_is_for_who_has_logged_in(classroom):
     answer = stranger.upload("bundle", "/results/import", "a.zip", content)
     assert answer.status_code == 413
     assert "64 MiB from a student who is logged in and 256 MiB from a teacher" in answer.text
-    password = run(classroom, "student", "ulla").stdout.strip().partition(",")[2]
-    ulla = logged_in(classroom, "ulla", password)
+    ulla = enrolled(classroom, "student", "ulla")
     answer = ulla.upload("bundle", "/results/import", "a.zip", content)
     assert "bundle: cannot be read" in answer.text
 
@@ -139,9 +138,7 @@ def test_with_accounts_it_is_for_who_has_logged_in(classroom):
 @pytest.mark.parametrize(("role", "allowance"), [("student", STUDENT), ("teacher", TEACHER)])
 def test_a_body_is_as_large_as_the_bundle_of_its_sender_may_be(classroom, role, allowance):
     """The head alone decides; a session that has ended counts as a stranger's."""
-    name = f"uwe-{role}"
-    password = run(classroom, role, name).stdout.strip().partition(",")[2]
-    person = logged_in(classroom, name, password)
+    person = enrolled(classroom, role, f"uwe-{role}")
     most = allowance.bundle_bytes + FORM_BYTES
     assert headed(person, "/results/import", most) == b"it waits for the body"
     assert b" 413 " in headed(person, "/results/import", most + 1)

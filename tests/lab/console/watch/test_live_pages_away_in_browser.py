@@ -40,7 +40,6 @@ def test_a_page_that_lost_the_console_says_so_and_goes_on(chromium, console, gat
 
 
 def test_a_page_whose_session_is_over_asks_to_log_in_again(chromium, console, gateway, tmp_path):
-    """With accounts, a page that is open while its session ends says what to do."""
     (port,) = ports.free(1)
     made = certificates.keep(certificate_files.of(console.state).folder)[0]
     second = replace(console, port=port, authority=made.authority)

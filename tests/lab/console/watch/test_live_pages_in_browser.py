@@ -8,9 +8,6 @@ from tests.lab.console.browsing import when
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
-PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True}
-
-
 TEXT = "document.querySelector('[data-show=\"{}\"]').textContent"
 
 
@@ -93,9 +90,3 @@ def test_a_race_plays_and_seeks_by_keyboard(visit, lab):
     calm.wait_for_selector(".race-runs[data-ready]")
     assert calm.inner_text("#play") == "Play"
     assert calm.inner_text("#clock") == "0 s"
-
-
-@pytest.mark.parametrize("path", ["/", "/watch/", "/race/"])
-def test_a_phone_need_not_scroll_sideways(visit, path):
-    page = visit(path, **PHONE)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

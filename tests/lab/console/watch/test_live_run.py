@@ -29,7 +29,6 @@ def test_a_run_whose_results_are_kept_elsewhere_has_its_folders_name(console):
 
 
 def test_a_load_is_applied_once_the_customers_have_it(console, runs_of):
-    """The page shows a load as applied when the customers confirm it, and otherwise the reason."""
     first_run, *_ = runs_of(console)
     said = console.post("/watch/load", {"load_factor": "2"}).text
     assert "No run is in progress, so no customers arrive." in said
@@ -48,7 +47,6 @@ def test_a_load_is_applied_once_the_customers_have_it(console, runs_of):
 
 
 def test_a_measurement_of_a_terminal_is_told(console):
-    """While a capacity is measured, every page shows it; there is no run yet."""
     with told_measuring(console.state, COMPARED.title, 60.0):
         assert BEGUN in console.get("/").text
     assert "Running live" not in console.get("/").text

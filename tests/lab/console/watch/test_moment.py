@@ -39,7 +39,6 @@ def test_a_queue_is_told_with_who_has_gone_and_how_long_the_next_has_waited():
 
 
 def test_the_second_run_is_compared_with_the_first():
-    """The purchases of the run before stay on the page while the next run is in progress."""
     before = {"confirms": 3, "words": "run 1/2: SQ, ρ = 2"}
     found = said(RUN | {"run": 2}, QUEUE, SOLD | {"before": before}, policy=FIFO)
     assert found.endswith("In the last run (run 1/2: SQ, ρ = 2), 3 customers bought.")

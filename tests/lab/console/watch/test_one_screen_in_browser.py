@@ -70,7 +70,6 @@ def run(rushing, runs_of):
 
 
 def test_all_that_a_class_needs_is_on_one_screen(chromium, rushing, run):
-    """At 1366 x 768 sentence, controls, queue and charts are visible without scrolling."""
     with visiting(chromium, rushing.console) as visit:
         page = visit("/watch/", **SCREEN)
         when(page, f"{SENTENCE}.includes('One page')")
@@ -134,7 +133,6 @@ def test_changes_are_made_and_put_back_by_keyboard(chromium, rushing, run):
 
 
 def test_the_bar_shows_the_policy_of_a_run_that_begins(chromium, rushing, runs_of):
-    """A page that was open before has the choice of the run before it; a new run replaces it."""
     with visiting(chromium, rushing.console) as visit:
         page = visit("/watch/", **SCREEN)
         when(page, f"{TEXT.format('policy')} === 'SQ'")
@@ -146,25 +144,7 @@ def test_the_bar_shows_the_policy_of_a_run_that_begins(chromium, rushing, runs_o
         assert page.input_value("#id_abandonment") == "cancel"
 
 
-def test_a_wrong_number_is_told_with_the_label_of_its_field(chromium, rushing, run):
-    with visiting(chromium, rushing.console) as visit:
-        page = visit("/watch/", **SCREEN)
-        page.click("#policy-control summary")
-        page.fill("#id_capacity", "0")
-        page.click("#switch")
-        page.wait_for_selector("#policy-control .fault")
-        said = page.inner_text("#policy-control .fault")
-        assert said.startswith("capacity: must be a whole number from 1 to")
-        page.keyboard.press("Escape")
-        page.fill("#id_load_factor", "11")
-        page.click("#change-load")
-        page.wait_for_selector("#load-control .fault")
-        said = page.inner_text("#load-control .fault")
-        assert said == "Load factor: must be a number from 0 to 10"
-
-
 def test_a_fault_is_caused_by_keyboard_and_put_back(chromium, rushing, run):
-    """The note says what will happen; a line in the charts marks the begin and the end."""
     with visiting(chromium, rushing.console) as visit:
         page = visit("/watch/", **SCREEN)
         when(page, f"{TEXT.format('policy')} === 'SQ'")
