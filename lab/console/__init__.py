@@ -1,5 +1,3 @@
 """The lab console, in which people launch experiments, watch policies compete and download results.
-
-The console is a Django project. Its server and database are separate from the shop's, so the
-console stays fast while the shop is overloaded.
-"""
+This Django project has its own server and database, so it stays fast while the shop is
+overloaded."""

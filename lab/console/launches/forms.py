@@ -1,6 +1,5 @@
-"""The launch form: the fields of a spec, with the allowed range of each field.
-`lab.spec.experiment` checks the spec, so the same rules apply to a form, a file and the command
-line."""
+"""The launch form: the fields of a spec, with the allowed range of each field. The rules of
+`lab.spec.experiment` apply to a form, a file and the command line."""
 
 import re
 from collections.abc import Mapping

@@ -1,10 +1,6 @@
-"""The queue of launches, which chooses the next launch and finds launches whose worker has died.
-
-One live launch runs at a time, because two would disturb each other. Simulated launches run at the
-same time, in SIMULATED_AT_ONCE places and one quick place for launches of at most QUICK_S. People
-take turns. The next launch usually belongs to the person whose launches have used the least time
-recently (`in_turn`).
-"""
+"""The queue of launches. One live launch runs at a time. Simulated launches run in
+SIMULATED_AT_ONCE places and one quick place for launches of at most QUICK_S. People take turns
+(`in_turn`)."""
 
 import heapq
 import math
@@ -57,8 +53,7 @@ def waiting_of(person: str) -> list[Launch]:
 
 def used_s(engine: str) -> dict[str, float]:
     """Return the real seconds that each person's launches on this engine have used within LATELY_S.
-    A running launch counts with at least its expected duration. Otherwise, the person whose launch
-    has just begun would be next again."""
+    A running launch counts with at least its expected duration, so that people take turns."""
     now = timezone.now()
     since = now - timedelta(seconds=LATELY_S)
     found: dict[str, float] = defaultdict(float)
@@ -79,10 +74,9 @@ def used_s(engine: str) -> dict[str, float]:
 def in_turn(queued: Sequence[Launch], used: Mapping[str, float]) -> list[Launch]:
     """Return the order in which the waiting launches of one engine begin.
 
-    Launches that a teacher has moved to the front come first, and launches that give way to all
-    others come last. Between these two groups, the next launch always belongs to the person who has
-    used the least time. The launch's expected time is then added to this person's time. A person's
-    launches keep their order.
+    Launches that a teacher has moved to the front come first, and launches that give way come last.
+    In between, the next launch, in its person's order, belongs to the person who has used the least
+    time, to which the launch's expected time is then added.
     """
     used = defaultdict(float, used)
     by_place = sorted(queued, key=lambda one: one.place)
@@ -212,9 +206,8 @@ def elapsed_s(one: Launch) -> float:
 
 
 def left_s(one: Launch) -> float:
-    """Return the approximate remaining time of a running launch, in real seconds. The whole
-    duration is a weighted mean of the predicted duration and the duration at the pace so far. The
-    pace gets more weight as the launch progresses."""
+    """Return the approximate remaining real seconds of a running launch. The whole duration is a
+    mean of the predicted duration and the duration at the pace so far, weighted by the progress."""
     elapsed = elapsed_s(one)
     at_this_pace_s = elapsed / one.done_ratio if one.done_ratio > 0 else 0.0
     whole_s = one.done_ratio * at_this_pace_s + (1 - one.done_ratio) * one.expected_s
@@ -229,9 +222,8 @@ def shown_left_s(one: Launch) -> float | None:
 def starts(
     live: Sequence[Launch], simulated: Sequence[Launch], running: Sequence[tuple[Launch, float]]
 ) -> list[tuple[Launch, float]]:
-    """Return when each waiting launch begins, in real seconds from now, with the earliest launch
-    first. `live` and `simulated` are the waiting launches in the order of `in_turn`. `running` has
-    each running launch and its remaining real seconds."""
+    """Return when each waiting launch begins, in real seconds from now, the earliest first. The
+    waiting launches are in the order of `in_turn`, and `running` has the remaining real seconds."""
     found: list[tuple[Launch, float]] = []
     live_s = sum(left_s for one, left_s in running if one.is_live)
     for one in live:

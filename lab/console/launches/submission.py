@@ -76,25 +76,31 @@ def sent_spec(request: HttpRequest, name: str, content: bytes) -> Spec:
 
 
 def submit(request: HttpRequest, make: Callable[[], Launch]) -> HttpResponse:
-    """Put the launch that `make` returns into the queue, and redirect to its page. If it cannot be
-    queued now, redirect to the page of the queue and show the reason there."""
+    """Put the launch that `make` returns into the queue, and redirect to its page, or to the page
+    of the queue, which shows why it cannot be queued now."""
+    launch = launched(request, make)
+    return redirect("queue") if launch is None else redirect("launch-page", launch.pk)
+
+
+def launched(request: HttpRequest, make: Callable[[], Launch]) -> Launch | None:
+    """Put the launch that `make` returns into the queue. Return None if it cannot be queued now;
+    the next page shows why."""
     try:
         launch = make()
         has_woken = enqueued(request, launch)
     except (QueueError, AllowanceError) as fault:
         messages.error(request, str(fault))
-        return redirect("queue")
+        return None
     if not has_woken:
         messages.warning(
             request, "Redis does not answer. The launch cannot begin until Redis answers."
         )
-    return redirect("launch-page", launch.pk)
+    return launch
 
 
 def enqueued(request: HttpRequest, launch: Launch) -> bool:
     """Put a launch of this person into the queue, and return whether the workers could be notified.
-    Raises QueueError or AllowanceError if the queue is full or the person is not allowed to launch
-    it now."""
+    Raises QueueError or AllowanceError if the launch is not accepted."""
     if refusal := permissions.refusal(request, launch):
         raise QueueError(refusal)
     permissions.spend(request, "launches_per_minute")

@@ -1,9 +1,5 @@
-"""The Celery workers that run launches. Each worker starts the command `doorbuster` and waits until
-the command ends.
-
-A message only wakes a worker, so a lost or repeated message does no harm. The queue decides which
-launch is next.
-"""
+"""The Celery workers that run launches with the command `doorbuster`. A message only wakes a
+worker, so a lost or repeated message does no harm; the queue decides which launch is next."""
 
 import contextlib
 import json
@@ -111,9 +107,8 @@ def _remove_marks() -> None:
 
 # Celery creates `app.Worker` at its first use.
 class _Worker(app.Worker):  # type: ignore[misc, name-defined]
-    """A worker that ends at once on SIGQUIT. A worker of Celery's own class might wait forever for
-    its pool. The worker's commands also end, because a command receives SIGTERM when the process
-    that started it ends (`common.pinned`)."""
+    """A worker that ends at once on SIGQUIT, without waiting for its pool. Its commands end, too,
+    because they receive SIGTERM when the process that started them ends (`common.pinned`)."""
 
     def install_platform_tweaks(self, worker: object) -> None:
         super().install_platform_tweaks(worker)
@@ -282,9 +277,8 @@ def _note_progress(launch: Launch, path: Path) -> None:
 
 
 def end_left_overs() -> None:
-    """Stop commands whose launch ended more than STOP_WITHIN_S ago because their worker died. Each
-    command received a signal when its worker died, but Python can lose a signal during an
-    import."""
+    """Stop commands whose launch ended more than STOP_WITHIN_S ago because their worker died.
+    Python can lose the signal of that death during an import."""
     for mark in (FOLDER / "launches").glob(f"*/{_COMMAND}"):
         launch = Launch.objects.filter(pk=mark.parent.name).first()
         over = timezone.now()

@@ -12,16 +12,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
-from lab.console.lessons.work import (
-    Finding,
-    Progress,
-    Work,
-    findings_of,
-    notes_field,
-    prediction_field,
-    progress_of_all,
-    question_field,
-)
+from lab.console.lessons import work as lesson_work
+from lab.console.lessons.work import Finding, Progress, Work, findings_of, progress_of_all
 from lab.console.models import HandIn
 from lab.console.site.permissions import Permission, answers, name_of
 from lab.console.site.sending import attached
@@ -115,18 +107,18 @@ def _paragraphs(work: Work) -> Iterator[str]:
     yield "## Questions"
     for question in work.sheet.questions:
         yield f"**{question.number}.** {question.text}"
-        yield _quoted(work.answers.get(question_field(question.number), ""))
+        yield _quoted(work.answers.get(lesson_work.question_field(question.number), ""))
 
 
 def _of_step(work: Work, step: Step) -> Iterator[str]:
-    notes = work.answers.get(notes_field(step.number))
+    notes = work.answers.get(lesson_work.notes_field(step.number))
     yield f"## Step {step.number}. {step.title}"
     if notes is None:
         yield "This step is not marked as done."
     for part in step.parts:
         if part.is_prediction:
             yield f"**Predict.** {part.markdown}"
-            yield _quoted(work.answers.get(prediction_field(step.number), ""))
+            yield _quoted(work.answers.get(lesson_work.prediction_field(step.number), ""))
     if result := work.result_of(step.number):
         yield f"Result: `{result}`"
     found = findings_of(work, step.number)

@@ -11,20 +11,12 @@ from django.utils.safestring import SafeString
 from django.views import static
 
 from lab.console.launches import queue
-from lab.console.launches.submission import submit
+from lab.console.launches.submission import launched
 from lab.console.lessons import work
 from lab.console.lessons.class_views import hand_in
 from lab.console.lessons.markdown import html
 from lab.console.lessons.starting import Start, start_of
-from lab.console.lessons.work import (
-    Finding,
-    findings_of,
-    notes_field,
-    prediction_field,
-    question_field,
-    result_field,
-    work_of,
-)
+from lab.console.lessons.work import Finding, findings_of, work_of
 from lab.console.models import MOST_ANSWER_CHARACTERS, HandIn, Launch
 from lab.console.results import result_list
 from lab.console.site import permissions
@@ -118,7 +110,7 @@ def html_for(request: HttpRequest, text: str) -> SafeString:
 
 def prediction_form(step: int, given: object = None) -> AnswerForm:
     """Return the form for the prediction of a step. The person must enter a text."""
-    field = prediction_field(step)
+    field = work.prediction_field(step)
     form = AnswerForm({field: "Your prediction"}, given)
     form.fields[field].required = True
     return form
@@ -134,8 +126,8 @@ def step_page(
 ) -> HttpResponse:
     """Return the page of a step, without the answer if a prediction is still missing."""
     done = work_of(name_of(request), sheet)
-    predicted = done.answers.get(prediction_field(found.number), "")
-    field = notes_field(found.number)
+    predicted = done.answers.get(work.prediction_field(found.number), "")
+    field = work.notes_field(found.number)
     if notes is None or not notes.is_bound:
         notes = AnswerForm({field: "Your notes and answers"}, initial=done.answers)
     prediction = prediction or prediction_form(found.number)
@@ -143,7 +135,7 @@ def step_page(
     found_values = findings_of(done, found.number)
     reads = any(not one.field for one in found_values)
     read = read or ValuesForm(found_values)
-    launched = done.launches.get(found.number)
+    launch = done.launches.get(found.number)
     is_open = bool(predicted) or not found.asks_prediction
     context = {
         "sheet": sheet,
@@ -153,7 +145,7 @@ def step_page(
         "answer": [(one, html_for(request, one.markdown)) for one in found.answer],
         "predicted": predicted,
         "is_open": is_open,
-        "prediction": prediction[prediction_field(found.number)],
+        "prediction": prediction[work.prediction_field(found.number)],
         "notes": notes[field],
         "findings": [(one, read[one.field] if one.field else None) for one in found_values],
         "has_values": any(one.value is not None for one in found_values),
@@ -162,14 +154,13 @@ def step_page(
         "results": result_list.entries()[:LISTED] if reads and may_choose(request) else (),
         "start": start,
         "refusal": _refusal(request, start),
-        "launch": launched,
-        "left_s": queue.shown_left_s(launched) if launched else None,
+        "launch": launch,
+        "left_s": queue.shown_left_s(launch) if launch else None,
         "has_accounts": LAB.lab_accounts,
         "previous": found.number - 1,
         "next": found.number + 1 if found.number < len(sheet.steps) else None,
     }
-    is_wrong = prediction.is_bound or notes.is_bound or read.is_bound
-    status = 400 if is_wrong else 200
+    status = 400 if prediction.is_bound or notes.is_bound or read.is_bound else 200
     return render(request, "console/lesson_step.html", context, status=status)
 
 
@@ -186,7 +177,7 @@ def step(request: HttpRequest, number: int, step: int) -> HttpResponse:
     step."""
     sheet, found = _step(number, step)
     person = name_of(request)
-    field = notes_field(step)
+    field = work.notes_field(step)
     form = AnswerForm({field: "Your notes and answers"}, request.POST or None)
     if request.method == "POST" and form.is_valid():
         work.write(person, sheet, field, form.cleaned_data[field])
@@ -201,7 +192,7 @@ def predict(request: HttpRequest, number: int, step: int) -> HttpResponse:
     """Save a prediction. The page then shows the answer, so the prediction can no longer change."""
     sheet, found = _step(number, step)
     person = name_of(request)
-    field = prediction_field(step)
+    field = work.prediction_field(step)
     form = prediction_form(step, request.POST)
     if not form.is_valid():
         return step_page(request, sheet, found, prediction=form)
@@ -217,16 +208,9 @@ def launch(request: HttpRequest, number: int, step: int) -> HttpResponse:
     start = start_of(sheet, found)
     if start is None or start.fault:
         raise Http404
-    launches: list[Launch] = []
-
-    def make() -> Launch:
-        launches.append(start.experiment.launch(permissions.allowance_of(request)))
-        return launches[0]
-
-    submit(request, make)  # the next page shows its messages
-    for made in launches:
-        if Launch.objects.filter(pk=made.pk).exists():
-            work.began(name_of(request), sheet, step, made)
+    allowance = permissions.allowance_of(request)
+    if made := launched(request, lambda: start.experiment.launch(allowance)):
+        work.began(name_of(request), sheet, step, made)
     return redirect("lesson-step", number, step)
 
 
@@ -249,7 +233,7 @@ def result(request: HttpRequest, number: int, step: int) -> HttpResponse:
     name = request.POST.get("result", "")
     if not may_choose(request) or (name and result_list.entry_of(name) is None):
         raise Http404
-    work.keep(name_of(request), sheet, {result_field(step): name})
+    work.keep(name_of(request), sheet, {work.result_field(step): name})
     return redirect("lesson-step", number, step)
 
 
@@ -259,7 +243,7 @@ def questions(request: HttpRequest, number: int) -> HttpResponse:
     button *Save and hand in* also saves a file for the teacher."""
     sheet = _sheet(number)
     person = name_of(request)
-    labels = {question_field(one.number): f"Answer {one.number}" for one in sheet.questions}
+    labels = {work.question_field(one.number): f"Answer {one.number}" for one in sheet.questions}
     done = work_of(person, sheet)
     form = AnswerForm(labels, request.POST or None, initial=done.answers)
     if request.method == "POST" and form.is_valid():
@@ -272,7 +256,7 @@ def questions(request: HttpRequest, number: int) -> HttpResponse:
         "work": done,
         "form": form,
         "asked": [
-            (html_for(request, one.text), form[question_field(one.number)])
+            (html_for(request, one.text), form[work.question_field(one.number)])
             for one in sheet.questions
         ],
         "further": html_for(request, sheet.section("Going further")),

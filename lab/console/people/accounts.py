@@ -1,9 +1,5 @@
-"""The accounts of the console: the rules for their names, and functions that create and change
-accounts.
-
-Two names are alike if they differ only in capitals or in compatibility characters, for example
-full-width letters. Only one of two such names can have an account.
-"""
+"""The accounts of the console, and the rules for their names. Only one of two names can have an
+account if they differ only in capitals or compatibility characters, such as full-width letters."""
 
 import csv
 import logging
@@ -87,9 +83,8 @@ def _known(name: str) -> User | None:
 
 
 def names_in(text: str, source: str) -> list[str]:
-    """Return the names in the first column of a CSV text. A heading `name` is ignored. Columns are
-    separated by commas, semicolons or tabs. Raises AccountError if the names cannot be read, are
-    missing, are too many or are repeated. The error's text begins with `source`."""
+    """Return the names in the first column of a CSV text, after any heading `name`, with commas,
+    semicolons or tabs. Raises AccountError, whose text begins with `source`, for unusable lists."""
     lines = text.removeprefix("\ufeff").splitlines()
     first = next((line for line in lines if line.strip()), "")
     delimiter = next((one for one in ",;\t" if one in first), ",")
@@ -142,9 +137,8 @@ def decoded(content: bytes, source: str) -> str:
 
 
 def enrol(name: str, *, teacher: bool) -> str:
-    """Create an account, or give an existing account a new password. Return the password. A student
-    can become a teacher this way. Raises AccountError if a teacher would become a student, if the
-    name is invalid or like another name, or if the account has no password."""
+    """Create an account, or give an existing account a new password, and return it. A student can
+    become a teacher, but not the reverse. Raises AccountError if the name cannot be used."""
     password, hashed = _new_password()
     with transaction.atomic():
         account = _known(name) or User(username=name)
@@ -172,9 +166,8 @@ def enrol_students(students: Iterable[str]) -> list[tuple[str, str]]:
 def make_students(
     students: Iterable[str], *, teacher: object
 ) -> tuple[list[tuple[str, str]], list[str]]:
-    """Create accounts for new students. Return their names and passwords, and the names that
-    already belong to accounts. Existing accounts are not changed. After an AccountError, no account
-    has been created."""
+    """Create accounts for new students, or none after an AccountError. Return their names and
+    passwords, and the names of existing accounts, which stay unchanged."""
     with transaction.atomic():
         wanted = list(dict.fromkeys(students))
         known = User.objects.filter(username__in=wanted).values_list("username", flat=True)

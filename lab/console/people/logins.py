@@ -97,9 +97,8 @@ class PasswordHasher(PBKDF2PasswordHasher):
     def must_update(self, encoded: str) -> bool:
         """Return whether the next login hashes this password again; False if `made` hashed it.
 
-        Another hash would take about 0.2 s of CPU time at each person's first login. A wrong
-        password for such an account is refused faster, which reveals that the account exists. The
-        names of a class are not secret.
+        Another hash would take about 0.2 s of CPU time. A wrong password for such an account is
+        refused faster, which reveals that it exists, but the names of a class are not secret.
         """
         if self.decode(encoded)["iterations"] == self.MADE_ITERATIONS:
             return False
@@ -108,11 +107,7 @@ class PasswordHasher(PBKDF2PasswordHasher):
 
 def network_of(address: str) -> str:
     """Return the name under which login attempts from an address are counted: `loopback`, the /64
-    network of an IPv6 address, or the address itself.
-
-    One machine can use any address of loopback or of its /64 network, so the attempts from all
-    these addresses are counted together.
-    """
+    network of an IPv6 address, or the address itself. One machine owns the whole network."""
     try:
         known = ipaddress.ip_address(address)
     except ValueError:
@@ -132,12 +127,9 @@ def address_of(request: HttpRequest) -> str:
 
 @contextmanager
 def counted(request: HttpRequest, name: str) -> Iterator[None]:
-    """Count an attempt for this name and address before the block runs. Remove the attempt from the
-    count if the password was right or was not checked.
-
-    The block must raise ValidationError if the password is wrong. `name` must be stripped and
-    normalised like the value of a `UsernameField`. Raises TooManyError if a limit is reached.
-    """
+    """Count an attempt for this name and address before the block runs. Remove it if the password
+    was right or was not checked; the block must raise ValidationError if it is wrong. `name` must
+    be normalised like the value of a `UsernameField`. Raises TooManyError if a limit is reached."""
     address = address_of(request)
     limits = ((PER_ADDRESS, address), (PER_NAME, f"{address} {name_key(name)}"))
     reserved: list[tuple[RateLimit, str]] = []

@@ -155,16 +155,12 @@ def change(request: HttpRequest, pk: int, change: str) -> HttpResponse:
     account = get_object_or_404(User, pk=pk)
     if change not in accounts.CHANGES:
         raise Http404
-    fault, result = "", None
-    if change == "delete" and "sure" not in request.POST:
-        fault = f"Tick the box first if you want to delete {account}."
-    else:
-        try:
-            result = accounts.change(account, change, teacher=request.user)
-        except AccountError as error:
-            fault = str(error)
-    if fault:
-        return account_page(request, account, fault=fault)
+    try:
+        if change == "delete" and "sure" not in request.POST:
+            raise AccountError(f"Tick the box first if you want to delete {account}.")
+        result = accounts.change(account, change, teacher=request.user)
+    except AccountError as fault:
+        return account_page(request, account, fault=str(fault))
     if change == "password":
         return account_page(request, account, password=result)
     messages.success(request, SAID[change].format(account, account))

@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
 from gateway.policies.interface import PAGES
-from lab.console.launches.submission import of_spec, submit
+from lab.console.launches.submission import launched, of_spec
 from lab.console.launches.views import OVER
 from lab.console.models import Launch, State
 from lab.console.race import forms as race_forms
@@ -37,9 +37,8 @@ def race(request: HttpRequest) -> HttpResponse:
         except AllowanceError as fault:
             form.add_error(None, str(fault))
         else:
-            answer = submit(request, lambda: launch)
-            taken_on = Launch.objects.filter(pk=launch.pk).exists()
-            return redirect("race-waiting", launch.pk) if taken_on else answer
+            is_queued = launched(request, lambda: launch) is not None
+            return redirect("race-waiting", launch.pk) if is_queued else redirect("queue")
     going = under_way()
     context = {
         "form": form,

@@ -67,12 +67,9 @@ class TooLargeError(Exception):
 
 
 def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> None:
-    """Write the bundle of a result folder, with the notes that `notes.packed` returns.
-
-    Raises TooLargeError if the files together are larger than `most_bytes`, because no console
-    would import such a bundle. The bundle omits unfinished files, and files without a suffix, which
-    control a run in progress (`load-factor`). It also has the files of `lab.bundle.extras`.
-    """
+    """Write the bundle of a result folder, with the notes that `notes.packed` returns, and
+    `lab.bundle.extras`. The bundle omits unfinished files, and files without a suffix, which
+    control a run in progress. Raises TooLargeError if no console would import the bundle."""
     paths = {path.relative_to(folder).as_posix(): path for path in files_of(folder)}
     sizes = {name: path.stat().st_size for name, path in paths.items()}
     written = {NOTES_FILE: notes} if notes else {}
@@ -88,14 +85,13 @@ def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> N
 
 
 def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Unpack the bundle `file` into the folder `place`, and check its whole content.
+    """Unpack the bundle `file` into the folder `place`, and check its whole content. This runs in a
+    child process with limits (`common.bounded`).
 
-    The function runs in a child process with limits (`common.bounded`). `limits` has the maximum of
-    each count: `files`, unpacked `bytes`, `rows` of all raw logs, `runs` and `spec_bytes`. The
-    function returns the `name` of the result folder and its `size_bytes`. If the bundle exceeds a
-    limit, the function returns the name of the limit as `over` and the bundle's value as `size`.
-
-    Raises SpecError if the file is not a valid bundle.
+    `limits` has the maximum of each count: `files`, unpacked `bytes`, `rows` of all raw logs,
+    `runs` and `spec_bytes`. Return the `name` of the result folder and its `size_bytes`; or the
+    name of the exceeded limit as `over`, with the bundle's `size`. Raises SpecError for an invalid
+    bundle.
     """
     place, limits = Path(asked["place"]), asked["limits"]
     try:

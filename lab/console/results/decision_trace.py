@@ -71,8 +71,7 @@ def sheets(choice: PolicyChoice) -> list[Known]:
 
 def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
     """Return what happened to an attempt of a simulated run: `answer`, `sentences` and `preferred`.
-    The first call for an attempt takes as long as the simulation of the run. Raises ExperimentError
-    if the decision cannot be explained."""
+    The first call repeats the run. Raises ExperimentError if the decision cannot be explained."""
     trace = _kept(result, planned, attempt)
     if not trace.same_run:
         raise ExperimentError(
@@ -97,13 +96,9 @@ def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -
 
 
 def logged(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the log of a live run shows about an attempt: the `samples` near the attempt, and
-    the run's `events`.
-
-    The answer also has the text `not_known` and the exported trace `traced`, which may be None.
-
-    Raises ExperimentError if the logs cannot be read.
-    """
+    """Return what the log of a live run shows about an attempt: the `samples` near it, the run's
+    `events`, the text `not_known`, and the exported trace `traced` or None. Raises ExperimentError
+    if the logs cannot be read."""
     asked = {name: attempt[name] for name in ("page", "started_s", "finished_s")}
     found: dict[str, Any] = ask(result, "around", run=planned.folder, **asked)
     return found | {"not_known": NOT_KNOWN, "traced": _traced(result, planned, attempt)}

@@ -1,9 +1,5 @@
-"""The import of results from other machines, with the limits on each person's imports and the mark
-of an imported result.
-
-A child process with limits unpacks and checks the bundle. The console itself writes the mark and
-chooses a name that no later result of this lab will have.
-"""
+"""The import of results from other machines. A child process with limits unpacks and checks the
+bundle. The console writes the mark and chooses a name that no later result will have."""
 
 import hashlib
 import os
@@ -39,8 +35,7 @@ _ACTION_LIMIT: Final = ActionLimit(2)
 
 def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: Allowance) -> Path:
     """Unpack a bundle as an imported result of `by`, completely or not at all. The hourly limit
-    counts imports with the same `key`. Raises AllowanceError if a limit is reached, and another
-    ExperimentError if the bundle cannot be read or kept."""
+    counts imports with the same `key`. Raises ExperimentError if the bundle is not accepted."""
     with _turn(key):
         kept = kept_by(results_dir, by)
         allowances.require(allowance, "kept_imports", len(kept) + 1)
@@ -74,9 +69,8 @@ def kept_by(results_dir: Path, person: str) -> list[Imported]:
 
 
 def name_for(told: str, now: datetime) -> str:
-    """Return the name for an imported result that was called `told`. A name with a date in the past
-    stays unchanged. Any other name gets the present time. Otherwise, the result could take the name
-    of a later result, or stay first in the list."""
+    """Return the name for an imported result that was called `told`. A date in the past stays. Any
+    other name gets the present time, so that no later result has the same name."""
     began_at = began_at_of(told)
     if began_at is not None and began_at <= now:
         return told

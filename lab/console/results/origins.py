@@ -52,9 +52,9 @@ VERSIONS = {**CODE, "python": "Python"}
 
 
 def differences(result: ResultEntry) -> list[str]:
-    """Return the known differences of machine and versions between the result and this lab, such as
-    `CPUs: 4 there, 2 here`. If the result has a fingerprint of its code, the versions of Doorbuster
-    are not compared, because the same code gives the same results."""
+    """Return the differences of machine and versions between the result and this lab, such as
+    `CPUs: 4 there, 2 here`. Versions of Doorbuster do not matter if fingerprints of the code are
+    known."""
     versions = result.facts("versions")
     names = VERSIONS if CODE.keys() <= versions.keys() else {**VERSIONS, "doorbuster": "version"}
     if result.engine == "simulated":

@@ -1,8 +1,5 @@
-"""Results as the console shows them: the list of results, and the content of each result.
-
-A result may be damaged, on purpose or by accident. Then no function of this module raises an
-exception, and the console shows the result as damaged.
-"""
+"""Results as the console shows them: the list of results, and the content of each result. A damaged
+result raises no exception here; the console shows it as damaged."""
 
 import csv
 import os

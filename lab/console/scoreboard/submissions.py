@@ -1,9 +1,5 @@
-"""Policies that people submit to the class's scoreboard from the console.
-
-A submission is a launch. Its command `doorbuster policy score` checks the file and simulates the
-policy next to the three known policies. If the console has accounts, the account's name is the
-author of the row, so people can replace only their own rows.
-"""
+"""Policies that people submit to the class's scoreboard. A submission is a launch of the command
+`doorbuster policy score`. With accounts, people can replace only rows of their own account."""
 
 import re
 import shutil
@@ -40,12 +36,9 @@ _ACTION_LIMIT = ActionLimit(2)
 
 
 def submit(request: HttpRequest, name: str, text: str) -> Launch:
-    """Put a policy into the queue and return its launch.
-
-    If the person's earlier submission with this name has not ended, it is cancelled. Raises
-    CallError if the policy is not valid or the console is busy with other files, and AllowanceError
-    or QueueError if the person cannot submit a policy now.
-    """
+    """Put a policy into the queue and return its launch. An unfinished earlier submission with this
+    name is cancelled. Raises CallError, AllowanceError or QueueError if the policy is not
+    accepted."""
     allowance = permissions.allowance_of(request)
     permissions.spend(request, "uploads_per_minute")
     file = PolicyFile(f"{name}{FILE_SUFFIX}", text)

@@ -1,7 +1,5 @@
-"""The limits on what one person can use (allowances), and the limits of the whole lab.
-`gateway.students.files` limits the size of a policy file, and `lab.spec.experiment` limits the
-sizes in a spec.
-"""
+"""The limits of one person (allowances), and of the whole lab. `gateway.students.files` and
+`lab.spec.experiment` limit the sizes of policy files and in specs."""
 
 import math
 from collections.abc import Callable
@@ -45,9 +43,9 @@ def _limit(title: str, student: int, teacher: int, write: Callable[[float], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowance:
-    """The limits of one person. Times are in real seconds, except CPU times. Each limit has the
-    number of a student, and then the number of a teacher. The limits of teachers also apply to all
-    people if there are no accounts, and to the command line with `--server`."""
+    """The limits of one person, each with the number of a student and then of a teacher. The latter
+    also hold without accounts, and for the command line with `--server`. Times are in real seconds,
+    except CPU times."""
 
     whose: str
     """`a student` or `a teacher`."""

@@ -76,8 +76,8 @@ class Watchers:
 
 def links(there: Sequence[Watcher], own_host: str, inner_host: str) -> list[tuple[str, str]]:
     """Return the address and the title of each link, for a browser that reaches the console at
-    `own_host` (a host name without a port). If the inner host is this machine, the watchers listen
-    only on its loopback. Pages then show the links only to browsers on this machine."""
+    `own_host`, a host name without a port. Watchers on loopback are only for browsers on this
+    machine."""
     inner_is_far = not hosts.is_loopback(inner_host) and inner_host not in hosts.EVERYWHERE
     if not (hosts.is_loopback(own_host) or inner_is_far):
         return []

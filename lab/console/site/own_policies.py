@@ -1,6 +1,5 @@
-"""The policies that forms offer: the registered policies, and the files in the folder of students'
-policies. A form accepts no other paths, so no visitor can make the console read another file.
-"""
+"""The policies that forms offer: the registered policies and students' files. No visitor can make
+the console read another file."""
 
 from pathlib import Path
 

@@ -1,10 +1,6 @@
-"""The permissions of the console's views. Every view has a permission as its decorator, from this
-module or from the page's folder.
-
-Without accounts (the default) all people are teachers, and the console listens only on the inner
-host, by default loopback. With accounts, `AccountsMiddleware` checks the view's permission before
-each request. A view without a permission refuses every request.
-"""
+"""The permissions of the console's views, each a decorator from here or from the page's folder.
+Without accounts (the default) all people are teachers. With accounts, `AccountsMiddleware` checks
+each request, and a view without a permission refuses every request."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,8 +1,5 @@
-"""Downloads, and a middleware that sends files piece by piece.
-
-Without this middleware, Django would read the whole file into memory before it sends the first
-byte. Threads read the pieces, so the event loop never waits.
-"""
+"""Downloads, and a middleware that sends files in pieces, which threads read. Django alone would
+first read the whole file into memory."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial

@@ -1,8 +1,5 @@
-"""The limit on the size of a request. The console stores no more of a body than the limit.
-
-Django writes a whole body to the disk before it checks the sender, so without this limit any client
-could fill the disk.
-"""
+"""The limit on the size of a request. Django writes a whole body to the disk before it checks the
+sender, so without this limit any client could fill the disk."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any

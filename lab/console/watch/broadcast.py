@@ -21,21 +21,20 @@ from runtime.settings import Settings
 
 
 class Sold:
-    """The purchases during the run in progress and during the run before it. After the end of a
-    run, its purchases are kept with the time of the end. When an experiment prepares its first run,
-    the purchases of earlier experiments are removed."""
+    """The purchases during the run in progress and during the run before it. They stay, with the
+    time of the run's end, until the next experiment prepares its first run."""
 
     def __init__(self) -> None:
         self._last: dict[str, Any] | None = None
         self._before: Mapping[str, Any] | None = None
 
     def look(self, run: Mapping[str, Any] | None, now: float) -> dict[str, Any] | None:
-        """Return the purchases at Unix time `now`. `run` comes from `live_run.UnderWay.told`.
+        """Return the purchases at Unix time `now`, from `live_run.UnderWay.told`; None if there are
+        none.
 
-        The purchases have `confirms` and `revenue_cents` since the run began, the `words` of the
-        run, and `ended_at` (Unix time; None until the run ends). `before` has the confirms and the
-        words of the experiment's previous run. `before` is None in the first run. The result is
-        None if no purchases have been counted.
+        They have `confirms` and `revenue_cents` since the run began, the `words` of the run, and
+        `ended_at` (Unix time; None until the run ends). `before` has the confirms and the words of
+        the experiment's previous run; None in the first run.
         """
         if run is None or run.get("between"):
             if self._last is not None and self._last["ended_at"] is None:
@@ -132,12 +131,9 @@ class Watch:
             _put(queue, None)
 
     async def follow(self, after: str = "", *, closely: bool = True) -> AsyncGenerator[bytes, None]:
-        """Yield the events since `after` (`name-number`) that a viewer has missed, then all new
-        events.
-
-        If `after` is missing, invalid or too old, the stream begins with about 400 samples of the
-        history. The gateway's waiting requests are fetched only for viewers who watch `closely`.
-        """
+        """Yield the events since `after` (`name-number`) that a viewer has missed, or samples of
+        the whole history, then all new events. Only viewers who watch `closely` see the waiting
+        requests."""
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(BEHIND)
         missed = self._missed(after)  # no await until the queue is registered, so no event is lost
         self._viewers[queue] = closely

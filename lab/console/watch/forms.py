@@ -30,9 +30,8 @@ def _number_errors(low: float, high: float, kind: str = "a number") -> dict[str,
 class PolicyForm(forms.Form):
     """The form for the policy, the admission policy in front of it, and the parameters of both.
 
-    The field of a parameter has the name of the parameter. A parameter of the admission policy has
-    the field `admission.<name>`, and a value per page type has the field `<name>.<page>`. If a
-    field is missing, the parameter has its default value.
+    A parameter of the admission policy has the field `admission.<name>`, and a value per page type
+    has the field `<name>.<page>`. A missing field means the default value.
     """
 
     policy = forms.ChoiceField(
@@ -50,9 +49,8 @@ class PolicyForm(forms.Form):
     )
 
     def __init__(self, given: Mapping[str, Any], ids: str = "id") -> None:
-        """Create the form from the submitted fields, or from the present choice as `in_force`
-        returns it. The ids of its elements begin with `ids`, because a page can contain two such
-        forms."""
+        """Create the form from the submitted fields, or from the choice of `in_force`. The ids of
+        its elements begin with `ids`, because a page can contain two such forms."""
         policy, admission = given.get("policy", ""), given.get("admission", NO_ADMISSION)
         self.sheets: list[tuple[str, Sheet]] = []
         if (queueing := own_policies.sheet_of(policy)) is not None:

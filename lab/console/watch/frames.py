@@ -1,8 +1,5 @@
-"""The content of one sample of the gateway, and the changes since the sample before it.
-
-Counts are cumulative since the gateway started (`proxies`). A viewer can calculate rates from any
-two frames of one gateway, so the server can omit frames of a long history.
-"""
+"""The content of one sample of the gateway, and the changes since the sample before it. Counts are
+cumulative (`proxies`), so the server can omit frames of a long history."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -32,11 +29,10 @@ def frame_of(
     """Return a frame that is made from `GET /snapshot` (`proxies.InPlace`), `GET /waiting` and
     `broadcast.Sold`.
 
-    `strip` has a list for each listed waiting request, the oldest first. Each list has the
-    request's id, the number of its page type, and 1 if the customer has left. `waits_s` has the
-    paper seconds that the oldest and the newest waiting request have waited; None if no request
-    waits. The second value is None if the list does not contain all waiting requests. Without the
-    gateway's list of waiting requests, `strip` and `waits_s` are None.
+    `strip` has `[id, number of the page type, 1 if the customer has left]` for each listed waiting
+    request, the oldest first. `waits_s` has the paper seconds that the oldest and the newest
+    waiting request have waited; the second value is None if the list does not contain all requests.
+    Both are None without a list.
     """
     policy = snapshot["policy"]
     inner = policy["snapshot"]

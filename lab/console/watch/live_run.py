@@ -83,9 +83,8 @@ def _which(runs: RunsUnderWay) -> str:
 
 
 def under_way() -> UnderWay | None:
-    """Return the live experiment in progress on this machine; None if no live experiment is in
-    progress. A process announces each run and each capacity measurement that it begins. At other
-    times, only the launch shows that an experiment is in progress."""
+    """Return the live experiment in progress on this machine; None if there is none. Between its
+    announced runs and measurements, only its launch shows that it is in progress."""
     launch = Launch.objects.filter(state=State.RUNNING, engine="live").first()
     runs = runs_under_way(LAB)
     if runs is None:

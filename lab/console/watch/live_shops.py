@@ -37,11 +37,11 @@ class LiveShops:
 
     def look(self, now: float) -> dict[str, Any]:
         """Return the part of a frame about the live shops at `now` (Unix time); empty if there are
-        no live shops.
+        none.
 
-        `live_shops`: the values of each shop (`live_shop_of`). `live_shops_time_s`: paper seconds
-        since the customers began to arrive. `live_shop_totals`: the confirms, completed pages and
-        waiting requests of each shop, for charts.
+        `live_shops_time_s` has the paper seconds since the customers began to arrive.
+        `live_shop_totals` has the confirms, completed pages and waiting requests of each shop, for
+        charts.
         """
         shops = self._live_shops_now()
         for key in self._shops.keys() - {one.key for one in shops}:

@@ -16,9 +16,8 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 
 
 def sentence(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> str:
-    """Return a few short sentences about `frame`. `earlier` is a sample of the same gateway from
-    about `OVER_S` before. Without this sample, the text does not state the share of wasted
-    pages."""
+    """Return a few short sentences about `frame`. The share of wasted pages needs `earlier`, a
+    sample of the same gateway from about `OVER_S` before."""
     run = frame["run"]
     if shops := frame.get("live_shops"):
         parts = [_side_by_side(shops)]

@@ -12,8 +12,7 @@ Counts = Mapping[str, Mapping[str, int]]
 
 class InPlace:
     """The samples of the program that serves the requests: the gateway or a baseline proxy. The
-    counts are sums over the gateway, the earlier proxies, and the current proxy since its run
-    began. They return to zero only if the gateway starts again."""
+    counts go on from one to the next, and begin at zero only if the gateway starts again."""
 
     def __init__(self) -> None:
         self._gateway = 1

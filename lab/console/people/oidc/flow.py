@@ -1,9 +1,5 @@
-"""The steps of a sign-in (OpenID Connect's code flow): the redirects, and the checks of the
-provider's answer.
-
-allauth handles `state` and PKCE. This module checks the nonce, the signature, the issuer and the
-audience of the ID token.
-"""
+"""The steps of a sign-in (OpenID Connect's code flow). allauth handles `state` and PKCE; this
+module checks the nonce, the signature, the issuer and the audience of the ID token."""
 
 import secrets
 import time
