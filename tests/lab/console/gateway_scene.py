@@ -1,7 +1,4 @@
-"""A gateway that says what a test wants it to say, where a console looks for its own.
-
-Owns: the answers. Must not know: who asks.
-"""
+"""A gateway that says what a test wants it to say, where a console looks for its own."""
 
 import json
 import math

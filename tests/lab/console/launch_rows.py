@@ -28,7 +28,7 @@ Launch.objects.filter(pk=sys.argv[1]).delete()
 
 
 @contextmanager
-def live_launch(lab: Console, pk: str, state: str, **fields: str) -> Iterator[str]:
+def live_launch(lab: Console, pk: str, state: str, **fields: object) -> Iterator[str]:
     """One that this process carries out, if it is `running`, until the block ends."""
     mine = {"process": os.getpid(), "process_began": psutil.Process().create_time()}
     write(lab, pk, engine="live", state=state, **mine, **fields)

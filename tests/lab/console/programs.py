@@ -1,7 +1,4 @@
-"""Programs that have the console's own Django and an empty database, without a server.
-
-Owns: starting them. Must not know: what they do.
-"""
+"""Programs that have the console's own Django and an empty database, without a server."""
 
 import json
 import os

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from tests.lab.console import programs
+from tests.lab.console.conftest import FORM
 
 _STUDENT = """
 import io, time
@@ -22,11 +23,6 @@ def person(name, **more):
 
 student = person("bob")
 teacher = person("anna", is_staff=True)
-FORM = {
-    "title": "Mine", "engine": "simulated", "policies": ["sq", "8q-lifo-pri"],
-    "admission": ["none"], "abandonment": ["ignore"], "rho": "1.4", "sessions": "200",
-    "duration_s": "", "repetitions": "1", "page_profile": "paper", "seed": "1", "time_scale": "10",
-}
 LAUNCH = "/launch/lifo-pri-simulated/"
 
 def sent(client, path, data, name=None, content=b""):
@@ -50,7 +46,8 @@ def spec(policies=1, loads=1, repetitions=1, sessions=100):
 
 def told(folder, program, **settings):
     """The texts that a program prints, as a person reads them."""
-    found = programs.told(folder, _STUDENT + program, DOORBUSTER_LAB_ACCOUNTS="1", **settings)
+    given = f"FORM = {FORM!r}\n" + _STUDENT + program
+    found = programs.told(folder, given, DOORBUSTER_LAB_ACCOUNTS="1", **settings)
     return [
         html.unescape(re.sub(r"\s+", " ", one)) if isinstance(one, str) else one for one in found
     ]

@@ -138,21 +138,18 @@ def test_a_prediction_follows_the_form(console):
     )
 
 
-@pytest.fixture
-def endless(console):
-    """A live launch that runs for ever, and the id of one that waits behind it."""
+def test_who_waits_for_one_without_an_end_sees_no_time(console):
+    endless = {"expected_s": math.inf}
     with (
-        live_launch(console, "endless", "running", title="Endless", expected_s=math.inf),
-        live_launch(console, "behind", "queued", title="Behind it", expected_s=math.inf),
+        live_launch(console, "endless", "running", title="Endless", **endless),
+        live_launch(console, "behind", "queued", title="Behind it", **endless),
     ):
-        yield
-
-
-@pytest.mark.parametrize("page", ["/launches/", "/launches/table", "/launches/behind/"])
-def test_who_waits_for_one_without_an_end_sees_no_time(console, endless, page):
-    answer = console.get(page)
-    assert answer.status_code == 200
-    assert re.search(r"Behind it</a>\s*</td><td>live</td><td>–</td>|begins in about –", answer.text)
+        for page in ("/launches/", "/launches/table", "/launches/behind/"):
+            answer = console.get(page)
+            assert answer.status_code == 200
+            assert re.search(
+                r"Behind it</a>\s*</td><td>live</td><td>–</td>|begins in about –", answer.text
+            )
 
 
 @pytest.mark.parametrize(
