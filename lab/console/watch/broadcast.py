@@ -147,7 +147,7 @@ class Watch:
 
     def _missed(self, after: str) -> list[bytes]:
         name, _, number = after.partition("-")
-        if name == self.name and number.isdigit():
+        if name == self.name and number.isdecimal():
             missed = [frame for frame in self.frames if frame["number"] > int(number)]
             if len(missed) == self._number - int(number) <= BEHIND:
                 return [self._event("look", frame) for frame in missed]
