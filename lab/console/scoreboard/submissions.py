@@ -1,5 +1,5 @@
 """Policies that people submit to the class's scoreboard. A submission is a launch of the command
-`doorbuster policy score`. With accounts, people can replace only rows of their own account."""
+`doorbuster policy score`. With accounts, people replace only rows of their account."""
 
 import re
 import shutil
