@@ -1,288 +1,121 @@
 """The table of all commands, in the order in which users need them."""
 
+from functools import partial
+
 import click
 
 from doorbuster.program import Entry, Group, Program, Section
 
-_APPLIANCE = Section(
-    "The appliance",
-    (
-        Entry(
-            "doctor",
-            "runtime.commands:doctor",
-            "Check this machine and print the fix for each fault",
-        ),
+_inside = partial(Entry, goes_inside=True)
+
+# fmt: off
+_SECTIONS = (
+    Section("The appliance", (
+        Entry("doctor", "runtime.commands:doctor",
+              "Check this machine and print the fix for each fault"),
         Entry("up", "runtime.commands:up", "Start everything and wait until it is healthy"),
-        Entry(
-            "status",
-            "runtime.commands:status",
-            "Show the services, and how long they have been running",
-        ),
+        Entry("status", "runtime.commands:status",
+              "Show the services, and how long they have been running"),
         Entry("logs", "runtime.commands:logs", "Follow the logs"),
         Entry("down", "runtime.commands:down", "Stop everything"),
-        Entry(
-            "reset",
-            "runtime.commands:reset",
-            "Stop everything and empty the state, but keep the results",
-        ),
-    ),
-)
-_LIVE = Group(
-    "live",
-    "Change the running shop and the live run in progress.",
-    (
-        Entry(
-            "policy",
-            "lab.cli.live:policy",
-            "Let the gateway use another policy from now on",
-            goes_inside=True,
-        ),
-        Entry(
-            "load",
-            "lab.cli.live:load",
-            "Let more or fewer customers arrive from now on",
-            goes_inside=True,
-        ),
-        Entry(
-            "abandonment",
-            "lab.cli.live:abandonment",
-            "Change what happens when a customer leaves",
-            goes_inside=True,
-        ),
-        Entry(
-            "fault",
-            "lab.cli.live:fault",
-            "Cause a fault for a limited time: a slow database",
-            goes_inside=True,
-        ),
-    ),
-)
-_EXPERIMENTS = Section(
-    "Experiments",
-    (
-        Entry(
-            "simulate",
-            "lab.cli.experiments:simulate",
-            "Run an experiment in the simulator (seconds, no appliance)",
-            goes_inside=True,
-        ),
-        Entry(
-            "compare",
-            "lab.cli.experiments:compare",
-            "Compare policies live against the same rush of customers",
-            goes_inside=True,
-        ),
-        Entry(
-            "run",
-            "lab.cli.experiments:run",
-            "Run a spec's experiment on the engine that the spec names",
-            goes_inside=True,
-        ),
-        Entry(
-            "launch",
-            "lab.cli.server:launch",
-            "Launch an experiment on a console (--server URL)",
-        ),
-        Entry(
-            "reproduce",
-            "lab.cli.reproduce:reproduce",
-            "Reproduce a paper's figures and tables",
-            goes_inside=True,
-        ),
-        Entry(
-            "leaderboard",
-            "lab.cli.leaderboard:leaderboard",
-            "Rank the policies by their distance from the bound",
-            goes_inside=True,
-        ),
-        _LIVE,
-        Group(
-            "results",
-            "List, show, draw and publish results.",
-            (
-                Entry(
-                    "list",
-                    "lab.cli.results:listed",
-                    "List your results, and the results that come with Doorbuster",
-                    goes_inside=True,
-                ),
-                Entry(
-                    "show",
-                    "lab.cli.results:show",
-                    "Print the tables of a result",
-                    goes_inside=True,
-                ),
-                Entry(
-                    "export",
-                    "lab.cli.server:exported",
-                    "Download a result of a console as a bundle (--server URL)",
-                ),
-                Entry(
-                    "import",
-                    "lab.cli.server:imported",
-                    "Send a bundle to a console (--server URL)",
-                ),
-                Entry(
-                    "draw",
-                    "lab.cli.results:draw",
-                    "Draw the tables and figures of a result again",
-                    goes_inside=True,
-                ),
-                Entry(
-                    "publish",
-                    "lab.cli.results:publish",
-                    "Write every result to PostgreSQL again",
-                    goes_inside=True,
-                ),
-                Entry(
-                    "reference",
-                    "lab.cli.results:reference",
-                    "Generate the results that come with Doorbuster (takes hours)",
-                ),
-            ),
-        ),
-    ),
-)
-_POLICIES = Section(
-    "Policies",
-    (
-        Group(
-            "policy",
-            "List policies; write, check, test and score your own.",
-            (
-                Entry("list", "lab.cli.policies:policies", "Describe every included policy"),
-                Entry("new", "lab.cli.policies:new", "Create a policy of your own from a template"),
-                Entry(
-                    "check",
-                    "lab.cli.policies:check",
-                    "Check your policy, and print a line for each fault",
-                ),
-                Entry(
-                    "test",
-                    "lab.cli.policies:test",
-                    "Run the tests of your policies in a confined process",
-                ),
-                Entry("score", "lab.cli.policies:score", "Compare your policies with others"),
-            ),
-        ),
-    ),
-)
-_CLASS = Section(
-    "A class",
-    (
-        Group(
-            "class",
-            "Create accounts of the lab console.",
-            (
-                Entry(
-                    "teacher",
-                    "lab.console.people.commands:teacher",
-                    "Create a teacher's account, or give it a new password",
-                    goes_inside=True,
-                ),
-                Entry(
-                    "student",
-                    "lab.console.people.commands:student",
-                    "Create a student's account, or give it a new password",
-                    goes_inside=True,
-                ),
-                Entry(
-                    "students",
-                    "lab.console.people.commands:students",
-                    "Create the accounts named in a CSV file",
-                    goes_inside=True,
-                ),
-            ),
-        ),
-    ),
-)
-_OTHER = Section(
-    "Other",
-    (
-        Entry(
-            "capacity",
-            "lab.cli.machines:capacity",
-            "Measure the capacity of the live shop",
-            goes_inside=True,
-        ),
+        Entry("reset", "runtime.commands:reset",
+              "Stop everything and empty the state, but keep the results"),
+    )),
+    Section("Experiments", (
+        _inside("simulate", "lab.cli.experiments:simulate",
+                "Run an experiment in the simulator (seconds, no appliance)"),
+        _inside("compare", "lab.cli.experiments:compare",
+                "Compare policies live against the same rush of customers"),
+        _inside("run", "lab.cli.experiments:run",
+                "Run a spec's experiment on the engine that the spec names"),
+        Entry("launch", "lab.cli.server:launch",
+              "Launch an experiment on a console (--server URL)"),
+        _inside("reproduce", "lab.cli.reproduce:reproduce",
+                "Reproduce a paper's figures and tables"),
+        _inside("leaderboard", "lab.cli.leaderboard:leaderboard",
+                "Rank the policies by their distance from the bound"),
+        Group("live", "Change the running shop and the live run in progress.", (
+            _inside("policy", "lab.cli.live:policy",
+                    "Let the gateway use another policy from now on"),
+            _inside("load", "lab.cli.live:load", "Let more or fewer customers arrive from now on"),
+            _inside("abandonment", "lab.cli.live:abandonment",
+                    "Change what happens when a customer leaves"),
+            _inside("fault", "lab.cli.live:fault",
+                    "Cause a fault for a limited time: a slow database"),
+        )),
+        Group("results", "List, show, draw and publish results.", (
+            _inside("list", "lab.cli.results:listed",
+                    "List your results, and the results that come with Doorbuster"),
+            _inside("show", "lab.cli.results:show", "Print the tables of a result"),
+            Entry("export", "lab.cli.server:exported",
+                  "Download a result of a console as a bundle (--server URL)"),
+            Entry("import", "lab.cli.server:imported", "Send a bundle to a console (--server URL)"),
+            _inside("draw", "lab.cli.results:draw",
+                    "Draw the tables and figures of a result again"),
+            _inside("publish", "lab.cli.results:publish", "Write every result to PostgreSQL again"),
+            Entry("reference", "lab.cli.results:reference",
+                  "Generate the results that come with Doorbuster (takes hours)"),
+        )),
+    )),
+    Section("Policies", (
+        Group("policy", "List policies; write, check, test and score your own.", (
+            Entry("list", "lab.cli.policies:policies", "Describe every included policy"),
+            Entry("new", "lab.cli.policies:new", "Create a policy of your own from a template"),
+            Entry("check", "lab.cli.policies:check",
+                  "Check your policy, and print a line for each fault"),
+            Entry("test", "lab.cli.policies:test",
+                  "Run the tests of your policies in a confined process"),
+            Entry("score", "lab.cli.policies:score", "Compare your policies with others"),
+        )),
+    )),
+    Section("A class", (
+        Group("class", "Create accounts of the lab console.", (
+            _inside("teacher", "lab.console.people.commands:teacher",
+                    "Create a teacher's account, or give it a new password"),
+            _inside("student", "lab.console.people.commands:student",
+                    "Create a student's account, or give it a new password"),
+            _inside("students", "lab.console.people.commands:students",
+                    "Create the accounts named in a CSV file"),
+        )),
+    )),
+    Section("Other", (
+        _inside("capacity", "lab.cli.machines:capacity", "Measure the capacity of the live shop"),
         Entry("worker", "lab.cli.machines:worker", "Run simulations for commands with --celery"),
-        Entry(
-            "platform",
-            "lab.cli.platform:platform",
-            "Host several shops with TLS and a CPU manager",
-            goes_inside=True,
-        ),
-        Entry(
-            "profile-connections",
-            "lab.cli.profile:profile_connections",
-            "Measure the CPU cost of a TLS connection",
-            goes_inside=True,
-        ),
-        Entry(
-            "estimates",
-            "lab.cli.estimates:estimates_command",
-            "Show how long every experiment takes on this machine",
-            goes_inside=True,
-        ),
-        Entry(
-            "certs",
-            "runtime.commands:certs",
-            "Create or show the certificate of gateway and console",
-        ),
+        _inside("platform", "lab.cli.platform:platform",
+                "Host several shops with TLS and a CPU manager"),
+        _inside("profile-connections", "lab.cli.profile:profile_connections",
+                "Measure the CPU cost of a TLS connection"),
+        _inside("estimates", "lab.cli.estimates:estimates_command",
+                "Show how long every experiment takes on this machine"),
+        Entry("certs", "runtime.commands:certs",
+              "Create or show the certificate of gateway and console"),
         Entry("token", "runtime.commands:token", "Print the header for calls of the admin API"),
         Entry("exec", "runtime.commands:execute", "Run a program with the appliance's settings"),
-        Entry(
-            "compose",
-            "runtime.commands:compose_command",
-            "Run docker compose for the appliance's containers",
-        ),
+        Entry("compose", "runtime.commands:compose_command",
+              "Run docker compose for the appliance's containers"),
         Entry("schema", "lab.cli.experiments:schema", "Print the JSON schema of specs"),
-        Group(
-            "bench",
-            "Measure a part of Doorbuster.",
-            (
-                Entry("ads", "bench.ads:main", "The ad server's selections, and its threads"),
-                Entry(
-                    "cancel",
-                    "bench.cancel:main",
-                    "The time from a customer's leaving to the query's end",
-                ),
-                Entry(
-                    "class",
-                    "bench.classroom.command:main",
-                    "Thirty students at the same time (takes 35 minutes)",
-                ),
-                Entry(
-                    "console",
-                    "bench.console.command:main",
-                    "The console's page times during a rush",
-                ),
-                Entry("flood", "bench.flood:main", "DOOR, HAProxy and nginx in a flood"),
-                Entry(
-                    "gateway", "bench.gateway:main", "The gateway compared with nginx and HAProxy"
-                ),
-                Entry(
-                    "growth",
-                    "bench.growth.command:main",
-                    "The growth of costs with sizes up to 100 times the usual",
-                ),
-                Entry("handshakes", "bench.handshakes:main", "The CPU time of TLS connections"),
-                Entry(
-                    "policies",
-                    "bench.policies:main",
-                    "The CPU time of a decision, for every policy",
-                ),
-                Entry("sessions", "bench.sessions:main", "The cost of keeping sessions"),
-                Entry(
-                    "simulator", "bench.simulator:main", "The simulator compared with SimPy and Ciw"
-                ),
-                Entry(
-                    "speeds", "bench.speeds:main", "Write the costs on which estimates are based"
-                ),
-            ),
-        ),
-    ),
+        Group("bench", "Measure a part of Doorbuster.", (
+            Entry("ads", "bench.ads:main", "The ad server's selections, and its threads"),
+            Entry("cancel", "bench.cancel:main",
+                  "The time from a customer's leaving to the query's end"),
+            Entry("class", "bench.classroom.command:main",
+                  "Thirty students at the same time (takes 35 minutes)"),
+            Entry("console", "bench.console.command:main",
+                  "The console's page times during a rush"),
+            Entry("flood", "bench.flood:main", "DOOR, HAProxy and nginx in a flood"),
+            Entry("gateway", "bench.gateway:main", "The gateway compared with nginx and HAProxy"),
+            Entry("growth", "bench.growth.command:main",
+                  "The growth of costs with sizes up to 100 times the usual"),
+            Entry("handshakes", "bench.handshakes:main", "The CPU time of TLS connections"),
+            Entry("policies", "bench.policies:main",
+                  "The CPU time of a decision, for every policy"),
+            Entry("sessions", "bench.sessions:main", "The cost of keeping sessions"),
+            Entry("simulator", "bench.simulator:main", "The simulator compared with SimPy and Ciw"),
+            Entry("speeds", "bench.speeds:main", "Write the costs on which estimates are based"),
+        )),
+    )),
 )
+# fmt: on
 
 OLDER = {
     "new-policy": "policy new",
@@ -299,7 +132,7 @@ OLDER = {
 """The present name of each renamed command, by its former name."""
 
 main = Program(
-    [_APPLIANCE, _EXPERIMENTS, _POLICIES, _CLASS, _OTHER],
+    _SECTIONS,
     OLDER,
     name="doorbuster",
     help="Overload control for a web shop: run experiments, compare policies, write your own.",
