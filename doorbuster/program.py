@@ -5,10 +5,13 @@ A table has the names and summaries, so that help and shell completion import no
 
 import importlib
 import importlib.util
+import os
+import shutil
 import signal
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,6 +21,8 @@ from common import early_signals
 from common.one_line import OneLineGroup
 
 HELP_OPTIONS = ["-h", "--help"]
+_IS_CHECKOUT = (Path(__file__).parents[1] / "docker-compose.yml").is_file()
+"""Whether the code runs from a clone of the repository; the appliance's containers need a clone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,19 @@ def _is_for_here(args: Iterable[str]) -> bool:
     return any(word in HELP_OPTIONS or word.startswith("--server") for word in args)
 
 
+def run_inside(arguments: Sequence[str]) -> int | None:
+    """Run `doorbuster ARGUMENTS` in a container of the appliance; return its exit status.
+
+    Returns None if the appliance does not run in containers; the caller then runs the command.
+    """
+    wants_containers = os.environ.get("RUNTIME", "") not in ("", "native")
+    if not _IS_CHECKOUT or not (wants_containers or shutil.which("docker")):
+        return None  # without the import of the runtime, which takes a second
+    from runtime import commands
+
+    return commands.run_inside(("doorbuster", *arguments))
+
+
 class TableGroup(OneLineGroup):
     """A group whose commands are in a table."""
 
@@ -88,10 +106,8 @@ class TableGroup(OneLineGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         entry = self._entries.get(args[0])
         if isinstance(entry, Entry) and entry.goes_inside and not _is_for_here(args):
-            from doorbuster import containers
-
             _, *groups = ctx.command_path.split()
-            if (status := containers.run_inside([*groups, *args])) is not None:
+            if (status := run_inside([*groups, *args])) is not None:
                 ctx.exit(status)
         return super().resolve_command(ctx, args)
 
@@ -110,10 +126,7 @@ class TableGroup(OneLineGroup):
 
 
 class Program(TableGroup):
-    """The whole program, which Ctrl-C and SIGTERM end with status 130.
-
-    `older` maps the former name of a command to its present one.
-    """
+    """The whole program; `older` maps the former name of a command to its present one."""
 
     def __init__(self, sections: Iterable[Section], older: Mapping[str, str], **more: Any) -> None:
         super().__init__(sections, **more)
@@ -123,9 +136,8 @@ class Program(TableGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] in self.older:
-            raise click.UsageError(
-                f"{args[0]} is now called: doorbuster {self.older[args[0]]}", ctx
-            )
+            now = self.older[args[0]]
+            raise click.UsageError(f"{args[0]} is now called: doorbuster {now}", ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:

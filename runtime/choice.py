@@ -13,7 +13,7 @@ from runtime.state import State
 
 VARIABLE = "RUNTIME"
 Runtime = Literal["native", "docker"]
-RUNTIMES: tuple[str, ...] = get_args(Runtime)
+RUNTIMES: tuple[Runtime, ...] = get_args(Runtime)
 
 
 class Choice(NamedTuple):
@@ -34,13 +34,10 @@ def asked(environ: Mapping[str, str] = os.environ) -> Runtime | None:
     is unknown.
     """
     text = environ.get(VARIABLE, "")
-    if not text:
-        return None
-    if text == "native":
-        return "native"
-    if text == "docker":
-        return "docker"
-    raise RuntimeChoiceError(f"RUNTIME={text} is unknown; allowed: {' and '.join(RUNTIMES)}")
+    found = next((runtime for runtime in RUNTIMES if runtime == text), None)
+    if text and found is None:
+        raise RuntimeChoiceError(f"RUNTIME={text} is unknown; allowed: {' and '.join(RUNTIMES)}")
+    return found
 
 
 def running(settings: Settings) -> Runtime | None:
@@ -53,11 +50,6 @@ def running(settings: Settings) -> Runtime | None:
         if any(one.runs for one in there):
             return "docker"
     return None
-
-
-def to_start(settings: Settings) -> Runtime:
-    """Return the runtime that `make up` starts. Raises the same errors as `choose`."""
-    return choose(settings).runtime
 
 
 def choose(settings: Settings) -> Choice:
@@ -82,9 +74,7 @@ def choose(settings: Settings) -> Choice:
 
 
 def why_native() -> str | None:
-    """Return why `to_start` does not use the installed Docker; None if it does, or if RUNTIME is
-    set.
-    """
+    """Return why `choose` ignores the installed Docker; None if it does not."""
     return engine.problem() if asked() is None and shutil.which("docker") else None
 
 

@@ -9,13 +9,12 @@ from pathlib import Path
 import click
 
 from common import pinned
-from runtime import certificate_files, choice, own_certificate
+from runtime import certificate_files, choice
 from runtime import doctor as doctor_module
+from runtime import status as status_module
 from runtime.compose import appliance, engine, execution
 from runtime.compose import settings as compose_settings
-from runtime.compose import status as compose_status
 from runtime.native import down as down_module
-from runtime.native import status as native_status
 from runtime.native import up as up_module
 from runtime.native.postgres import PostgresError
 from runtime.native.redis_server import RedisError
@@ -47,7 +46,7 @@ def up() -> None:
 def start_appliance(settings: Settings, progress: Progress) -> None:
     _refuse_unseen(settings)
     why = choice.why_native()
-    if choice.to_start(settings) == "docker":
+    if choice.choose(settings).runtime == "docker":
         try:
             appliance.start(settings, progress)
             return
@@ -107,18 +106,14 @@ def status(as_json: bool) -> None:
 
 def show_appliance(settings: Settings, progress: Progress) -> None:
     _refuse_unseen(settings)
-    if choice.to_use(settings) == "docker":
-        compose_status.show(_project(settings), progress)
-    else:
-        native_status.show(settings, progress)
+    status_module.show(settings, choice.to_use(settings), progress)
 
 
 def print_status(settings: Settings, _: Progress) -> None:
     """Print the runtime and the state of its services as JSON."""
     _refuse_unseen(settings)
     runtime = choice.to_use(settings)
-    docker = runtime == "docker"
-    rows = compose_status.rows(_project(settings)) if docker else native_status.rows(settings)
+    rows = status_module.rows(settings, runtime)
     click.echo(json.dumps({"runtime": runtime, "services": rows}, indent=1, ensure_ascii=False))
 
 
@@ -150,7 +145,7 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
     state = State(settings.state_dir)
     if not state.is_somebodys:  # a lab host's folder has other files, which `make` refuses
         state.make()
-    names = own_certificate.names(settings)
+    names = certificates.own_names(*settings.served_names)
     there = certificate_files.of(state.folder)
     with state.locked():
         if replace:
@@ -209,10 +204,11 @@ def logs(services: tuple[str, ...]) -> None:
 def _logs(settings: Settings, services: tuple[str, ...]) -> None:
     if choice.to_use(settings) == "docker":
         project = _project(settings)
-        if there := compose_status.services(project):  # in the native runtime, logs are files
+        if there := sorted({one.service for one in engine.containers(project.name)}):
             _refuse_unknown(services, there)
-            compose_status.follow(project, services)
-    folder = State(settings.state_dir).logs
+            command = project.command("logs", "--follow", "--tail=20", *services)
+            os.execvpe(command[0], command, project.environment())
+    folder = State(settings.state_dir).logs  # of the native runtime, or of removed containers
     logs = {path.stem: path for path in sorted(folder.glob("*.log"))}
     if not logs:
         raise click.ClickException("There are no logs yet; run `make up` first")

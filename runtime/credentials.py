@@ -52,14 +52,12 @@ def make(state_dir: Path) -> Credentials:
     kept = read(state_dir)
     if path.exists() and not kept.secret_key:  # the file belongs to another user
         return kept
+    sizes = {"secret_key": 50, "grafana_admin_password": 16}
     made = Credentials(
-        kept.postgres_password or secrets.token_urlsafe(32),
-        kept.secret_key or secrets.token_urlsafe(50),
-        kept.gateway_cookie_key or secrets.token_urlsafe(32),
-        kept.results_password or secrets.token_urlsafe(32),
-        kept.grafana_admin_password or secrets.token_urlsafe(16),
-        kept.redis_password or secrets.token_urlsafe(32),
-        kept.inner_token or secrets.token_urlsafe(32),
+        **{
+            name: text or secrets.token_urlsafe(sizes.get(name, 32))
+            for name, text in asdict(kept).items()
+        }
     )
     if made == kept:
         return kept

@@ -6,7 +6,6 @@ broken links.
 """
 
 import argparse
-import hashlib
 import importlib.util
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from common import locks
 from runtime.settings import REPOSITORY
+from runtime.state import digest_of
 
 SITE = REPOSITORY / "build" / "docs"
 SOURCES = ("docs", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "Makefile", "uv.lock")
@@ -28,7 +28,7 @@ class BuildError(RuntimeError):
 
 def is_current() -> bool:
     stamp = SITE / _STAMP
-    return stamp.exists() and stamp.read_text() == _version()
+    return stamp.exists() and stamp.read_text() == digest_of(SOURCES)
 
 
 def can_build() -> bool:
@@ -56,7 +56,7 @@ def build(*, if_stale: bool = False) -> bool:
 
 
 def _replace() -> None:
-    version = _version()
+    version = digest_of(SOURCES)
     with tempfile.TemporaryDirectory(dir=SITE.parent, prefix="docs-") as folder:
         made = Path(folder) / "site"
         _sphinx(made, Path(folder) / "cache")
@@ -86,16 +86,6 @@ def _sphinx(made: Path, cache: Path) -> None:
         raise BuildError(done.stderr.strip() or f"Sphinx ended with code {done.returncode}")
 
 
-def _version() -> str:
-    digest = hashlib.sha256()
-    for source in SOURCES:
-        root = REPOSITORY / source
-        for path in [root] if root.is_file() else sorted(root.rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                digest.update(f"{path.relative_to(REPOSITORY)}\0".encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
 def main() -> None:
     """Build the site and print the path of its first page; print nothing if the site is already up
     to date.
@@ -105,9 +95,7 @@ def main() -> None:
         description=f"Build the documentation site into {SITE.relative_to(REPOSITORY)}.",
     )
     parser.add_argument(
-        "--if-stale",
-        action="store_true",
-        help="Build the site only if a source has changed.",
+        "--if-stale", action="store_true", help="Build the site only if a source has changed."
     )
     arguments = parser.parse_args()
     if arguments.if_stale and is_current():

@@ -16,7 +16,7 @@ import psutil
 from rich.markup import escape
 
 from common import cpus, hosts
-from runtime import accounts, certificate_files, choice, monitoring, own_certificate
+from runtime import accounts, certificate_files, choice, monitoring
 from runtime.accounts import Account
 from runtime.compose import appliance, certificate, engine
 from runtime.compose.settings import Project
@@ -53,6 +53,9 @@ class Verdict(StrEnum):
     BAD = "[red]✗[/]"
 
 
+GOOD, BEWARE, BAD = Verdict
+
+
 class Finding(NamedTuple):
     """A line of the report: the subject of a check, its result, and the fix for a fault."""
 
@@ -72,7 +75,7 @@ def doctor(progress: Progress) -> int:
     """Print all findings. The exit code is 1 if a fault keeps the appliance from running."""
     bad = 0
     for finding in examine():
-        bad += finding.verdict is Verdict.BAD
+        bad += finding.verdict is BAD
         line = f"  {finding.verdict} {finding.subject:<18} {escape(finding.found)}"
         progress.console.print(line)
         if finding.fix:
@@ -90,7 +93,7 @@ def as_json() -> dict[str, Any]:
     """
     found = list(examine())
     return {
-        "runs": all(one.verdict is not Verdict.BAD for one in found),
+        "runs": all(one.verdict is not BAD for one in found),
         "findings": [one._asdict() | {"verdict": one.verdict.name.lower()} for one in found],
     }
 
@@ -101,7 +104,7 @@ def examine() -> Iterator[Finding]:
         yield from _examine()
     except OSError as error:
         yield Finding(
-            Verdict.BAD,
+            BAD,
             "This machine",
             said(error),
             "make the file readable, or end the process that locks it",
@@ -115,10 +118,10 @@ def _examine() -> Iterator[Finding]:
         settings = load()
     except SettingsError as error:
         for line in str(error).splitlines():
-            yield Finding(Verdict.BAD, "Settings", line, "change it in the environment or in .env")
+            yield Finding(BAD, "Settings", line, "change it in the environment or in .env")
         return
     state = State(settings.state_dir)
-    yield Finding(Verdict.GOOD, "Settings", _where_settings_come_from())
+    yield Finding(GOOD, "Settings", _where_settings_come_from())
     yield _state_folder(state)
     yield file_modes(settings, state)
     yield _disk(state)
@@ -142,15 +145,15 @@ def _examine() -> Iterator[Finding]:
 
 def _python() -> Finding:
     # runtime/bootstrap.sh has already refused older versions of Python.
-    return Finding(Verdict.GOOD, "Python", f"{platform.python_version()} ({sys.executable})")
+    return Finding(GOOD, "Python", f"{platform.python_version()} ({sys.executable})")
 
 
 def _environment() -> Finding:
     inside = Path(sys.prefix) == REPOSITORY / ".venv"
     if not inside:
         fix = "run `make doctor`, which uses the Python of .venv"
-        return Finding(Verdict.BEWARE, "Environment", sys.prefix, fix)
-    return Finding(Verdict.GOOD, "Environment", f"{sys.prefix}, as uv.lock requires")
+        return Finding(BEWARE, "Environment", sys.prefix, fix)
+    return Finding(GOOD, "Environment", f"{sys.prefix}, as uv.lock requires")
 
 
 def _where_settings_come_from() -> str:
@@ -166,28 +169,28 @@ def _state_folder(state: State) -> Finding:
     folder = _existing(state.folder)
     if state.is_somebodys:
         found = f"{state.folder} already contains other files"
-        return Finding(Verdict.BAD, "State folder", found, f"{fix}, or remove it")
+        return Finding(BAD, "State folder", found, f"{fix}, or remove it")
     if os.statvfs(folder).f_flag & os.ST_RDONLY:
         found = f"{folder} is on a disk that is mounted read-only"
-        return Finding(Verdict.BAD, "State folder", found, f"mount it writable, or {fix}")
+        return Finding(BAD, "State folder", found, f"mount it writable, or {fix}")
     if not os.access(folder, os.W_OK | os.X_OK):
-        return Finding(Verdict.BAD, "State folder", f"{folder} cannot be written", fix)
+        return Finding(BAD, "State folder", f"{folder} cannot be written", fix)
     if not state.has_locks:
-        return Finding.of(Verdict.BAD, "State folder", f"{state.folder} {NO_LOCKS}")
-    return Finding(Verdict.GOOD, "State folder", str(state.folder))
+        return Finding.of(BAD, "State folder", f"{state.folder} {NO_LOCKS}")
+    return Finding(GOOD, "State folder", str(state.folder))
 
 
 def file_modes(settings: Settings, state: State) -> Finding:
     try:
         found = state.open_to_others(settings.results_dir) if state.is_ours else []
     except OSError as error:
-        return Finding(Verdict.BEWARE, "File modes", f"{error.filename}: {error.strerror}")
+        return Finding(BEWARE, "File modes", f"{error.filename}: {error.strerror}")
     if not found:
-        return Finding(Verdict.GOOD, "File modes", "closed to other users")
+        return Finding(GOOD, "File modes", "closed to other users")
     named = ", ".join(str(path) for path in found[:3])
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
     said = f"other users of this machine can reach {named}{more}"
-    return Finding(Verdict.BEWARE, "File modes", said, "make up closes these paths to other users")
+    return Finding(BEWARE, "File modes", said, "make up closes these paths to other users")
 
 
 def _disk(state: State) -> Finding:
@@ -195,20 +198,20 @@ def _disk(state: State) -> Finding:
     found = f"{_gigabytes(free)} free on the disk of the state folder"
     fix = "free some space, or set DOORBUSTER_STATE_DIR to a folder on another disk"
     if free < LEAST_DISK_BYTES:
-        return Finding(Verdict.BAD, "Disk", found, fix)
+        return Finding(BAD, "Disk", found, fix)
     if free < GOOD_DISK_BYTES:
-        return Finding(Verdict.BEWARE, "Disk", f"{found}; a long comparison needs 2 GB", fix)
-    return Finding(Verdict.GOOD, "Disk", found)
+        return Finding(BEWARE, "Disk", f"{found}; a long comparison needs 2 GB", fix)
+    return Finding(GOOD, "Disk", found)
 
 
 def _memory() -> Finding:
     available = psutil.virtual_memory().available
     found = f"{_gigabytes(available)} available"
     if available < LEAST_MEMORY_BYTES:
-        return Finding(Verdict.BAD, "Memory", found, "end other programs; the appliance needs 1 GB")
+        return Finding(BAD, "Memory", found, "end other programs; the appliance needs 1 GB")
     if available < GOOD_MEMORY_BYTES:
-        return Finding(Verdict.BEWARE, "Memory", found, "end other programs; comparisons need 2 GB")
-    return Finding(Verdict.GOOD, "Memory", found)
+        return Finding(BEWARE, "Memory", found, "end other programs; comparisons need 2 GB")
+    return Finding(GOOD, "Memory", found)
 
 
 def _open_files() -> Finding:
@@ -217,10 +220,10 @@ def _open_files() -> Finding:
     found = "unlimited" if unlimited else f"at most {hard}"
     fix = "raise `nofile` in /etc/security/limits.conf"
     if not unlimited and hard < LEAST_OPEN_FILES:
-        return Finding(Verdict.BAD, "Open files", found, fix)
+        return Finding(BAD, "Open files", found, fix)
     if not unlimited and hard < GOOD_OPEN_FILES:
-        return Finding(Verdict.BEWARE, "Open files", f"{found}; many customers need 4096", fix)
-    return Finding(Verdict.GOOD, "Open files", found)
+        return Finding(BEWARE, "Open files", f"{found}; many customers need 4096", fix)
+    return Finding(GOOD, "Open files", found)
 
 
 def _cpus(settings: Settings) -> Iterator[Finding]:
@@ -231,17 +234,15 @@ def _cpus(settings: Settings) -> Iterator[Finding]:
     )
     if shared:
         fix = "give DOORBUSTER_SHOP_CPUS a CPU that nothing else uses; this needs at least 2 CPUs"
-        yield Finding(
-            Verdict.BEWARE, "CPUs", f"{found}: shared, so measurements will be distorted", fix
-        )
+        yield Finding(BEWARE, "CPUs", f"{found}: shared, so measurements will be distorted", fix)
     else:
-        yield Finding(Verdict.GOOD, "CPUs", found)
+        yield Finding(GOOD, "CPUs", found)
 
 
 def _load() -> Finding:
     if busy := up.busy_machine():
-        return Finding(Verdict.BEWARE, "Load", busy, "end other programs before a measurement")
-    return Finding(Verdict.GOOD, "Load", f"{os.getloadavg()[0]:.1f} processes over the last minute")
+        return Finding(BEWARE, "Load", busy, "end other programs before a measurement")
+    return Finding(GOOD, "Load", f"{os.getloadavg()[0]:.1f} processes over the last minute")
 
 
 def _postgres(settings: Settings, state: State) -> Finding:
@@ -250,9 +251,9 @@ def _postgres(settings: Settings, state: State) -> Finding:
         needed = postgres.cluster_major(state.postgres) if _readable(state.postgres) else None
         installation = postgres.find(settings.postgres_bin, state.postgres, _copying(run_as, state))
     except (LookupError, postgres.PostgresError) as error:
-        return Finding.of(Verdict.BAD, "PostgreSQL", error)
+        return Finding.of(BAD, "PostgreSQL", error)
     if fault := shared_memory_fault(SHARED_MEMORY, run_as):
-        return Finding.of(Verdict.BAD, "PostgreSQL", fault)
+        return Finding.of(BAD, "PostgreSQL", fault)
     runs_as = f", runs as {run_as.name}" if run_as else ""
     made = f", database created by {needed}" if needed else ""
     if _readable(state.postgres) and (named := postgres.stale_lock(state.postgres)):
@@ -261,9 +262,9 @@ def _postgres(settings: Settings, state: State) -> Finding:
             f"{lock} is left from a killed server or a power failure; it names {named} instead of "
             f"a server of this database"
         )
-        return Finding(Verdict.BEWARE, "PostgreSQL", left, "make up removes this file")
+        return Finding(BEWARE, "PostgreSQL", left, "make up removes this file")
     found = f"{installation.version}, {installation.origin}, {installation.bin_dir}{runs_as}{made}"
-    return Finding(Verdict.GOOD, "PostgreSQL", found)
+    return Finding(GOOD, "PostgreSQL", found)
 
 
 def shared_memory_fault(folder: Path, run_as: Account | None) -> str:
@@ -297,10 +298,10 @@ def _redis(settings: Settings, state: State) -> Finding:
         run_as = accounts.for_database()
         installation = redis_server.find(settings.redis_bin, state.redis, _copying(run_as, state))
     except (LookupError, redis_server.RedisError) as error:
-        return Finding.of(Verdict.BAD, "Redis", error)
+        return Finding.of(BAD, "Redis", error)
     runs_as = f", runs as {run_as.name}" if run_as else ""
     found = f"{installation.version}, {installation.origin}, {installation.program}{runs_as}"
-    return Finding(Verdict.GOOD, "Redis", found)
+    return Finding(GOOD, "Redis", found)
 
 
 def _certificates(settings: Settings) -> Iterator[Finding]:
@@ -319,19 +320,19 @@ def _certificate(settings: Settings, title: str, pair: certificate.Pair) -> Find
         if _existing(path) == path and pair.key.exists():
             if why := certificates.out_of_date(path):
                 fix = "replace the certificate and its key, then make down and make up"
-                return Finding(Verdict.BEWARE, title, f"{path}, your own certificate: {why}", fix)
-            return Finding(Verdict.GOOD, title, f"{path}, your own certificate")
+                return Finding(BEWARE, title, f"{path}, your own certificate: {why}", fix)
+            return Finding(GOOD, title, f"{path}, your own certificate")
         variables = f"{pair.setting}_CERTIFICATE and {pair.setting}_KEY"
         fix = f"set {variables} to files that exist, or set neither"
-        return Finding(Verdict.BAD, title, f"{path} or its key does not exist", fix)
+        return Finding(BAD, title, f"{path} or its key does not exist", fix)
     if not own.server.exists():
-        return Finding(Verdict.GOOD, title, "none yet; `make up` creates it")
-    if why := certificates.unusable(own, own_certificate.names(settings)):
+        return Finding(GOOD, title, "none yet; `make up` creates it")
+    if why := certificates.unusable(own, certificates.own_names(*settings.served_names)):
         fix = "make down, then make up, which creates a new certificate"
-        return Finding(Verdict.BEWARE, title, why, fix)
+        return Finding(BEWARE, title, why, fix)
     good_for = f"{certificates.key_name(own)}, until {certificates.valid_until(own)}"
     found = f"{good_for}, authority {own.authority}"
-    return Finding(Verdict.GOOD, title, found)
+    return Finding(GOOD, title, found)
 
 
 def _inner_host(settings: Settings) -> Finding:
@@ -340,21 +341,19 @@ def _inner_host(settings: Settings) -> Finding:
     where = f"admin API and controller on {settings.inner_host}"
     if settings.inner_token_required:
         why = f"other people have accounts here: {named}" if people else "required"
-        return Finding(Verdict.GOOD, subject, f"{where} need a token ({why})")
+        return Finding(GOOD, subject, f"{where} need a token ({why})")
     if people:
         fix = "DOORBUSTER_INNER_TOKEN_REQUIRED=1 (environment or .env), then make up"
         found = f"{where} accept calls of other people with accounts here: {named}"
-        return Finding(Verdict.BEWARE, subject, found, fix)
+        return Finding(BEWARE, subject, found, fix)
     found = f"{where} need no token, because no other person has an account here"
     if not hosts.is_loopback(settings.inner_host):
         fix = (
             "set DOORBUSTER_INNER_TOKEN_REQUIRED=1, unless only the lab's machines can reach "
             "this address"
         )
-        return Finding(
-            Verdict.BEWARE, subject, f"{found}, although other machines can reach them", fix
-        )
-    return Finding(Verdict.GOOD, subject, found)
+        return Finding(BEWARE, subject, f"{found}, although other machines can reach them", fix)
+    return Finding(GOOD, subject, found)
 
 
 def running(settings: Settings, state: State) -> Iterator[Finding]:
@@ -367,14 +366,14 @@ def running(settings: Settings, state: State) -> Iterator[Finding]:
                 "make up ends these processes and starts everything again; make down only ends them"
             )
             found = f"processes of an earlier start are left: {pids}"
-            yield Finding(Verdict.BEWARE, "Running", found, fix)
+            yield Finding(BEWARE, "Running", found, fix)
         elif supervisor.has_died():
             found = "no: the supervisor was killed or the machine went down, and the services ended"
-            yield Finding(Verdict.BEWARE, "Running", found, "make up starts everything again")
+            yield Finding(BEWARE, "Running", found, "make up starts everything again")
         else:
-            yield Finding(Verdict.GOOD, "Running", "no; `make up` starts it")
+            yield Finding(GOOD, "Running", "no; `make up` starts it")
             for line in up.unknown_hosts(settings):
-                yield Finding.of(Verdict.BAD, "Hosts", line)
+                yield Finding.of(BAD, "Hosts", line)
             wanted = up.ports_of(settings, watchers(settings))
             yield from _ports(settings, wanted)
         return
@@ -382,7 +381,7 @@ def running(settings: Settings, state: State) -> Iterator[Finding]:
         states = supervisor.states()
         for service in services.table(settings, state):
             now = states.get(service.name)
-            fault = Verdict.BEWARE if service.is_optional else Verdict.BAD
+            fault = BEWARE if service.is_optional else BAD
             if now is None:  # the supervisor knows only the services of its start
                 found = "does not run: it was installed or turned on after the start"
                 fix = "make up, which starts it and restarts all other services"
@@ -393,9 +392,9 @@ def running(settings: Settings, state: State) -> Iterator[Finding]:
             else:
                 where = f" on port {service.port}" if service.port is not None else ""
                 found = f"healthy{where}, CPUs {cpus.written(service.cpus)}"
-                yield Finding(Verdict.GOOD, service.title, found)
+                yield Finding(GOOD, service.title, found)
     except (LookupError, SupervisorError, postgres.PostgresError, redis_server.RedisError) as error:
-        yield Finding.of(Verdict.BAD, "Running", error)
+        yield Finding.of(BAD, "Running", error)
 
 
 def chosen_runtime(settings: Settings) -> tuple[choice.Runtime | None, list[Finding]]:
@@ -405,22 +404,22 @@ def chosen_runtime(settings: Settings) -> tuple[choice.Runtime | None, list[Find
     try:
         chosen = choice.choose(settings)
     except choice.RuntimeChoiceError as error:
-        return None, [Finding.of(Verdict.BAD, "Runtime", error)]
+        return None, [Finding.of(BAD, "Runtime", error)]
     where = "in containers" if chosen.runtime == "docker" else "natively"
-    said = Finding(Verdict.GOOD, "Runtime", f"{where}: {chosen.why}")
+    said = Finding(GOOD, "Runtime", f"{where}: {chosen.why}")
     return chosen.runtime, [_engine(is_needed=chosen.runtime == "docker"), said]
 
 
 def _engine(*, is_needed: bool) -> Finding:
     if why := engine.problem():
         if is_needed:
-            return Finding.of(Verdict.BAD, "Docker", why)
+            return Finding.of(BAD, "Docker", why)
         if choice.why_native():  # Docker is installed, so people may expect it
-            return Finding.of(Verdict.BEWARE, "Docker", why)
+            return Finding.of(BEWARE, "Docker", why)
         words = "not used" if shutil.which("docker") else "not installed; only containers need it"
-        return Finding(Verdict.GOOD, "Docker", words)
+        return Finding(GOOD, "Docker", words)
     versions = f"engine {engine.version()}, Compose {engine.compose_version()}"
-    return Finding(Verdict.GOOD, "Docker", versions)
+    return Finding(GOOD, "Docker", versions)
 
 
 def containers(settings: Settings) -> Iterator[Finding]:
@@ -430,53 +429,53 @@ def containers(settings: Settings) -> Iterator[Finding]:
     try:
         there = engine.containers(Project(settings, State(settings.state_dir)).name)
     except engine.EngineError as error:
-        yield Finding.of(Verdict.BAD, "Running", error)
+        yield Finding.of(BAD, "Running", error)
         return
     if not any(one.runs for one in there):
-        yield Finding(Verdict.GOOD, "Running", "no; `make up` starts it")
+        yield Finding(GOOD, "Running", "no; `make up` starts it")
         yield from _ports(settings, appliance.published_ports(settings))
         return
     for one in sorted(there, key=lambda each: each.service):
         if one.serves:
-            yield Finding(Verdict.GOOD, one.service, f"healthy, CPUs {one.cpus}")
+            yield Finding(GOOD, one.service, f"healthy, CPUs {one.cpus}")
         elif not one.has_ended_well:
             fix = f"make logs ARGS={one.service}; make up starts the service again"
-            yield Finding(Verdict.BAD, one.service, one.health or one.state, fix)
+            yield Finding(BAD, one.service, one.health or one.state, fix)
 
 
 def _ports(settings: Settings, wanted: dict[str, int]) -> Iterator[Finding]:
     taken = up.taken_ports(settings, wanted)
     for line in taken:
-        yield Finding.of(Verdict.BAD, "Ports", line)
+        yield Finding.of(BAD, "Ports", line)
     if not taken:
         numbers = ", ".join(map(str, sorted(wanted.values())))
-        yield Finding(Verdict.GOOD, "Ports", f"{numbers} are free")
+        yield Finding(GOOD, "Ports", f"{numbers} are free")
 
 
 def _monitoring(settings: Settings) -> Finding:
     if not settings.monitoring:
-        return Finding(Verdict.GOOD, "Monitoring", "off (DOORBUSTER_MONITORING=0)")
+        return Finding(GOOD, "Monitoring", "off (DOORBUSTER_MONITORING=0)")
     jobs = (monitoring.PROMETHEUS, *monitoring.EXPORTERS)
     there = {job: program for job in jobs if (program := monitoring.find(job)) is not None}
     fix = f"apt-get install {' '.join(missing)}" if (missing := monitoring.missing()) else ""
     if monitoring.PROMETHEUS not in there:
         found = "Prometheus is not installed; only metrics over time, alerts and dashboards need it"
-        return Finding(Verdict.BEWARE, "Monitoring", found, fix)
+        return Finding(BEWARE, "Monitoring", found, fix)
     found = f"Prometheus {there[monitoring.PROMETHEUS].version}; exporters: " + ", ".join(
         job for job in monitoring.EXPORTERS if job in there
     )
-    return Finding(Verdict.BEWARE if fix else Verdict.GOOD, "Monitoring", found, fix)
+    return Finding(BEWARE if fix else GOOD, "Monitoring", found, fix)
 
 
 def _optional() -> Iterator[Finding]:
     for program, purpose in OPTIONAL_PROGRAMS.items():
         path = shutil.which(program) or shutil.which(program, path="/usr/sbin:/usr/local/sbin")
         if path:
-            yield Finding(Verdict.GOOD, program, path)
+            yield Finding(GOOD, program, path)
         else:
             package = "apache2-utils" if program == "ab" else program
             found = f"not installed; needed only for {purpose}"
-            yield Finding(Verdict.BEWARE, program, found, f"apt install {package}")
+            yield Finding(BEWARE, program, found, f"apt install {package}")
 
 
 def _existing(folder: Path) -> Path:

@@ -4,6 +4,7 @@ The environment overrides the file `.env`, which overrides the defaults. A secre
 gets the generated value (`runtime.credentials`).
 """
 
+import difflib
 import hashlib
 import os
 import re
@@ -17,6 +18,7 @@ from pydantic import AfterValidator, Field, PrivateAttr
 
 from common import cpus, hosts, shared_settings
 from common.settings import (
+    PREFIX,
     Form,
     SettingsError,
     SettingsModel,
@@ -25,7 +27,7 @@ from common.settings import (
     written,
 )
 from common.shared_settings import CpuList, Folder, Names, Port, Switch
-from runtime import accounts, certificate_files, credentials, env_file
+from runtime import accounts, certificate_files, credentials
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 IS_CLONE = (REPOSITORY / "pyproject.toml").is_file()
@@ -158,11 +160,7 @@ class Settings(SettingsModel):
         "console's certificate calls every port of this host only over TLS; 0: off",
         page="console.md#tls",
     )
-    prometheus_port: Port = setting(
-        "PROMETHEUS_PORT",
-        8088,
-        "port of Prometheus, if it runs",
-    )
+    prometheus_port: Port = setting("PROMETHEUS_PORT", 8088, "port of Prometheus, if it runs")
     grafana_port: Port = setting("GRAFANA_PORT", 8089, "port of Grafana, if it runs")
     node_exporter_port: Port = setting(
         "NODE_EXPORTER_PORT", 8091, "port of Prometheus' exporter for the machine"
@@ -351,6 +349,11 @@ class Settings(SettingsModel):
         lab = (self.lab_host, self.inner_host, *self.lab_names) if self.lab_accounts else ()
         return (self.host, *filter(None, [self.gateway_host]), *lab)
 
+    def creates_certificate(self, *files: Path) -> bool:
+        """Return whether this certificate and key are those that the appliance creates."""
+        own = certificate_files.of(self.state_dir)
+        return files == (own.server, own.key)
+
     @property
     def gateway_admin_host(self) -> str:
         """The host at which the lab reaches the gateway's admin API."""
@@ -403,7 +406,7 @@ def load_leniently(
     """
     environ = os.environ if environ is None else environ
     faults: list[str] = []
-    from_file = env_file.read(repository / ".env", VARIABLES, faults)
+    from_file = _env_file(repository / ".env", faults)
     given = {**from_file, **{name: text for name, text in environ.items() if text.strip()}}
     context = {"repository": repository}
     # Some defaults depend on these values. The second call reports their faults.
@@ -435,6 +438,48 @@ def load_leniently(
             "DOORBUSTER_LAB_CLASSROOM=1: a class needs accounts; set DOORBUSTER_LAB_ACCOUNTS=1 too"
         )
     return settings, faults
+
+
+def _env_file(path: Path, faults: list[str]) -> dict[str, str]:
+    """Return the values of all valid lines NAME=value by variable, and add a message to `faults`
+    for each invalid line. Variables of other programs are also returned, unless they look like
+    misspelt variables of the appliance.
+    """
+    if not path.is_file():
+        return {}
+    try:
+        lines = path.read_text("utf-8", "replace").splitlines()
+    except OSError as error:
+        faults.append(
+            f"{path} cannot be read ({error.strerror}); fix: chmod u+r {path}, or remove the file"
+        )
+        return {}
+    given: dict[str, str] = {}
+    for number, line in enumerate(map(str.strip, lines), start=1):
+        if not line or line.startswith("#"):
+            continue
+        name, equals, text = line.removeprefix("export ").partition("=")
+        name = name.strip()
+        if not equals or not name.isidentifier():
+            faults.append(f"{path} line {number}: {line!r} is not of the form NAME=value")
+        elif name not in VARIABLES and (meant := _meant(name)):
+            said = f"unknown variable {name}; did you mean {meant[0]}?"
+            faults.append(f"{path} line {number}: {said}")
+        else:
+            given[name] = _unquoted(text.strip())
+    return given
+
+
+def _meant(name: str) -> list[str]:
+    # A name without its prefix also counts as a mistake.
+    full = PREFIX + name.removeprefix(PREFIX)
+    return difflib.get_close_matches(full, VARIABLES, 1, 0.94)
+
+
+def _unquoted(text: str) -> str:
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1]
+    return text.split(" #", 1)[0].strip()
 
 
 def _defaults(
@@ -495,13 +540,7 @@ _OF_PARTS = tuple(f"DOORBUSTER_{part}_" for part in ("GATEWAY", "SHOP", "ADS"))
 
 OPTIONAL_PORTS = frozenset(
     f"DOORBUSTER_{name}_PORT"
-    for name in (
-        "PROMETHEUS",
-        "GRAFANA",
-        "NODE_EXPORTER",
-        "POSTGRES_EXPORTER",
-        "REDIS_EXPORTER",
-    )
+    for name in ("PROMETHEUS", "GRAFANA", "NODE_EXPORTER", "POSTGRES_EXPORTER", "REDIS_EXPORTER")
 )
 """The port variables of services that run only if their programs are installed. The code that
 starts such a service checks its port.

@@ -4,15 +4,16 @@ Its lock lets only one command at a time change the folder.
 """
 
 import contextlib
+import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from common import locks, private_file
-from runtime.settings import default_state_dir
+from runtime.settings import REPOSITORY, default_state_dir
 
 MARKER = "doorbuster-state"
 _OTHER_MARKS = ("secrets.json", "supervisord.conf", "signatures.json")
@@ -48,6 +49,18 @@ def said(error: OSError) -> str:
         return str(first)
     where = f" ({error.filename})" if error.filename else ""
     return f"{error.strerror or error}{where}"
+
+
+def digest_of(parts: Iterable[str]) -> str:
+    """Return a digest of these files and folders, whose paths are relative to the repository."""
+    digest = hashlib.sha256()
+    for part in parts:
+        root = REPOSITORY / part
+        for path in [root] if root.is_file() else sorted(root.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(f"{os.path.relpath(path, REPOSITORY)}\0".encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,10 +81,7 @@ def run(spec_name: str, processes: int | None, celery: str | None, **given: Any)
 
 @click.command(cls=TimedCommand)
 @click.argument(
-    "spec_name",
-    metavar="[SPEC]",
-    default="lifo-pri-simulated",
-    shell_complete=complete_spec,
+    "spec_name", metavar="[SPEC]", default="lifo-pri-simulated", shell_complete=complete_spec
 )
 @FRESH
 @spread

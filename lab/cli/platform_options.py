@@ -9,13 +9,7 @@ import click
 from gateway.policies.processor_assignment import Sharing
 from hosting.errors import HostingError
 from hosting.option_types import CpuList, Finite
-from hosting.options import (
-    MOST_APPLICATIONS,
-    Admission,
-    PlatformOptions,
-    Profile,
-    Provisioning,
-)
+from hosting.options import MOST_APPLICATIONS, Admission, PlatformOptions, Profile, Provisioning
 from lab.engines.hosted import connection_costs
 from lab.errors import SpecError
 from runtime.settings import Settings
@@ -41,10 +35,7 @@ KEY_OPTION = _option(
 )
 PROFILE_OPTION = _choice("--page-profile", "profile", Profile, "The work of a page in the shops.")
 TIME_SCALE_OPTION = _option(
-    "--time-scale",
-    "time_scale",
-    type=Finite(0.1, 1000),
-    help="Paper seconds per real second.",
+    "--time-scale", "time_scale", type=Finite(0.1, 1000), help="Paper seconds per real second."
 )
 THREADS_OPTION = click.option(
     "--shop-threads",
@@ -158,10 +149,7 @@ def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
     checked(chosen | {"admission": "none", "cto_s": None, "ctn_s": None})
     if chosen["admission"] == "eac" and not any(costs_given):
         costs = connection_costs.kept(
-            lab,
-            key=chosen["key"],
-            profile=chosen["profile"],
-            time_scale=chosen["time_scale"],
+            lab, key=chosen["key"], profile=chosen["profile"], time_scale=chosen["time_scale"]
         )
         chosen |= {"cto_s": costs.cto_s, "ctn_s": costs.ctn_s}
     return checked(chosen)

@@ -155,9 +155,7 @@ def publish() -> None:
     help="Use smaller grids, so that the command takes minutes instead of hours.",
 )
 @click.option(
-    "--fresh",
-    is_flag=True,
-    help="Run parts again, even if the present code has already made them.",
+    "--fresh", is_flag=True, help="Run parts again, even if the present code has already made them."
 )
 def reference(parts: tuple[str, ...], quick: bool, fresh: bool) -> None:
     """Run the experiments whose results are included in Doorbuster, and store the results in

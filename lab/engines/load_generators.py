@@ -29,11 +29,7 @@ WORKERS_WITHIN_S = 60
 
 
 def run_load(
-    url: str,
-    on: tuple[int, ...],
-    plan: LoadPlan,
-    log_file: Path,
-    on_progress: Progress,
+    url: str, on: tuple[int, ...], plan: LoadPlan, log_file: Path, on_progress: Progress
 ) -> None:
     """Run one load generator for `url` on the CPUs `on`; see `run_loads`."""
     run_loads([LoadGenerator(url, plan, log_file, on_progress)], on)
@@ -115,10 +111,7 @@ def _generator(
     }
     # The load ends if the runner is killed.
     command = pinned.command(
-        on,
-        program,
-        end_with_parent=signal.Signals.SIGTERM,
-        parent=os.getpid(),
+        on, program, end_with_parent=signal.Signals.SIGTERM, parent=os.getpid()
     )
     return subprocess.Popen(
         command,

@@ -35,10 +35,7 @@ from lab.machine.description import code_digest, describe_versions
 
 QUEUE = "doorbuster"
 TASK = "doorbuster.work"
-CALLABLE = [
-    "lab.runner.simulated:make_packed_run",
-    "lab.studies.measures:simulate_case",
-]
+CALLABLE = ["lab.runner.simulated:make_packed_run", "lab.studies.measures:simulate_case"]
 """A task may call only functions whose names begin with one of these texts."""
 
 POLL_EVERY_S = 0.1
@@ -198,12 +195,7 @@ class _UnderWay:
 
 class _Distribution:
     def __init__(
-        self,
-        app: Celery,
-        tasks: Sequence[str],
-        worker: str,
-        broker: str,
-        queued: Callable[[], int],
+        self, app: Celery, tasks: Sequence[str], worker: str, broker: str, queued: Callable[[], int]
     ) -> None:
         self._app = app
         self._tasks = tasks

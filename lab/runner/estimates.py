@@ -105,10 +105,7 @@ def of_spec(
         runs_s = left_ratio * (expected.all_real_s + groups * live_run_s(known))
         capacity_s = expected_real_s(spec.time_scale) if measures_capacity else 0.0
         return Estimate(
-            live_s=capacity_s + runs_s,
-            serial_s=serial_s,
-            first_s=first_s,
-            capacity_s=capacity_s,
+            live_s=capacity_s + runs_s, serial_s=serial_s, first_s=first_s, capacity_s=capacity_s
         )
     files_s = known.factor * RUN_CPU_S
     each_s = [
@@ -258,9 +255,7 @@ def calibrate(clock: Callable[[], float] = time.process_time) -> float:
     seconds.
     """
     from lab.engines.simulated.run import scenario_of
-    from simulator.simulation import (
-        simulate,
-    )  # slow, and only simulations need it
+    from simulator.simulation import simulate  # slow, and only simulations need it
 
     spec = Spec.model_validate(
         {

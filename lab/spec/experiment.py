@@ -20,14 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from gateway.policies import (
-    ADMISSIONS,
-    NO_ADMISSION,
-    POLICIES,
-    Abandonment,
-    PolicyError,
-    find,
-)
+from gateway.policies import ADMISSIONS, NO_ADMISSION, POLICIES, Abandonment, PolicyError, find
 from lab.errors import SpecError
 from lab.spec import sections as spec_sections
 from lab.spec import text as spec_text

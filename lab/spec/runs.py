@@ -21,13 +21,7 @@ from loadgen.workload.clients import KIND_PAGE, ClientModel
 from loadgen.workload.load_schedule import Segment
 from loadgen.workload.sessions import MEAN_EXECUTION_S, Schedule, SessionModel
 from simulator.hosting_scenario import Admission, Provisioning
-from simulator.scenario import (
-    FifoServer,
-    FileClass,
-    SessionKnown,
-    SharedCpus,
-    server_capacity_rps,
-)
+from simulator.scenario import FifoServer, FileClass, SessionKnown, SharedCpus, server_capacity_rps
 
 CPU_PAGE_S = 0.30
 """The mean CPU time of a page in the CPU-intensive profile, in paper seconds (LIFO-Pri, section
@@ -212,9 +206,7 @@ class ShopRun(_Run):
             duration_s=self.duration_s and self.duration_s * factor,
             sessions=self.sessions and max(1, round(self.sessions * factor)),
             schedule=self.schedule
-            and Schedule(
-                tuple(Segment(s * factor, rho) for s, rho in self.schedule.segments),
-            ),
+            and Schedule(tuple(Segment(s * factor, rho) for s, rho in self.schedule.segments)),
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -285,11 +277,7 @@ class ShopRun(_Run):
 
 def _appliance(spec: Spec) -> Appliance:
     return Appliance(
-        spec.page_profile,
-        spec.catalogue_books,
-        spec.database_cpus,
-        spec.time_scale,
-        spec.shadows,
+        spec.page_profile, spec.catalogue_books, spec.database_cpus, spec.time_scale, spec.shadows
     )
 
 
@@ -315,9 +303,7 @@ def server_of(spec: Spec) -> SharedCpus | FifoServer:
             slices=1,
         )
     return SharedCpus(
-        workers=section.workers,
-        cpus=section.cpus,
-        mean_execution_s={**MEAN_EXECUTION_S, **files},
+        workers=section.workers, cpus=section.cpus, mean_execution_s={**MEAN_EXECUTION_S, **files}
     )
 
 

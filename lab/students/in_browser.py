@@ -73,11 +73,7 @@ def _impurities(file: PolicyFile) -> list[str]:
 
 
 _BROWSER: Final = Place(
-    impurities=_impurities,
-    accept=files.check_form,
-    start=InBrowser,
-    layers=None,
-    slower=_SLOWER,
+    impurities=_impurities, accept=files.check_form, start=InBrowser, layers=None, slower=_SLOWER
 )
 
 

@@ -322,12 +322,7 @@ def _no_writing(folder: Path, fault: OSError) -> ExperimentError:
 
 
 def _play(
-    board: Board,
-    valid: Sequence[Path],
-    processes: int | None,
-    *,
-    by: str | None,
-    with_known: bool,
+    board: Board, valid: Sequence[Path], processes: int | None, *, by: str | None, with_known: bool
 ) -> list[dict[str, Any]]:
     """Run the policies at these paths and the known policies that the board lacks, and return their
     rows.

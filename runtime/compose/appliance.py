@@ -1,6 +1,5 @@
 """The commands `make up`, `make down` and `make reset` for an appliance in containers."""
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -12,7 +11,7 @@ from typing import TextIO
 from common import hosts, log_tail, private_file
 from common.answering import get_refusal
 from common.waiting import wait_while
-from runtime import certificate_files, credentials, monitoring, own_certificate
+from runtime import certificate_files, credentials, monitoring
 from runtime.compose import certificate, engine, services
 from runtime.compose import settings as compose_settings
 from runtime.compose.engine import Container, EngineError
@@ -21,7 +20,7 @@ from runtime.compose.settings import Project
 from runtime.native import up
 from runtime.progress import Progress
 from runtime.settings import REPOSITORY, Settings, load
-from runtime.state import State
+from runtime.state import State, digest_of
 
 LOOK_EVERY_S = 0.5
 PAGE_WITHIN_S = 120.0
@@ -199,7 +198,8 @@ class _Start:
             from runtime import certificates  # takes a while
 
             # Customers and Prometheus use these names.
-            certificates.keep(own.folder, names=own_certificate.names(settings, "gateway", "lab"))
+            names = certificates.own_names(*settings.served_names, "gateway", "lab")
+            certificates.keep(own.folder, names=names)
         for path in (own.folder, *own.folder.glob("*")):
             self.project.own(path)
 
@@ -346,13 +346,7 @@ def kept_image(project: Project, version: str) -> str:
 
 def code_version() -> str:
     """Return a digest of the code in the image."""
-    digest = hashlib.sha256()
-    for part in ("docker/Dockerfile", "docker/images.env", *in_the_image()):
-        root = REPOSITORY / part
-        for path in [root] if root.is_file() else sorted(root.rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                digest.update(f"{path.relative_to(REPOSITORY)}\0".encode() + path.read_bytes())
-    return digest.hexdigest()
+    return digest_of(["docker/Dockerfile", "docker/images.env", *in_the_image()])
 
 
 def _compose(project: Project, *arguments: str) -> None:

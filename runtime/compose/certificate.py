@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common import private_file
-from runtime import own_certificate
 from runtime.settings import Settings, SettingsError
 
 
@@ -69,7 +68,7 @@ def pairs(settings: Settings) -> list[Pair]:
             certificate=certificate,
             key=key,
             copies=settings.state_dir / f"certificate-copies/{part.lower()}",
-            is_own=own_certificate.is_meant(settings, certificate, key),
+            is_own=settings.creates_certificate(certificate, key),
         )
         for part, certificate, key in found
     ]

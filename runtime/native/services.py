@@ -10,10 +10,10 @@ from typing import Any
 
 from common import hosts, pinned
 from common.answering import get_refusal
-from runtime import accounts, monitoring, own_certificate
+from runtime import accounts, monitoring
 from runtime.native import postgres, redis_server
 from runtime.settings import REPOSITORY, Settings
-from runtime.state import State
+from runtime.state import State, digest_of
 
 APPLIANCE_VARIABLE = "DOORBUSTER_APPLIANCE"  # the state folder, in every service's environment
 SEEDING_TIMEOUT_S = 300.0
@@ -74,13 +74,7 @@ class Service:
 
     def code_version(self) -> str:
         """Return a fingerprint of the code that this service runs."""
-        digest = hashlib.sha256()
-        for part in self.code:
-            root = REPOSITORY / part
-            for path in [root] if root.is_file() else sorted(root.rglob("*")):
-                if path.is_file() and "__pycache__" not in path.parts:
-                    digest.update(f"{path}\0".encode() + path.read_bytes())
-        return digest.hexdigest()
+        return digest_of(self.code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,8 +282,20 @@ def gateway(settings: Settings) -> Service:
         page_refusal=lambda: get_refusal(host, settings.gateway_port, "/"),
         # Another certificate also requires a restart.
         code=("gateway", "common", *map(str, tls)),
-        prepare=lambda: own_certificate.keep(settings, *tls),
+        prepare=lambda: _keep_certificate(settings, *tls),
     )
+
+
+def _keep_certificate(settings: Settings, *files: Path) -> None:
+    """Make sure that the certificate is valid, if `files` are those that the appliance creates.
+
+    Raises CertificateError if it cannot be created.
+    """
+    if settings.creates_certificate(*files):
+        from runtime import certificates  # slow to import, and only a start needs it
+
+        names = certificates.own_names(*settings.served_names)
+        certificates.keep(files[0].parent, names=names)
 
 
 _LAB_CODE = ("lab", "common", "gateway/policies", "simulator", "loadgen", "runtime/settings.py")
@@ -317,7 +323,7 @@ def lab(settings: Settings) -> Service:
             timeout_s=SEEDING_TIMEOUT_S,
         ),
         code=(*_LAB_CODE, *map(str, tls)),  # another certificate also requires a restart
-        prepare=lambda: own_certificate.keep(settings, *tls),
+        prepare=lambda: _keep_certificate(settings, *tls),
         writes_results=True,
     )
 

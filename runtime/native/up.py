@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from common import cpus, hosts, log_tail, ports
-from runtime import certificate_files, credentials, docs_site, monitoring, own_certificate
+from runtime import certificate_files, credentials, docs_site, monitoring
 from runtime.native import down, services
 from runtime.native.services import Service, Tables
 from runtime.native.supervision import Supervisor, left_over
@@ -96,7 +96,7 @@ def trusted_by_browsers(settings: Settings) -> dict[str, str]:
     There is no such row without TLS, or if the appliance did not create the console's certificate.
     """
     tls = (settings.lab_tls_certificate, settings.lab_tls_key)
-    if not settings.lab_accounts or not own_certificate.is_meant(settings, *tls):
+    if not settings.lab_accounts or not settings.creates_certificate(*tls):
         return {}
     return {
         "Browsers trust it": "after they have imported this authority:",

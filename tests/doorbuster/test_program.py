@@ -9,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from doorbuster import containers
+from doorbuster import program
 from doorbuster.commands import OLDER, main
 from doorbuster.program import Entry, Group
 from runtime.settings import REPOSITORY
@@ -96,7 +96,7 @@ def test_the_help_of_a_command_needs_no_container(monkeypatch: pytest.MonkeyPatc
         calls.append(arguments)
         return 7
 
-    monkeypatch.setattr(containers, "run_inside", run_inside)
+    monkeypatch.setattr(program, "run_inside", run_inside)
     assert CliRunner().invoke(main, ["results", "draw", "--help"]).exit_code == 0
     assert calls == []
     assert CliRunner().invoke(main, ["results", "draw", "x"]).exit_code == 7

@@ -50,7 +50,7 @@ def test_up_takes_what_is_asked_for_or_what_can_be_had(
         docker_program.install(monkeypatch, tmp_path / "bin", None)
     if asked:
         monkeypatch.setenv("RUNTIME", asked)
-    assert choice.to_start(settings) == started
+    assert choice.choose(settings).runtime == started
 
 
 def test_what_runs_already_wins(
@@ -63,7 +63,7 @@ def test_what_runs_already_wins(
         choice.RuntimeChoiceError,
         match="RUNTIME=native: the appliance already runs in containers; fix: make down first",
     ):
-        choice.to_start(settings)
+        choice.choose(settings)
 
 
 def test_what_runs_is_not_overlooked_in_another_runtime(

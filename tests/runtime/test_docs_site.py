@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from runtime import docs_site
+from runtime import docs_site, state
 from runtime.settings import REPOSITORY
 
 
@@ -31,7 +31,8 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (docs / "first.md").write_text(
         "# First\n\n[Code](../runtime/native/up.py), [later](#later)\n\n## Later\n"
     )
-    monkeypatch.setattr(docs_site, "REPOSITORY", tmp_path)
+    for module in (docs_site, state):
+        monkeypatch.setattr(module, "REPOSITORY", tmp_path)
     monkeypatch.setattr(docs_site, "SITE", tmp_path / "build/docs")
     monkeypatch.setattr(docs_site, "SOURCES", ("docs",))
     return tmp_path

@@ -137,9 +137,7 @@ def session_fates(attempts: pa.Table, connections: pa.Table) -> dict[str, int]:
     last: dict[int, str] = {}
     unasked: set[int] = set()
     for session, outcome in zip(
-        attempts.column("session").to_pylist(),
-        attempts.column("outcome").to_pylist(),
-        strict=True,
+        attempts.column("session").to_pylist(), attempts.column("outcome").to_pylist(), strict=True
     ):  # rows are in the order of session, step and attempt
         if outcome == AttemptOutcome.NOT_GENERATED:
             unasked.add(session)
