@@ -79,8 +79,8 @@ _SECTIONS = (
         )),
     )),
     Section("Other", (
-        _inside("capacity", "lab.cli.machines:capacity", "Measure the capacity of the live shop"),
-        Entry("worker", "lab.cli.machines:worker", "Run simulations for commands with --celery"),
+        _inside("capacity", "lab.cli.live:capacity", "Measure the capacity of the live shop"),
+        Entry("worker", "lab.cli.experiments:worker", "Run simulations for commands with --celery"),
         _inside("platform", "lab.cli.platform:platform",
                 "Host several shops with TLS and a CPU manager"),
         _inside("profile-connections", "lab.cli.profile:profile_connections",

@@ -41,10 +41,8 @@ _DESCRIPTIONS = {
     "capacity.json": "The capacity of the shop, to which the offered loads refer.",
     "claims.json": "The claims of the paper, and whether they hold here.",
     "curves.json": "The curves of the result: response times and metrics with 95 % intervals.",
-    "events.jsonl": (
-        "The events of the run, one event on each line: the start, changes during the run, and "
-        "the end."
-    ),
+    "events.jsonl": "The events of the run, one event on each line: the start, changes during the "
+    "run, and the end.",
     "exhibits.json": "The figures and tables of the report as numbers.",
     "haproxy.cfg": "The configuration of HAProxy, which ran instead of the gateway.",
     "leaderboard.json": "The leaderboard: the ranks of the policies.",
@@ -60,10 +58,8 @@ _DESCRIPTIONS = {
     "run.json": (
         "The outcome of the run: the counts of client, gateway and shop, and whether they agree."
     ),
-    "samples.parquet": (
-        "Queues, CPU and counters of the gateway and the shop, one row for each utilisation "
-        "interval."
-    ),
+    "samples.parquet": "Queues, CPU and counters of the gateway and the shop, one row for each "
+    "utilisation interval.",
     "scores.json": "The scoreboard: the estimates and sales of each policy.",
     "spec.schema.json": "The JSON schema of spec.toml.",
     "spec.toml": "The spec: everything that defines the experiment.",
@@ -127,10 +123,8 @@ def metadata(about: Described) -> bytes:
             "@id": _LICENCE,
             "@type": "CreativeWork",
             "name": "Apache License 2.0",
-            "description": (
-                "The licence of Doorbuster and of the results that it includes. To publish your "
-                "result under another licence, change `license` in the entry `./`."
-            ),
+            "description": "The licence of Doorbuster and of the results that it includes. To "
+            "publish your result under another licence, change `license` in the entry `./`.",
         },
         {
             "@id": "#doorbuster",

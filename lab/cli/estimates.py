@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from common import log_tail
-from lab.cli.faults import LabCommand, print_json
-from lab.cli.server import AS_JSON
+from lab.cli.command import AS_JSON, LabCommand, print_json
 from lab.errors import ExperimentError, SpecError
 from lab.files.documents import read_json
 from lab.machine import speeds

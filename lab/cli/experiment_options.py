@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from gateway.policies import ADMISSIONS, NO_ADMISSION, POLICIES, Abandonment, is_path
 from gateway.students import files
 from lab.baselines.sheets import PROXIES
+from lab.cli.command import all_of
 from lab.errors import SpecError
 from lab.spec.experiment import SPECS, Spec, changed, explain
 from lab.spec.sections import PolicyChoice
@@ -20,47 +21,34 @@ from lab.spec.sections import PolicyChoice
 Complete: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def beginning(names: Iterable[str], begun: str) -> list[CompletionItem]:
-    """Return the names that begin with the typed letters."""
-    return [CompletionItem(name) for name in names if name.startswith(begun)]
-
-
-def complete_spec(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the included specs that begin with the typed letters, then files."""
-    names = (path.stem for path in sorted(SPECS.glob("*.toml")))
-    return [*beginning(names, incomplete), CompletionItem(incomplete, type="file")]
-
-
-def complete_policy(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the included policies and the files in own/ that begin with the typed letters."""
-    return beginning(_policies(), incomplete)
-
-
-def complete_policies(
-    _: click.Context, __: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Return completions for the last policy in a list that is separated by commas."""
-    return _continued(_policies(), incomplete)
-
-
-def completing_lists(names: Iterable[str]) -> Complete:
-    """Return a function that completes the last name in a list of these names, separated by
-    commas.
+def completing(names: Callable[[], Iterable[str]], *, lists: bool = False) -> Complete:
+    """Return a function that completes one of these names; with `lists`, the last name in a list
+    separated by commas.
     """
 
-    def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return _continued(names, incomplete)
+    def complete(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
+        before = begun[: begun.rfind(",") + 1] if lists else ""
+        found = (before + name for name in names())
+        return [CompletionItem(name) for name in found if name.startswith(begun)]
 
     return complete
 
 
-def _continued(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    before, comma, _ = incomplete.rpartition(",")
-    return beginning((before + comma + name for name in names), incomplete)
-
-
-def _policies() -> list[str]:
+def policies_here() -> list[str]:
+    """Return the names of the included policies and the paths of the policies in own/."""
     return [*POLICIES, *files.listed(Path(files.FOLDER))]
+
+
+def _specs() -> list[str]:
+    return [path.stem for path in sorted(SPECS.glob("*.toml"))]
+
+
+def complete_spec(
+    context: click.Context, option: click.Parameter, begun: str
+) -> list[CompletionItem]:
+    """Return the included specs that begin with the typed letters, then files."""
+    file = CompletionItem(begun, type="file")
+    return [*completing(_specs)(context, option, begun), file]
 
 
 def _floats(_: click.Context, option: click.Parameter, text: str | None) -> list[float] | None:
@@ -84,33 +72,31 @@ PAGE_PROFILE = click.option(
 SEED = click.option("--seed", type=int, help="Seed of the first repetition.")
 TIME_SCALE = click.option("--time-scale", type=float, help="Paper seconds per real second.")
 
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+overridable = all_of(
     click.option(
         "--policies",
         callback=_names,
-        shell_complete=complete_policies,
+        shell_complete=completing(policies_here, lists=True),
         help="The policies to run, by name or by label in the spec, e.g. sq,8q-lifo-pri.",
     ),
     click.option(
         "--gateway",
         callback=_names,
-        shell_complete=completing_lists(["doorbuster", *PROXIES]),
-        help=(
-            "Live: baseline proxies that replace the gateway (haproxy, nginx); with doorbuster in "
-            "the list, the spec's policies also run."
-        ),
+        shell_complete=completing(lambda: ["doorbuster", *PROXIES], lists=True),
+        help="Live: baseline proxies that replace the gateway (haproxy, nginx); with doorbuster "
+        "in the list, the spec's policies also run.",
     ),
     click.option(
         "--admission",
         callback=_names,
-        shell_complete=completing_lists(ADMISSIONS),
+        shell_complete=completing(lambda: ADMISSIONS, lists=True),
         help="Admission policies to put in front of each queueing policy, e.g. "
         "none,sbac-responsive.",
     ),
     click.option(
         "--abandonment",
         callback=_names,
-        shell_complete=completing_lists(get_args(Abandonment)),
+        shell_complete=completing(lambda: get_args(Abandonment), lists=True),
         help="Run each policy with each of these abandonment modes, e.g. ignore,cancel.",
     ),
     click.option("--rho", callback=_floats, help="Offered loads, e.g. 0.85,1.4,2."),
@@ -128,10 +114,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--crowded",
         is_flag=True,
-        help=(
-            "Like --at-once, but with too few CPUs. The measured numbers are meaningless. "
-            "Use this option only for a trial."
-        ),
+        help="Like --at-once, but with too few CPUs. The measured numbers are meaningless. Use "
+        "this option only for a trial.",
     ),
     click.option(
         "--repetitions",
@@ -142,13 +126,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     TIME_SCALE,
     PAGE_PROFILE,
 )
-
-
-def overridable(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add to a command the options that `with_options` reads."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+"""The options that `with_options` reads."""
 
 
 def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:

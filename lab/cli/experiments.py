@@ -1,5 +1,4 @@
-"""The commands `compare`, `run` and `simulate`, which run experiments, and the command `schema`,
-which prints the JSON schema of specs."""
+"""The commands `compare`, `run`, `simulate` and `worker`, which run experiments, and `schema`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -9,10 +8,20 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
-from lab.cli.executor_options import FRESH, broker_of, refuse_for_live, spread
+from lab.cli.command import (
+    AS_JSON,
+    FRESH,
+    QUIET,
+    LabCommand,
+    TimedCommand,
+    all_of,
+    broker_of,
+    print_json,
+    refuse_for_live,
+    spread,
+)
 from lab.cli.experiment_options import complete_spec, overridable, with_options
-from lab.cli.faults import LabCommand, TimedCommand, print_json
-from lab.cli.server import AS_JSON, QUIET, client_of, of_server, summary_of_launch
+from lab.cli.server import client_of, of_server, summary_of_launch
 from lab.errors import ExperimentError, SpecError
 from lab.files.documents import read_json
 from lab.machine.progress_file import progress_file
@@ -31,8 +40,7 @@ SIMULATED = {"engine": "simulated"}
 _CONSOLE = of_server(required=False)
 
 
-def _printing(command: Callable[..., Any]) -> Callable[..., Any]:
-    return AS_JSON(QUIET(command))
+_PRINTING = all_of(AS_JSON, QUIET)
 
 
 @click.command(cls=TimedCommand)
@@ -43,7 +51,7 @@ def _printing(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--spec", "spec_option", metavar="SPEC", help="Another way to give SPEC.")
 @FRESH
 @_CONSOLE
-@_printing
+@_PRINTING
 @overridable
 def compare(spec_name: str | None, full: bool, spec_option: str | None, **given: Any) -> None:
     """Compare policies that serve the same rush of impatient customers.
@@ -69,7 +77,7 @@ def _name_of(given: str | None, full: bool = False) -> str:
 @click.argument("spec_name", metavar="SPEC", shell_complete=complete_spec)
 @FRESH
 @spread
-@_printing
+@_PRINTING
 @overridable
 def run(spec_name: str, processes: int | None, celery: str | None, **given: Any) -> None:
     """Run the experiment of SPEC: a spec file, or the name of an included spec."""
@@ -86,7 +94,7 @@ def run(spec_name: str, processes: int | None, celery: str | None, **given: Any)
 @FRESH
 @spread
 @_CONSOLE
-@_printing
+@_PRINTING
 @overridable
 def simulate(spec_name: str, **given: Any) -> None:
     """Run an experiment in the simulator, even if its spec names the live engine.
@@ -254,3 +262,22 @@ def schema() -> None:
     has a given parameter.
     """
     print_json(Spec.model_json_schema())
+
+
+@click.command(cls=LabCommand)
+@click.option(
+    "--broker",
+    help="The broker's address, redis://…; by default DOORBUSTER_GRID_BROKER or "
+    "DOORBUSTER_CELERY_BROKER.",
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(1),
+    help="The maximum number of tasks at a time; by default, the number of CPUs.",
+)
+def worker(broker: str | None, processes: int | None) -> None:
+    """Run simulations on this machine, for commands with `--celery` on this or other machines."""
+    from lab.executors import executor
+    from lab.executors.celery import serve
+
+    serve(executor.checked(broker or settings.load().simulations_broker, "--broker"), processes)

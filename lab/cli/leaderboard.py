@@ -5,10 +5,9 @@ from typing import Any
 
 import click
 
-from lab.cli.executor_options import FRESH, broker_of, refuse_for_live, spread
+from lab.cli.command import FRESH, TimedCommand, broker_of, print_json, refuse_for_live, spread
 from lab.cli.experiment_options import overridable, with_options
 from lab.cli.experiments import carry_out
-from lab.cli.faults import TimedCommand, print_json
 from lab.errors import SpecError
 from lab.files.documents import read_json
 from lab.leaderboard import BOARD_FILE, PARTS, SIMULATED_PARTS, TUNING_PART

@@ -1,22 +1,30 @@
-"""The commands `doorbuster live …`, which change the running shop and the live run in progress."""
+"""The commands `doorbuster live …`, which change the running shop and the live run in progress, and
+`doorbuster capacity`, which measures the shop.
+"""
 
 import json
 from collections.abc import Callable
 from typing import Any, get_args
 
 import click
-from click.shell_completion import CompletionItem
 from pydantic import ValidationError
 
 from common.shared_settings import LONGEST_FAULT_S, SHORTEST_FAULT_S
 from gateway.policies import ADMISSIONS, NO_ADMISSION, Abandonment
 from hosting.option_types import Finite
-from lab.cli.experiment_options import beginning, complete_policy
-from lab.cli.faults import LabCommand
+from lab.cli.command import LabCommand
+from lab.cli.experiment_options import (
+    PAGE_PROFILE,
+    SEED,
+    TIME_SCALE,
+    completing,
+    policies_here,
+    with_options,
+)
 from lab.engines.live import faults
 from lab.errors import SpecError
 from lab.files.run_folder import HIGHEST_LOAD_FACTOR
-from lab.spec.experiment import explain
+from lab.spec.experiment import Spec, explain
 from lab.spec.sections import PolicyChoice
 from runtime import settings
 
@@ -38,18 +46,15 @@ def _parameters(_: click.Context, option: click.Parameter, given: tuple[str, ...
     return found
 
 
-def _complete_admission(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
-    return beginning(ADMISSIONS, begun)
-
-
 @click.command(cls=LabCommand)
-@click.argument("name", metavar="POLICY", shell_complete=complete_policy)
+@click.argument("name", metavar="POLICY", shell_complete=completing(policies_here))
 @click.option(
     "--set", "parameters", metavar="NAME=VALUE", multiple=True, callback=_parameters,
     help="A parameter of the policy, e.g. capacity=50. May be repeated.",
 )  # fmt: skip
 @click.option(
-    "--admission", default=NO_ADMISSION, show_default=True, shell_complete=_complete_admission,
+    "--admission", default=NO_ADMISSION, show_default=True,
+    shell_complete=completing(lambda: ADMISSIONS),
     help="The admission policy in front of the queueing policy.",
 )  # fmt: skip
 @click.option(
@@ -117,3 +122,31 @@ def _change(action: Callable[[Any], object]) -> None:
     from lab.runner import under_way
 
     click.echo(under_way.change(settings.load(), action))
+
+
+@click.command(cls=LabCommand)
+@TIME_SCALE
+@PAGE_PROFILE
+@SEED
+def capacity(**given: Any) -> None:
+    """Measure the shop's capacity in requests per paper second: the median of three closed-loop
+    runs.
+    """
+    from lab.engines import capacity as capacities
+    from lab.machine.description import live_run_lock
+    from lab.report.terminal import console
+    from lab.runner.live import measure_capacity, running_appliance, surroundings
+
+    spec = with_options(Spec(), given)
+    lab = settings.load()
+    appliance = running_appliance(lab)
+    with live_run_lock(), surroundings(appliance, spec):
+        measured = measure_capacity(spec, lab, [appliance])
+    each = ", ".join(f"{rps:.3f}" for rps in measured.measurements_rps)
+    console.print(
+        f"Capacity {measured.median_rps:.3f} requests per paper second (median of {each})"
+    )
+    console.print(
+        f"Live runs use this capacity for the next {capacities.KEPT_FOR.days * 24} hours."
+    )
+    console.print(f"Kept in {capacities.file_of(measured, lab)}")

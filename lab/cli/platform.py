@@ -16,7 +16,7 @@ from rich.text import Text
 
 from hosting.errors import HostingError
 from hosting.option_types import Finite
-from lab.cli.faults import LabCommand
+from lab.cli.command import LabCommand
 from lab.cli.platform_options import of_platform, platform_options
 from lab.errors import ExperimentError
 from lab.machine.description import live_run_lock

@@ -1,6 +1,5 @@
 """The options of commands that start a hosting platform."""
 
-from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, get_args
 
@@ -10,6 +9,7 @@ from gateway.policies.processor_assignment import Sharing
 from hosting.errors import HostingError
 from hosting.option_types import CpuList, Finite
 from hosting.options import MOST_APPLICATIONS, Admission, PlatformOptions, Profile, Provisioning
+from lab.cli.command import Decorator, all_of
 from lab.engines.hosted import connection_costs
 from lab.errors import SpecError
 from runtime.settings import Settings
@@ -17,21 +17,19 @@ from runtime.settings import Settings
 _DEFAULTS = {field.name: field.default for field in fields(PlatformOptions)}
 
 
-def _option(flag: str, name: str, **given: Any) -> Callable[[Any], Any]:
+def _option(flag: str, name: str, **given: Any) -> Decorator:
     return click.option(flag, name, default=_DEFAULTS[name], show_default=True, **given)
 
 
-def _choice(flag: str, name: str, among: Any, meaning: str) -> Callable[[Any], Any]:
+def _choice(flag: str, name: str, among: Any, meaning: str) -> Decorator:
     return _option(flag, name, type=click.Choice(get_args(among)), help=meaning)
 
 
 KEY_OPTION = _option(
     "--key",
     "key",
-    help=(
-        "The key of the server certificate: ec-p256 or rsa-2048 … rsa-16384; a larger key "
-        "makes new connections more expensive."
-    ),
+    help="The key of the server certificate: ec-p256 or rsa-2048 … rsa-16384; a larger key makes "
+    "new connections more expensive.",
 )
 PROFILE_OPTION = _choice("--page-profile", "profile", Profile, "The work of a page in the shops.")
 TIME_SCALE_OPTION = _option(
@@ -40,10 +38,8 @@ TIME_SCALE_OPTION = _option(
 THREADS_OPTION = click.option(
     "--shop-threads",
     type=click.IntRange(1, 100),
-    help=(
-        "The number of threads in each shop process; by default 30, or fewer if PostgreSQL "
-        "has too few connections."
-    ),
+    help="The number of threads in each shop process; by default 30, or fewer if PostgreSQL has "
+    "too few connections.",
 )
 
 
@@ -65,7 +61,7 @@ CPUS_OPTION = click.option(
     help="The processors of the platform, e.g. 0-1 or 0,2-3; by default all processors.",
 )
 
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+of_platform = all_of(
     _option(
         "--applications",
         "applications",
@@ -76,10 +72,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--priorities",
         callback=_priorities,
-        help=(
-            "The weight of each application, e.g. 2,1 (Gold and Silver); by default all weights "
-            "are equal."
-        ),
+        help="The weight of each application, e.g. 2,1 (Gold and Silver); by default all weights "
+        "are equal.",
     ),
     _choice(
         "--provisioning",
@@ -107,10 +101,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--cto",
         "cto_s",
         type=Finite(0, min_open=True),
-        help=(
-            "The CPU time of a resumed connection in paper seconds; by default, the value "
-            "that `doorbuster profile-connections` has measured."
-        ),
+        help="The CPU time of a resumed connection in paper seconds; by default, the value that "
+        "`doorbuster profile-connections` has measured.",
     ),
     click.option(
         "--ctn",
@@ -123,13 +115,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     PROFILE_OPTION,
     THREADS_OPTION,
 )
-
-
-def of_platform(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add to a command the options that `platform_options` reads."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+"""The options that `platform_options` reads."""
 
 
 def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:

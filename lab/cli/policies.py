@@ -9,13 +9,12 @@ import click
 
 from gateway.policies import PolicyError
 from gateway.students import files
-from lab.cli.executor_options import FRESH
-from lab.cli.faults import LabCommand, print_json
+from lab.cli.command import AS_JSON, FRESH, LabCommand, print_json
 from lab.errors import ExperimentError, SpecError
 
 
 @click.command("list", cls=LabCommand)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+@AS_JSON
 def policies(as_json: bool) -> None:
     """List every policy and baseline proxy with its idea, rule, source and parameters."""
     from lab.cli import policy_sheets
@@ -68,7 +67,7 @@ def test(context: click.Context, arguments: tuple[str, ...]) -> None:
 
 @click.command(cls=LabCommand)
 @_FILE
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+@AS_JSON
 def check(path: Path, as_json: bool) -> None:
     """Check your policy: print a line for each rule, and how to fix each error.
 

@@ -8,7 +8,7 @@ import click
 
 from hosting.errors import HostingError
 from hosting.option_types import Finite
-from lab.cli.faults import LabCommand
+from lab.cli.command import LabCommand
 from lab.cli.platform_options import (
     CPUS_OPTION,
     KEY_OPTION,

@@ -96,10 +96,8 @@ _SHIPPED = (
         "leaderboard",
         "",
         ("leaderboard",),
-        text=(
-            "The result is simulated. For a live leaderboard, start the appliance, then run "
-            "make leaderboard ENGINE=live."
-        ),
+        text="The result is simulated. For a live leaderboard, start the appliance, then run make "
+        "leaderboard ENGINE=live.",
     ),
     Part("robustness", "Leaderboard: robustness", ("leaderboard", "robustness")),
     Part("hysteresis", "Leaderboard: hysteresis", ("leaderboard", "hysteresis")),

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from common.shared_settings import MOST_BANNERS
-from lab.cli.executor_options import FRESH, broker_of, spread
-from lab.cli.faults import TimedCommand
+from lab.cli.command import FRESH, TimedCommand, broker_of, spread
 from lab.errors import SpecError
 from lab.runner.estimates import cpus_here
 from lab.studies.registry import PAPERS
@@ -24,18 +23,14 @@ _SOME_PAPERS_OPTIONS = ("banners",)
 @click.option(
     "--engine",
     type=click.Choice(["simulated", "live"]),
-    help=(
-        "Run in virtual time (simulated), or live on this machine. docs/reproductions.md names "
-        "the default for each paper."
-    ),
+    help="Run in virtual time (simulated), or live on this machine. docs/reproductions.md names "
+    "the default for each paper.",
 )
 @click.option(
     "--quick",
     is_flag=True,
-    help=(
-        "Use a smaller grid. Simulations then take less than two minutes on two cores; for live "
-        "runs, see docs/reproductions.md."
-    ),
+    help="Use a smaller grid. Simulations then take less than two minutes on two cores; for live "
+    "runs, see docs/reproductions.md.",
 )
 @FRESH
 @click.option(
@@ -55,10 +50,8 @@ _SOME_PAPERS_OPTIONS = ("banners",)
 @click.option(
     "--banners",
     type=click.IntRange(1000, MOST_BANNERS),
-    help=(
-        "Only for the ad server's paper: the number of contracts that the ad server "
-        "searches, by default 300,000."
-    ),
+    help="Only for the ad server's paper: the number of contracts that the ad server searches, by "
+    "default 300,000.",
 )
 def reproduce(paper: str, engine: str | None, **given: Any) -> None:
     """Reproduce a paper's figures and tables, and show them next to the published values.

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
-from lab.cli.faults import LabCommand, print_json
-from lab.cli.server import AS_JSON, client_of, of_server, rows_of
+from lab.cli.command import AS_JSON, LabCommand, print_json
+from lab.cli.experiment_options import completing
+from lab.cli.server import client_of, of_server, rows_of
 from lab.errors import ExperimentError, SpecError
 from lab.files.documents import read_json
 from lab.results import reference as references
@@ -31,9 +31,7 @@ def _folders() -> list[Path]:
     return [*shown, *references.folders()]
 
 
-def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    names = (path.name for path in _folders())
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+_complete = completing(lambda: (path.name for path in _folders()))
 
 
 def _named(name: str) -> Path:

@@ -5,7 +5,7 @@ experiments and results on a console.
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -15,18 +15,14 @@ import click
 
 from common import early_signals, hosts
 from common.http_json import JsonClient, NoAnswerError, RefusedError
+from lab.cli.command import AS_JSON, QUIET, Decorator, LabCommand, all_of, print_json
 from lab.cli.experiment_options import complete_spec, overridable, with_options
-from lab.cli.faults import LabCommand, print_json
 from lab.errors import ExperimentError, SpecError
 from lab.spec.experiment import Spec, load_checked
 from lab.wording import duration
 
 TOKEN: Final = "DOORBUSTER_TOKEN"
 """The environment variable that holds the user's token."""
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
-QUIET = click.option(
-    "--quiet", is_flag=True, help="Print only warnings, the conclusion, the main table and errors."
-)
 _TIMEOUT_S: Final = 120.0
 _LOOK_EVERY_S: Final = 2.0
 _NO_SERVER: Final = (
@@ -36,33 +32,29 @@ _NO_SERVER: Final = (
 _DONE: Final = "done"
 _UNFINISHED: Final = ("queued", "running")
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_OPTIONS: Final = (
-    click.option(
-        "--token-file",
-        type=_FILE,
-        help=(
-            "A file with your token; without this option, the command reads the token from the "
-            f"variable {TOKEN}."
-        ),
-    ),
-    click.option(
-        "--authority",
-        type=_FILE,
-        help="The console's certificate authority (PEM), if this system does not trust it.",
-    ),
-)
 
 
-def of_server(*, required: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def of_server(*, required: bool) -> Decorator:
     """Return a decorator that adds the options of `client_of` to a command."""
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(_OPTIONS):
-            command = option(command)
-        about = "The address of a console, e.g. https://lab.example.edu:8087."
-        return click.option("--server", metavar="URL", required=required, help=about)(command)
-
-    return decorate
+    return all_of(
+        click.option(
+            "--server",
+            metavar="URL",
+            required=required,
+            help="The address of a console, e.g. https://lab.example.edu:8087.",
+        ),
+        click.option(
+            "--token-file",
+            type=_FILE,
+            help="A file with your token; without this option, the command reads the token from "
+            f"the variable {TOKEN}.",
+        ),
+        click.option(
+            "--authority",
+            type=_FILE,
+            help="The console's certificate authority (PEM), if this system does not trust it.",
+        ),
+    )
 
 
 @contextmanager

@@ -29,8 +29,7 @@ from redis.retry import Retry
 from common import processes
 from common.waiting import wait_until
 from lab.errors import ExperimentError, SpecError
-from lab.executors.broker import shown
-from lab.executors.tasks import TRIES, Failure, OnDone, OnProgress, call, reason
+from lab.executors.executor import TRIES, Failure, OnDone, OnProgress, call, reason, shown
 from lab.machine.description import code_digest, describe_versions
 
 QUEUE = "doorbuster"

@@ -11,8 +11,7 @@ from lab.database.publishing import publishing
 from lab.engines import capacity as capacities
 from lab.engines.capacity import Capacity
 from lab.engines.simulated.run import OnProgress, simulate_run
-from lab.executors.executor import run_tasks
-from lab.executors.tasks import tell
+from lab.executors.executor import run_tasks, tell
 from lab.files.run_folder import RunFolder
 from lab.files.run_summary import RunSummary
 from lab.machine import speeds

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lab.executors.executor import run_tasks
-from lab.executors.tasks import Worker
+from lab.executors.executor import Worker, run_tasks
 from lab.machine.description import describe_machine, describe_versions
 from lab.machine.progress_file import progress_file
 from lab.report.page import made_by, write_report

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from common import ports
 from doorbuster.commands import main
-from lab.cli.experiment_options import complete_policies, complete_spec
+from lab.cli.experiment_options import complete_spec, completing, policies_here
 from lab.spec.experiment import SPECS, load_spec
 from lab.students.template import write_policy
 
@@ -103,7 +103,7 @@ def test_a_shell_completes_included_specs():
 
 def test_a_shell_completes_the_next_policy_of_a_list():
     """The names before the last comma stay."""
-    found = complete_policies(None, None, "sq,8q-l")
+    found = completing(policies_here, lists=True)(None, None, "sq,8q-l")
     assert [one.value for one in found] == ["sq,8q-lifo-pri"]
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from lab.errors import SpecError
-from lab.executors.broker import checked, shown
+from lab.executors.executor import checked, shown
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
-"""The base classes of the lab's commands, which report a failure in one line, and the output of
-JSON.
+"""The base classes of the lab's commands, which report a failure in one line, and common options.
 
 Exit statuses: 0: done; 1: a run failed; 2: the command or its input is invalid; 130: interrupted.
 """
@@ -7,6 +6,7 @@ Exit statuses: 0: done; 1: a run failed; 2: the command or its input is invalid;
 import errno
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -80,3 +80,65 @@ class TimedCommand(LabCommand):
 
 def print_json(value: object) -> None:
     click.echo(json.dumps(value, indent=1, ensure_ascii=False))
+
+
+# ---- common options ------------------------------------------------------------------------------
+
+Decorator = Callable[[Any], Any]
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program.")
+QUIET = click.option(
+    "--quiet", is_flag=True, help="Print only warnings, the conclusion, the main table and errors."
+)
+FRESH = click.option(
+    "--fresh", is_flag=True, help="Start a new result instead of resuming an interrupted one."
+)
+
+
+def all_of(*options: Decorator) -> Decorator:
+    """Return a decorator that adds these options to a command, in this order."""
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+spread = all_of(
+    click.option(
+        "--processes",
+        type=click.IntRange(1),
+        help="The number of cores to use; by default all cores.",
+    ),
+    click.option(
+        "--celery",
+        metavar="[BROKER]",
+        is_flag=False,
+        flag_value="",
+        help="Run simulations on the workers that `doorbuster worker` has started, on this or "
+        "other machines; BROKER: redis://…, by default DOORBUSTER_GRID_BROKER or "
+        "DOORBUSTER_CELERY_BROKER.",
+    ),
+)
+"""The options that determine where simulations run."""
+
+
+def broker_of(celery: str | None) -> str | None:
+    """Return the broker that `--celery` or the settings name; None without `--celery`."""
+    from lab.executors import executor
+    from runtime import settings
+
+    if celery is None:
+        return None
+    return executor.checked(celery or settings.load().simulations_broker, "--celery")
+
+
+def refuse_for_live(processes: int | None, celery: str | None) -> None:
+    """Raise SpecError if one of the options is given, because a live run has no executor."""
+    if processes is not None or celery is not None:
+        option = "--processes" if celery is None else "--celery"
+        raise SpecError(
+            f"{option}: does not apply to live runs, which take turns on this machine; allowed: "
+            "with simulated runs"
+        )
