@@ -45,9 +45,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def half_width(deviation: float, repetitions: int) -> float:
-    """Return the half-width of a mean's interval, calculated from the standard deviation of two or
-    more repetitions.
-    """
+    """Return the half-width of a mean's interval from the standard deviation of repetitions."""
     return t_quantile(0.975, repetitions - 1) * deviation / math.sqrt(repetitions)
 
 
@@ -66,9 +64,7 @@ def simultaneous(values: Sequence[float], looks: int) -> Estimate:
 
 @lru_cache(maxsize=256)
 def t_quantile(probability: float, freedom: int) -> float:
-    """Return the quantile of Student's t distribution for `probability` (0.5 to 1), found by
-    bisection.
-    """
+    """Return a quantile (0.5 to 1) of Student's t distribution, found by bisection."""
     low, high = 0.0, 1.0
     while _t_below(high, freedom) < probability:
         low, high = high, 2 * high
@@ -79,9 +75,7 @@ def t_quantile(probability: float, freedom: int) -> float:
 
 
 def _t_below(t: float, freedom: int) -> float:
-    """Return the exact probability of a value below `t` in Student's t distribution (Abramowitz and
-    Stegun, 26.7.3 and 26.7.4).
-    """
+    """Return Student's distribution function at `t` (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
     angle = math.atan2(t, math.sqrt(freedom))
     term = math.cos(angle) if freedom % 2 else 1.0
     total = 0.0

@@ -58,9 +58,7 @@ def _outward_addresses() -> Iterator[str]:
 
 
 def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
-    """Return why the files cannot be used for these names during the next 7 days, or None if they
-    can.
-    """
+    """Return why the files are unusable for these names in the next 7 days, or None."""
     try:
         authority = x509.load_pem_x509_certificate(files.authority.read_bytes())
         server = x509.load_pem_x509_certificate(files.server.read_bytes())

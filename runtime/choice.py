@@ -24,15 +24,11 @@ class Choice(NamedTuple):
 
 
 class RuntimeChoiceError(RuntimeError):
-    """The error for a value of RUNTIME that is invalid, or that is not the runtime of the running
-    appliance; the message has the fix.
-    """
+    """The error for an invalid RUNTIME, or one that is not running; it has the fix."""
 
 
 def asked(environ: Mapping[str, str] = os.environ) -> Runtime | None:
-    """Return the value of RUNTIME, or None if it is not set. Raises RuntimeChoiceError if the value
-    is unknown.
-    """
+    """Return RUNTIME, or None if it is not set; raises RuntimeChoiceError if it is unknown."""
     text = environ.get(VARIABLE, "")
     found = next((runtime for runtime in RUNTIMES if runtime == text), None)
     if text and found is None:

@@ -45,9 +45,7 @@ def read(state_dir: Path) -> Credentials:
 
 
 def make(state_dir: Path) -> Credentials:
-    """Return the secrets of this state folder. Missing secrets are generated, unless this user
-    cannot read the file.
-    """
+    """Return this folder's secrets; generate missing ones unless the file is unreadable."""
     path = state_dir / FILE_NAME
     kept = read(state_dir)
     if path.exists() and not kept.secret_key:  # the file belongs to another user

@@ -87,9 +87,7 @@ def _sphinx(made: Path, cache: Path) -> None:
 
 
 def main() -> None:
-    """Build the site and print the path of its first page; print nothing if the site is already up
-    to date.
-    """
+    """Build the site and print its first page's path; print nothing if it is up to date."""
     parser = argparse.ArgumentParser(
         prog="python -m runtime.docs_site",
         description=f"Build the documentation site into {SITE.relative_to(REPOSITORY)}.",

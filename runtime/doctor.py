@@ -1,6 +1,4 @@
-"""The command `make doctor`, which checks this machine and the appliance and prints one finding per
-line, with the fix for each fault.
-"""
+"""The command `make doctor`, which prints one finding per line, with the fix for a fault."""
 
 import os
 import platform
@@ -88,9 +86,7 @@ def doctor(progress: Progress) -> int:
 
 
 def as_json() -> dict[str, Any]:
-    """Return whether the appliance can run, and all findings; a finding's `verdict` is good, beware
-    or bad.
-    """
+    """Return whether the appliance can run, and all findings with verdicts in lower case."""
     found = list(examine())
     return {
         "runs": all(one.verdict is not BAD for one in found),
@@ -398,9 +394,7 @@ def running(settings: Settings, state: State) -> Iterator[Finding]:
 
 
 def chosen_runtime(settings: Settings) -> tuple[choice.Runtime | None, list[Finding]]:
-    """Return the runtime that `make up` would start (None if it would refuse), and findings on the
-    choice.
-    """
+    """Return the runtime that `make up` would start, or None, and the findings on it."""
     try:
         chosen = choice.choose(settings)
     except choice.RuntimeChoiceError as error:

@@ -187,16 +187,12 @@ def configure(
 
 
 def folder_of(state_dir: Path) -> Path:
-    """Return Prometheus' folder in the state folder, with configuration, rules, targets
-    and data.
-    """
+    """Return Prometheus' folder with configuration, rules, targets and data."""
     return state_dir / "prometheus"
 
 
 def scrapes_loopback(settings: Settings) -> bool:
-    """Return whether Prometheus can scrape this machine's loopback address; from a container or
-    another machine, it cannot.
-    """
+    """Return whether Prometheus, unless elsewhere or in a container, can scrape loopback."""
     there = (folder_of(settings.state_dir) / "targets").is_dir()
     return there and settings.inner_host not in hosts.EVERYWHERE
 
@@ -261,9 +257,7 @@ def prometheus(program: Program, settings: Settings) -> list[str]:
 
 
 def exporter(job: str, program: Program, settings: Settings) -> list[str]:
-    """Return an exporter's command line; SIGTERM ends the process. PostgreSQL's exporter reads the
-    file that `prepare_postgres` writes.
-    """
+    """Return an exporter's command line; PostgreSQL's needs `prepare_postgres`."""
     port = settings.ports()[f"DOORBUSTER_{job.upper()}_EXPORTER_PORT"]
     listens = f"--web.listen-address={hosts.authority(settings.inner_host, port)}"
     if job == "redis":

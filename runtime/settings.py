@@ -33,8 +33,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 IS_CLONE = (REPOSITORY / "pyproject.toml").is_file()
 """Whether the code runs from a clone of the repository."""
 FOLDER = REPOSITORY if IS_CLONE else Path.cwd()
-"""The folder of `.env` and `results`: the clone or, for an installed program, the current folder.
-"""
+"""The folder of `.env` and `results`: the clone or the current folder."""
 
 __all__ = ["REPOSITORY", "Settings", "SettingsError", "load", "load_leniently"]
 
@@ -313,17 +312,13 @@ class Settings(SettingsModel):
 
     @property
     def lab_is_hidden(self) -> bool:
-        """Whether the console stays on the inner host, because it has no accounts, while other
-        machines can reach the shop at `host`.
-        """
+        """Whether the console without accounts is on the inner host only, unlike the shop."""
         shown = self.lab_host in (self.host, *hosts.EVERYWHERE)
         return not (shown or hosts.is_loopback(self.host))
 
     @property
     def gateway_pages_host(self) -> str:
-        """The host at which the lab and its customers reach the gateway's pages, with or without
-        TLS.
-        """
+        """The host of the gateway's pages for the lab and its customers."""
         return self.gateway_host or hosts.from_here(self.host)
 
     @property
@@ -542,9 +537,7 @@ OPTIONAL_PORTS = frozenset(
     f"DOORBUSTER_{name}_PORT"
     for name in ("PROMETHEUS", "GRAFANA", "NODE_EXPORTER", "POSTGRES_EXPORTER", "REDIS_EXPORTER")
 )
-"""The port variables of services that run only if their programs are installed. The code that
-starts such a service checks its port.
-"""
+"""The ports of services that run only if installed; their starts check them."""
 
 _REACHED = tuple(
     f"DOORBUSTER_{name}_HOST" for name in ("POSTGRES", "REDIS", "SHOP", "ADS", "GATEWAY")

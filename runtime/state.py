@@ -1,7 +1,4 @@
-"""The state folder, which keeps the data of one appliance.
-
-Its lock lets only one command at a time change the folder.
-"""
+"""The state folder of one appliance; only one command at a time may change it."""
 
 import contextlib
 import hashlib
@@ -17,9 +14,7 @@ from runtime.settings import REPOSITORY, default_state_dir
 
 MARKER = "doorbuster-state"
 _OTHER_MARKS = ("secrets.json", "supervisord.conf", "signatures.json")
-"""The files that also identify a state folder, because commands may write them before `make up`
-writes the marker.
-"""
+"""The files that also mark a state folder, because they may come before the marker."""
 LEAST_DISK_BYTES = 512 * 1024**2
 _PASSED_THROUGH = ("postgres", "redis")
 """The folders that belong to the accounts of PostgreSQL and Redis, if root starts the appliance."""
@@ -106,8 +101,7 @@ class State:
 
     @property
     def is_somebodys(self) -> bool:
-        """Whether the folder has files that no appliance has created. False for the default
-        folder."""
+        """Whether a folder, except the default one, has only files of other programs."""
         if self.folder == default_state_dir() or not self.folder.is_dir():
             return False
         return not self.is_ours and any(self.folder.iterdir())
@@ -155,10 +149,7 @@ class State:
         )
 
     def close_to_others(self, results: Path) -> None:
-        """Close paths that an earlier version or another umask left open to other users.
-
-        Raises `StateError` if a path cannot be changed.
-        """
+        """Close paths that are open to other users; raises `StateError` if that fails."""
         try:
             for path in self.open_to_others(results):
                 mode = stat.S_IMODE(path.stat().st_mode)

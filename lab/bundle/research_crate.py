@@ -68,9 +68,7 @@ _DESCRIPTIONS = {
     "time.json": "The predicted and the actual time of the experiment.",
     "versions.json": "The versions of Doorbuster and of its libraries.",
 }
-"""The description of each file by its name; `_described` adds descriptions that depend on the
-folder.
-"""
+"""The description of each file by its name; `_described` adds others."""
 
 
 @dataclass(frozen=True, slots=True)

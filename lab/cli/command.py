@@ -18,9 +18,7 @@ _CANNOT_BE_WRITTEN = {
     *(errno.EACCES, errno.EPERM, errno.EROFS),
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
 }
-"""The numbers of system errors that a user can fix, such as a missing write permission or a full
-disk.
-"""
+"""The system errors that a user can fix, such as a missing permission or a full disk."""
 
 
 class LabCommand(OneLineCommand):
@@ -126,12 +124,12 @@ spread = all_of(
 
 def broker_of(celery: str | None) -> str | None:
     """Return the broker that `--celery` or the settings name; None without `--celery`."""
-    from lab.executors import executor
+    from lab.executors import tasks
     from runtime import settings
 
     if celery is None:
         return None
-    return executor.checked(celery or settings.load().simulations_broker, "--celery")
+    return tasks.checked(celery or settings.load().simulations_broker, "--celery")
 
 
 def refuse_for_live(processes: int | None, celery: str | None) -> None:

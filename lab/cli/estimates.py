@@ -31,8 +31,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 )
 """The included commands that have no spec."""
 QUICK_S = 120.0
-"""`--run quick` runs simulated experiments with a predicted duration of at most this many real
-seconds."""
+"""The longest prediction, in real seconds, of an experiment that `--run quick` runs."""
 ALLOWED_FACTOR = 1.5
 """A prediction is good if it differs from the actual duration by at most this factor."""
 GROUPS = ("quick", "simulated", "all")
@@ -85,9 +84,7 @@ class Taken:
 
 
 def entries() -> list[Entry]:
-    """Return every included spec, and every command whose duration can be predicted without a
-    spec.
-    """
+    """Return every included spec, and every command with a predictable duration."""
     known = speeds.shipped()
     specs = [(path.stem, load_checked(path.stem)) for path in sorted(SPECS.glob("*.toml"))]
     found = [Entry(name, ("run", name), spec, spec.fingerprint) for name, spec in specs]
@@ -99,9 +96,7 @@ def entries() -> list[Entry]:
 
 
 def taken(lab: settings.Settings) -> dict[str, Taken]:
-    """Return the durations of the newest complete run of each experiment in the results folder. The
-    keys are the texts `Entry.what`.
-    """
+    """Return the durations of each experiment's newest complete run, by `Entry.what`."""
     found: dict[str, Taken] = {}
     for folder in made_here(lab.results_dir, stopwatch.FILE):
         try:
@@ -144,9 +139,7 @@ def table(lab: settings.Settings, every: Iterable[Entry]) -> Table:
 
 
 def rows(lab: settings.Settings, every: Iterable[Entry]) -> list[dict[str, Any]]:
-    """Return the rows of the table for JSON. Durations are in real seconds. `run` is None if
-    the experiment has not run yet.
-    """
+    """Return the table's rows for JSON, in real seconds; `run` is None before the first run."""
     known = taken(lab)
     found = []
     for one in every:
@@ -171,8 +164,7 @@ def _day(at: str) -> str:
 
 
 def chosen(every: Sequence[Entry], names: Sequence[str], lab: settings.Settings) -> list[Entry]:
-    """Return the entries that these names and groups select; raises SpecError for an unknown
-    name."""
+    """Return the entries with these names and groups; raises SpecError for an unknown name."""
     found: list[Entry] = []
     for name in names:
         if name in GROUPS:

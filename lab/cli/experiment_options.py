@@ -1,5 +1,4 @@
-"""The options that change a spec, and the shell's completion of the names of specs and
-policies."""
+"""The options that change a spec, and the shell's completion of names."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -184,9 +183,7 @@ def _standing(
 
 
 def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
-    """Return the choices with these names. A choice in the spec keeps its parameters from the spec.
-    Other choices have default parameters.
-    """
+    """Return the choices with these names, with the spec's parameters if the spec has them."""
     if names is None:
         return list(spec.policy)
     chosen: list[PolicyChoice] = []

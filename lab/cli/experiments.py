@@ -277,7 +277,7 @@ def schema() -> None:
 )
 def worker(broker: str | None, processes: int | None) -> None:
     """Run simulations on this machine, for commands with `--celery` on this or other machines."""
-    from lab.executors import executor
+    from lab.executors import tasks
     from lab.executors.celery import serve
 
-    serve(executor.checked(broker or settings.load().simulations_broker, "--broker"), processes)
+    serve(tasks.checked(broker or settings.load().simulations_broker, "--broker"), processes)

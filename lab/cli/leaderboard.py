@@ -141,9 +141,7 @@ def _spec(engine: str, part: str, *, quick: bool, given: dict[str, Any]) -> Spec
 
 
 def _tune(given: dict[str, Any], *, quick: bool, **options: Any) -> None:
-    """Search for the best settings of the named policies and proxies; by default, of all policies
-    and proxies.
-    """
+    """Search for the best settings of the named policies and proxies, by default of all."""
     from lab.baselines.sheets import PROXIES
     from lab.leaderboard import tuning
     from lab.leaderboard.run_study import carry_out_study

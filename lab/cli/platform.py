@@ -1,6 +1,4 @@
-"""The command `doorbuster platform`, which runs a hosting platform and shows its counts in a table
-until Ctrl-C.
-"""
+"""The command `doorbuster platform`, which runs a hosting platform and shows its counts."""
 
 import time
 from collections.abc import Mapping
@@ -124,9 +122,7 @@ def _table(
 
 
 def row(name: str, priority: float, then: Figures, now: Figures) -> list[str]:
-    """Return the table row of an application. Rates are per real second since `then`, and the CPU
-    use is in processors.
-    """
+    """Return an application's table row, with rates per real second since `then`."""
     elapsed_s = max(now.at_s - then.at_s, 1e-3)
     admission = now.connections["admission"]["snapshot"]
 

@@ -110,9 +110,7 @@ def _show_key_sizes(lab: settings.Settings, costs: ConnectionCosts) -> None:
 
 
 def costs_table(costs: ConnectionCosts) -> Table:
-    """Return a table with the measured costs and the paper's costs, in paper seconds of CPU
-    time.
-    """
+    """Return a table with the measured and the published costs, paper seconds of CPU time."""
     rows = [
         ("Resumed connection, CTO", "", costs.cto_s),
         ("New connection, CTN", "", costs.ctn_s),
@@ -138,9 +136,7 @@ def costs_table(costs: ConnectionCosts) -> Table:
 
 
 def key_table(found: list[KeySize], costs: ConnectionCosts) -> Table:
-    """Return a table of key sizes with the share of a session that the full handshake takes. The
-    recommended size is marked.
-    """
+    """Return a table of key sizes, with the handshake's share of a session and a recommendation."""
     best = recommended(found)
     table = Table(
         title="Keys of the server certificate",

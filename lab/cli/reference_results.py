@@ -37,9 +37,7 @@ from runtime import settings
 RACE_SPEC = "lab/cli/reference_race.toml"
 SCOREBOARD_SPEC = "lab/students/scoreboard.toml"
 _NO_PORT = "9"
-"""A port on which no database listens, so that the reference results are not published to the
-dashboards.
-"""
+"""A port on which no database listens, because reference results are not published."""
 _END_WITHIN_S = 60.0
 
 
@@ -56,13 +54,9 @@ class Part:
     text: str = ""
     keeps_logs: bool = False
     keeps_pages: bool = False
-    """Whether curves are stored for each page type, in addition to the curves for all pages
-    together.
-    """
+    """Whether curves are stored for each page type, and not only for all pages together."""
     is_live: bool = False
-    """Whether the part is measured live and therefore also depends on the code of the gateway, the
-    shop and the hosting platform.
-    """
+    """Whether the part is measured live and depends on the code of gateway, shop and platform."""
 
     @property
     def folder(self) -> Path:

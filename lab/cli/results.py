@@ -20,9 +20,7 @@ _REPRODUCTION = "reproduction.json"
 
 
 def _folders() -> list[Path]:
-    """Return the folders of all results: the results of this machine from the newest to the oldest,
-    then the included results.
-    """
+    """Return the folders of this machine's results, newest first, then the included results."""
     here = settings.load().results_dir
     found = {
         path.parent for name in ("plan.json", _REPRODUCTION) for path in here.glob(f"*/{name}")

@@ -1,6 +1,4 @@
-"""The commands `launch`, `results export` and `results import`, and the option `--server`, for
-experiments and results on a console.
-"""
+"""The commands and options for experiments and results on a console."""
 
 import os
 import sys

@@ -104,10 +104,7 @@ class ResultsDatabase:
                     self._put(table, key, row)
 
     def run(self, folder: ComparisonResult, planned: PlannedRun) -> None:
-        """Write the current rows of an experiment, of one of its runs and of the run's events.
-
-        Raises the same exceptions as `experiment`.
-        """
+        """Write the current rows of an experiment and of one of its runs, as `experiment` does."""
         row = results_rows.experiment_row(folder)
         with faults(self._lab), self._connection.transaction():
             self._put("experiments", ("experiment",), row)

@@ -55,9 +55,7 @@ class Publishing:
 
 @contextmanager
 def publishing(lab: settings.Settings, say: "Say") -> Iterator[Publishing]:
-    """Yield a writer for an experiment, until the block ends; report a missing database in one
-    line.
-    """
+    """Yield a writer for an experiment; report a missing database in one line."""
     if importlib.util.find_spec("psycopg") is None:
         yield Publishing(None, say)
         return

@@ -48,8 +48,7 @@ def _plain(value: object) -> object:
 
 
 def experiment_row(folder: ComparisonResult) -> Row:
-    """Return the row of the table `results.experiments`; raises ExperimentError if the folder is
-    damaged."""
+    """Return the row of `results.experiments`; raises ExperimentError for a damaged folder."""
     spec, plan = folder.spec(), folder.plan()
     whole = [run for planned in plan if (run := folder.run(planned)).is_whole]
     ended = [_at(events[-1]) for run in whole if (events := run.events())]
@@ -101,10 +100,7 @@ def run_row(folder: ComparisonResult, spec: Spec, planned: PlannedRun) -> Row:
 
 
 def event_rows(folder: ComparisonResult, spec: Spec, planned: PlannedRun) -> list[Row]:
-    """Return the rows of the table `results.events`, in the order of the log.
-
-    Raises ExperimentError if a file of the run is damaged.
-    """
+    """Return the rows of `results.events`; raises ExperimentError if a file is damaged."""
     run = folder.run(planned)
     events = run.events()
     summary = run.summary() if run.is_whole else RunSummary()

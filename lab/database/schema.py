@@ -1,7 +1,4 @@
-"""Create the schema `results` in the appliance's database, and the role that may read the schema.
-
-`schema.sql` has the tables.
-"""
+"""Create the schema `results` (tables: `schema.sql`), and the role that may read it."""
 
 import hashlib
 from collections.abc import Iterator
@@ -38,9 +35,7 @@ def statements() -> str:
 
 @cache
 def _form() -> str:
-    """Return the comment that identifies the form of the schema. Doorbuster replaces its schema if
-    the comment differs.
-    """
+    """Return the comment that identifies the schema's form; another schema is replaced."""
     digest = hashlib.sha256(statements().encode()).hexdigest()
     return f"{_OURS}, form {digest[:12]}"
 
@@ -53,9 +48,7 @@ _LOCK = 0x5245_5355  # the number of the lock that a process holds while it crea
 
 
 class ResultsDatabaseError(ExperimentError):
-    """The error for a database that does not answer or cannot be written; its message is one
-    line.
-    """
+    """The error for a database that does not answer or cannot be written, in one line."""
 
 
 class ServerAwayError(ResultsDatabaseError):
@@ -122,9 +115,7 @@ def _place(lab: Settings) -> str:
 
 
 def _form_of(connection: psycopg.Connection) -> str | None:
-    """Return the comment of the existing schema; empty if it has no comment, None if the schema
-    does not exist.
-    """
+    """Return the schema's comment, which may be empty; None without a schema."""
     found = connection.execute(
         "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace "
         "WHERE nspname = 'results'"

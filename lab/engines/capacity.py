@@ -23,9 +23,7 @@ from simulator.scenario import server_capacity_rps
 CHAIN = "chain"
 """The value of `lengths` if the Markov chain of the LIFO-Pri paper determines the lengths."""
 KEPT_FOR = timedelta(hours=24)
-"""The time for which a stored capacity is valid. The time is limited, because a machine can become
-slower without any visible change.
-"""
+"""The time for which a stored capacity is valid; a machine can become slower unnoticed."""
 FEW_CUSTOMERS = 8
 """The number of customers in the last measurement. This is also DOOR's default concurrency limit,
 with which the shop can serve more pages per second than with all workers busy.
@@ -56,9 +54,7 @@ class Capacity:
 
     @property
     def best_rps(self) -> float:
-        """The capacity for the bound: with all workers busy or with `FEW_CUSTOMERS`, whichever is
-        larger.
-        """
+        """The larger capacity, with all workers busy or `FEW_CUSTOMERS`, for the bound."""
         return max((self.median_rps, *map(statistics.median, filter(None, [self.few_rps]))))
 
     def words(self) -> str:
@@ -158,9 +154,7 @@ def facts_of(capacity: Capacity | None) -> dict[str, object]:
 
 
 def from_json(content: dict[str, Any]) -> Capacity:
-    """Return the capacity that a JSON file contains; raises ExperimentError if its content is
-    invalid.
-    """
+    """Return the capacity in a JSON file; raises ExperimentError if its content is invalid."""
     try:
         capacity = Capacity(**content)
     except TypeError as fault:

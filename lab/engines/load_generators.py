@@ -123,10 +123,7 @@ def _generator(
 
 
 def _lines(ready: selectors.BaseSelector) -> Iterator[tuple[int, bytes | None]]:
-    """Yield (index of the pipe, line) for each line of the pipes, in the order of arrival.
-
-    At the end of a pipe, the line is None.
-    """
+    """Yield (index of the pipe, line) in the order of arrival; at its end, the line is None."""
     begun: dict[int, bytes] = defaultdict(bytes)
     while ready.get_map():
         for key, _ in ready.select():
@@ -163,8 +160,7 @@ def distributed_options(lab: Settings) -> dict[str, object]:
 
 
 def load_plan(run: ShopRun) -> LoadPlan:
-    """Return the customers and the duration of a run; raises ExperimentError if its plan is
-    invalid."""
+    """Return the customers and duration of a run; raises ExperimentError if they are invalid."""
     try:
         if run.is_closed_loop:
             return LoadPlan(load=ClientLoop(model=run.client_model, until_s=run.duration_s))

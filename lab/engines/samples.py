@@ -46,9 +46,7 @@ _OF_ADMISSION = {
 
 
 def of_admission(snapshot: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the columns with the values of an admission policy's snapshot. Without an admission
-    policy, all values are None.
-    """
+    """Return the columns of an admission policy's snapshot; all are None without such a policy."""
     known = snapshot or {}
     return {column: known.get(name) for column, name in _OF_ADMISSION.items()}
 

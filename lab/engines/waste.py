@@ -32,9 +32,7 @@ _CANCELS = ("cancels_attempted", "cancels_effective", "cancels_too_late", "cance
 
 
 def of_appliance(before: Mapping[str, Any], after: Mapping[str, Any], time_scale: float) -> Waste:
-    """Return the wasted work that the shop's sentry measured between two calls of
-    `Appliance.counts`.
-    """
+    """Return the wasted work between two calls of `Appliance.counts`."""
     then, now = before["shop"], after["shop"]
     metered = {name: now["sentry"][name] - then["sentry"][name] for name in now["sentry"]}
     return {
@@ -46,9 +44,7 @@ def of_appliance(before: Mapping[str, Any], after: Mapping[str, Any], time_scale
 
 
 def of_simulation(simulated: Simulated) -> Waste:
-    """Return the wasted work of a simulation. The values of the database are None, because a
-    simulation has no database.
-    """
+    """Return the wasted work of a simulation, whose database values are None."""
     return {
         "server_cpu_s": simulated.busy_s,
         **dict.fromkeys((*_SECONDS, *_CANCELS)),

@@ -29,7 +29,7 @@ from redis.retry import Retry
 from common import processes
 from common.waiting import wait_until
 from lab.errors import ExperimentError, SpecError
-from lab.executors.executor import TRIES, Failure, OnDone, OnProgress, call, reason, shown
+from lab.executors.tasks import TRIES, Failure, OnDone, OnProgress, call, reason, shown
 from lab.machine.description import code_digest, describe_versions
 
 QUEUE = "doorbuster"
@@ -41,9 +41,7 @@ POLL_EVERY_S = 0.1
 ASK_EVERY_S = 2.0
 REPLY_WITHIN_S = 1.0
 FIRST_REPLY_WITHIN_S = 10.0
-"""The real seconds for which the executor waits for a worker's first answer; busy workers answer
-late.
-"""
+"""The real seconds to wait for a worker's first answer, because busy workers are late."""
 LOST_AFTER_S = 30.0
 """The real seconds after which a task counts as lost if it neither waits nor runs on a worker."""
 NOBODY_FOR_S = 60.0
@@ -136,8 +134,7 @@ def _describe(state: Any, **_: object) -> dict[str, Any]:
 
 
 def _work(self: "Task[..., Any]", code: str, worker: str, task: str) -> dict[str, str]:
-    """Run one task, and return its result or the reason for its failure, without raising an
-    exception."""
+    """Run one task; return its result or the reason for its failure."""
     if code != CODE:
         return {"refused": f"{self.request.hostname} runs other code: Doorbuster {_version()}"}
     if not worker.startswith(tuple(CALLABLE)):
@@ -291,9 +288,7 @@ class _Distribution:
         self._app.backend.forget(id)
 
     def _ask(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the replies of all workers by name; raises ExperimentError if a worker runs
-        different code.
-        """
+        """Return the workers' replies by name; raises ExperimentError if one runs other code."""
         replies = (
             self._app.control.broadcast("doorbuster", reply=True, timeout=REPLY_WITHIN_S) or []
         )

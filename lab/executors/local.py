@@ -18,7 +18,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
-from lab.executors.executor import TRIES, Failure, OnCost, OnDone, OnProgress, call, reason
+from lab.executors.tasks import TRIES, Failure, OnCost, OnDone, OnProgress, call, reason
 
 _END_WITHIN_S = 5.0
 

@@ -85,15 +85,12 @@ class Step:
 
     @property
     def before_answer(self) -> list[Part]:
-        """Return the parts up to the last prediction or command; all parts if the step asks for no
-        prediction.
-        """
+        """Return the parts up to the last prediction or command; without a prediction, all."""
         return self.parts[: self._answer_begins]
 
     @property
     def answer(self) -> list[Part]:
-        """Return the parts after the last prediction or command; empty if the step asks for no
-        prediction."""
+        """Return the parts after the last prediction or command; without a prediction, none."""
         return self.parts[self._answer_begins :]
 
     @property
@@ -149,9 +146,7 @@ class Band:
     """The wider range for a machine with other work; NONE if the machine does not matter."""
 
     def outcome(self, found: float | str) -> "Outcome":
-        """Return which range contains the measured number `found`; a text (yes or no) must equal
-        `expected`.
-        """
+        """Return which range contains the number `found`; a text must equal `expected`."""
         if isinstance(found, str):
             return Outcome.QUIET if found == self.expected else Outcome.OUTSIDE
         for outcome, limits in ((Outcome.QUIET, self.quiet), (Outcome.BUSY, self.busy)):
@@ -229,8 +224,7 @@ class Sheet:
 
 
 def table(text: str) -> tuple[list[str], list[list[str]]]:
-    """Return the header and rows of the first Markdown table in a text; empty if there is no
-    table."""
+    """Return the header and rows of a text's first Markdown table; empty without a table."""
     lines = [line.strip() for line in text.splitlines()]
     after = dropwhile(lambda line: not line.startswith("|"), lines)
     lines = list(takewhile(lambda line: line.startswith("|"), after))
@@ -248,10 +242,7 @@ def number(text: str) -> float:
 
 
 def range_of(text: str) -> tuple[float, float]:
-    """Return the two limits of a range such as `−0.05 to 0.35`.
-
-    Raises ValueError if the text is not a range.
-    """
+    """Return the limits of a range such as `−0.05 to 0.35`; raises ValueError for another text."""
     lowest, to, highest = text.partition(" to ")
     if not to:
         raise ValueError(f"{text!r} is not a range; write `lowest to highest`")

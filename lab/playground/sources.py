@@ -29,9 +29,7 @@ def archive(beginning: str = _BEGINNING) -> bytes:
 
 
 def modules(beginning: str = _BEGINNING) -> set[Path]:
-    """Return the files of the policies' modules, of the modules that `beginning` imports, and of
-    the packages above them.
-    """
+    """Return the files of the policies and of all modules that `beginning` imports."""
     found: set[Path] = set()
     to_read = [beginning]
     to_read += [

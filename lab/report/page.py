@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from lab.executors import executor
+from lab.executors import tasks
 from lab.files.documents import write_json, write_text
 from lab.report.charts import draw, draw_freely
 from lab.report.claims import held_words
@@ -175,7 +175,7 @@ def made_by(
 ) -> list[tuple[str, str]]:
     """Return the facts about a reproduction for the end of its page."""
     return [
-        ("Command", shlex.join(["doorbuster", *map(executor.shown, sys.argv[1:])])),
+        ("Command", shlex.join(["doorbuster", *map(tasks.shown, sys.argv[1:])])),
         ("Written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
         *more,
         ("Repetitions", f"{repetitions}, seeds {seed} to {seed + repetitions - 1}; "

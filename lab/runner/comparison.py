@@ -1,6 +1,4 @@
-"""Carry out or resume a comparison: runs of several policies with the same customers, in random
-order.
-"""
+"""Carry out or resume a comparison of policies that have the same customers."""
 
 import random
 from abc import abstractmethod
@@ -23,9 +21,7 @@ _ENGINES = {
     "live": "lab.runner.live:LiveComparison",
     "simulated": "lab.runner.simulated:SimulatedComparison",
 }
-"""The class for comparisons on each engine. Its module is imported only when a spec names the
-engine.
-"""
+"""The class for comparisons on each engine, imported only when needed."""
 
 
 def compare(
@@ -63,9 +59,7 @@ class Comparison(Experiment[ComparisonResult]):
 
     @abstractmethod
     def capacity(self) -> Capacity:
-        """Determine the capacity and print it. The runner does not call this method for a closed
-        loop.
-        """
+        """Determine the capacity, which only an open loop has, and print it."""
 
     def unfinished(self) -> ComparisonResult | None:
         """Return the interrupted comparison of the same spec, and print its progress.

@@ -26,15 +26,11 @@ from runtime.settings import Settings
 RUN_CPU_S = 0.02
 """The CPU seconds that the reference machine needs to write the files of a simulated run."""
 DRAWN = 8.0
-"""The fixed cost of drawing a comparison, as the number of cells that cost the same to draw. A cell
-is a policy at a load.
-"""
+"""The fixed cost of drawing a comparison, in cells (a policy at a load)."""
 IDLE = "on this machine when nothing else runs"
 _CALIBRATION_SESSIONS = 1000
 _CALIBRATIONS = 3
-"""The number of calibrations. The fastest calibration counts, because other programs can only make
-a calibration slower.
-"""
+"""The number of calibrations, of which the fastest counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +179,7 @@ def of_work(
 
 
 def of_command(arguments: Iterable[str], known: Speeds, *, processes: int) -> Estimate | None:
-    """Return the expected duration of an included command that has no spec; None if the command is
-    unknown.
-    """
+    """Return the expected duration of an included command without a spec; None if unknown."""
     name = command_name(arguments)
     if (live_s := known.cost(f"live {name}")) is not None:
         return Estimate(live_s=live_s)
@@ -251,9 +245,7 @@ def calibrated(lab: Settings) -> Speeds:
 
 
 def calibrate(clock: Callable[[], float] = time.process_time) -> float:
-    """Measure a small simulation three times on this machine; return the smallest CPU time in
-    seconds.
-    """
+    """Return the smallest CPU time, in seconds, of three equal small simulations."""
     from lab.engines.simulated.run import scenario_of
     from simulator.simulation import simulate  # slow, and only simulations need it
 

@@ -6,9 +6,7 @@ from lab.files.run_folder import PlannedRun
 from lab.spec.experiment import Spec
 
 _LAST_ANSWERS_S = 60.0
-"""The approximate paper seconds from the last arrival until the last customers have received their
-answers or have left.
-"""
+"""The approximate paper seconds from the last arrival to the last answer."""
 
 
 class Expectation:
@@ -23,8 +21,7 @@ class Expectation:
             self._sessions[rho], self._paper_s[rho] = _expected(spec, rho, capacity_rps)
 
     def sessions(self, run: PlannedRun) -> float:
-        """Return the approximate number of sessions in a run; a client of a closed loop counts as
-        one session."""
+        """Return the approximate number of sessions (in a closed loop, clients) in a run."""
         return self._sessions[run.rho]
 
     def real_s(self, runs: Iterable[PlannedRun]) -> float:

@@ -1,5 +1,4 @@
-"""Comparisons on the running appliance, from the preparation of the shop and the capacity
-measurement to the last run."""
+"""Comparisons on the running appliance."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,9 +38,7 @@ from runtime.native import postgres_cpus
 
 
 class LiveComparison(Comparison):
-    """A live comparison, with consecutive runs on one shop or simultaneous runs on several
-    shops.
-    """
+    """A live comparison, one run after the other, or at the same time on several shops."""
 
     same_machine = True
 
@@ -81,9 +78,7 @@ class LiveComparison(Comparison):
         return describe_machine(self.lab) | ({"at_once": cpus.facts()} if cpus else {})
 
     def capacity(self) -> Capacity:
-        """Return the capacity: the stored value if it is valid for the spec and only one shop runs,
-        otherwise a newly measured value.
-        """
+        """Return the stored capacity if it is valid for this single shop, otherwise measure it."""
         found = self._kept() or measure_capacity(self.spec, self.lab, self._shops)
         console.print(f"{found.words()}; `make capacity` measures it again")
         return found
@@ -110,8 +105,7 @@ class LiveComparison(Comparison):
         return result
 
     def estimate(self, result: ComparisonResult) -> Estimate | None:
-        """Return the expected duration of the whole experiment, including the capacity
-        measurement."""
+        """Return the expected duration with the capacity measurement."""
         return self._estimate
 
     def make(self, result: ComparisonResult, estimate: Estimate | None) -> None:
@@ -164,9 +158,7 @@ class LiveComparison(Comparison):
 
 
 def running_appliance(lab: settings.Settings) -> Appliance:
-    """Return the running appliance; raises ExperimentError if it does not answer, or if this
-    machine may not send load to it.
-    """
+    """Return the running appliance; raises ExperimentError if it is down or must not be loaded."""
     appliance = Appliance(lab)
     try:
         appliance.check_may_be_loaded()
@@ -177,9 +169,7 @@ def running_appliance(lab: settings.Settings) -> Appliance:
 
 
 def make_run(live: LiveRun, on_progress: Progress = lambda line: None) -> RunSummary:
-    """Carry out one live run, replace the files in its folder, and return the content of run.json.
-    Raises ExperimentError if the run fails.
-    """
+    """Carry out one live run in its folder; raises ExperimentError if it fails."""
     (record,) = record_runs([live], [on_progress], live.appliance.lab.other_cpus)
     return summarise(live.run, live.seed, live.folder, record)
 

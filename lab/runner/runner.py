@@ -60,9 +60,7 @@ class Experiment(ABC, Generic[R]):
 
 
 def carry_out(experiment: Experiment[R], *, fresh: bool) -> R:
-    """Complete an experiment and return its result. Raises ExperimentError if a run fails, or if
-    the result cannot be resumed or written.
-    """
+    """Complete an experiment; raises ExperimentError if a run fails or a result is unusable."""
     with experiment.ready():
         result = None if fresh else experiment.unfinished()
         is_new = result is None

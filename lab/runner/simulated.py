@@ -11,7 +11,8 @@ from lab.database.publishing import publishing
 from lab.engines import capacity as capacities
 from lab.engines.capacity import Capacity
 from lab.engines.simulated.run import OnProgress, simulate_run
-from lab.executors.executor import run_tasks, tell
+from lab.executors.executor import run_tasks
+from lab.executors.tasks import tell
 from lab.files.run_folder import RunFolder
 from lab.files.run_summary import RunSummary
 from lab.machine import speeds
@@ -29,9 +30,7 @@ from lab.spec.runs import ShopRun, run_of
 
 
 class SimulatedComparison(Comparison):
-    """A simulated comparison. If Ctrl-C interrupts a run, this run is simulated again when the
-    comparison is resumed.
-    """
+    """A simulated comparison, in which an interrupted run is simulated again."""
 
     same_machine = False
     start_kind = "start"
@@ -43,9 +42,7 @@ class SimulatedComparison(Comparison):
         yield
 
     def machine(self) -> Mapping[str, Any]:
-        """Return a description of this machine, even if other machines run the simulations, because
-        the results are the same.
-        """
+        """Describe this machine; on others, simulations have the same results."""
         return describe_machine(self.lab)
 
     def capacity(self) -> Capacity:
@@ -55,8 +52,7 @@ class SimulatedComparison(Comparison):
         return found
 
     def estimate(self, result: ComparisonResult) -> Estimate | None:
-        """Return the expected duration; None with a broker, because the speed of the machines
-        behind it is unknown."""
+        """Return the expected duration; None with a broker, because its machines are unknown."""
         if self.broker:
             return None
         capacity = result.capacity()
@@ -126,8 +122,7 @@ class SimulatedComparison(Comparison):
 def make_simulated_run(
     run: ShopRun, seed: int, folder: RunFolder, on_progress: OnProgress
 ) -> RunSummary:
-    """Simulate one run, write its files to the folder as `simulate_run` does, and return the
-    content of run.json."""
+    """Simulate one run as `simulate_run` does, and return the content of run.json."""
     return summarise(run, seed, folder, simulate_run(run, seed, folder, on_progress))
 
 

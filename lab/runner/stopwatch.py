@@ -32,9 +32,7 @@ LEAST_READ_REQUESTS = 100_000
 
 
 class Stopwatch:
-    """A timer for one command at a time. If a command calls another command, the inner command
-    counts as part of the outer one.
-    """
+    """A timer for one command, which includes the commands that it calls."""
 
     def __init__(self) -> None:
         self._began_s, self._own_s, self._children_s = time.monotonic(), 0.0, 0.0
@@ -98,9 +96,7 @@ class Stopwatch:
 
     @contextlib.contextmanager
     def live(self) -> Iterator[None]:
-        """Count the block's real seconds instead of its CPU seconds, because the block waits for
-        customers.
-        """
+        """Count the block's real seconds, not its CPU seconds, because it waits for customers."""
         if self._is_live:
             yield
             return
@@ -122,9 +118,7 @@ class Stopwatch:
 
     @property
     def real_s(self) -> float:
-        """The real seconds since the command began, except the time in which it waited for other
-        commands.
-        """
+        """The real seconds since the command began, without the time that it waited for others."""
         return time.monotonic() - self._began_s - self._waited_s
 
     def end(self, lab: Settings) -> None:

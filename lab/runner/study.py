@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lab.executors.executor import Worker, run_tasks
+from lab.executors.executor import run_tasks
+from lab.executors.tasks import Worker
 from lab.machine.description import describe_machine, describe_versions
 from lab.machine.progress_file import progress_file
 from lab.report.page import made_by, write_report
@@ -21,9 +22,7 @@ from lab.runner.stopwatch import LEAST_REQUESTS, stopwatch
 from lab.spec.cases import AnyCase
 
 CALIBRATION_REQUESTS = 4000
-"""The number of requests in a simulation that measures this machine's speed. Such a simulation
-takes about 0.1 s.
-"""
+"""The number of requests in a simulation that measures the speed, in about 0.1 s."""
 
 
 class StudyRun(Experiment[StudyResult]):
@@ -110,13 +109,10 @@ def reproduce(run: StudyRun, *, fresh: bool) -> StudyResult:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of a simulated study. The executor, `processes` and `logs` do not change its
-    numbers.
-    """
+    """The options of a simulated study; the executor, `processes` and `logs` change no number."""
 
     simulate: Worker
-    """A function that runs one simulation: it receives a task of `StudyResult.task` and returns its
-    metrics."""
+    """A function that returns the metrics of a `StudyResult.task`."""
     quick: bool = False
     seed: int = 1
     repetitions: int = 1
@@ -150,9 +146,7 @@ class SimulatedStudy(StudyRun):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return the options that change the result, the versions, and the names of all
-        simulations.
-        """
+        """Return all that changes the result, and the names of all simulations."""
         options = self.options
         return {
             "paper": self._study.paper,
@@ -167,9 +161,7 @@ class SimulatedStudy(StudyRun):
 
     @property
     def folder_name(self) -> str:
-        """Return the part of the result's name that follows its date: the study's name, and
-        `-quick` for a quick study.
-        """
+        """Return the study's name, with `-quick` for a quick study."""
         return f"{self._study.name}{self.options.suffix}"
 
     @property

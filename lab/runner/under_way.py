@@ -22,9 +22,7 @@ from runtime.settings import Settings
 FAULT_WITHOUT_RUN = "No run is in progress. The next run ends this fault when it begins."
 CHANGE_WITHOUT_RUN = "No run is in progress. The next run replaces this setting when it begins."
 _TAKEN_OVER_WITHIN_S = 5.0
-"""The real seconds to wait until the load generator has adopted a change of the load. The load
-generator reports its load once a second.
-"""
+"""The real seconds to wait for the load generator, which reports its load once a second."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,4 @@
-"""A case of a study: a run, and the choice of its metrics.
-
-If figures have equal cases, each case runs only once for all of them.
-"""
+"""A case of a study: a run and the choice of its metrics. Equal cases run only once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -23,8 +20,7 @@ class Case(Generic[Run]):
     measure: str
     """`package:name`, which is an entry of the dictionary `MEASURES` of the package."""
     own: tuple[str, ...] = ()
-    """The texts of students' policies, because the machine that simulates may not have their
-    files."""
+    """The texts of students' policies, whose files another machine may lack."""
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> "Case[Any]":
@@ -55,9 +51,7 @@ class Case(Generic[Run]):
         return self.run.expected_requests()
 
     def shortened(self: "Case[SimulatedRun]", factor: float) -> "Case[SimulatedRun]":
-        """Return a copy of the case with a shorter duration, to measure the speed of its
-        simulation.
-        """
+        """Return a copy with a shorter duration, to measure the simulation's speed."""
         return replace(self, run=self.run.shortened(factor))
 
 

@@ -87,12 +87,9 @@ class Spec(Section):
     database_cpus: Literal["other", "shop"] = "other"
     at_once: AtOnce = False
     leaderboard: bool = False
-    """Whether the report also shows the policies' ranks, the gain from each rule of DOOR, and
-    fairness.
-    """
+    """Whether the report shows ranks, the gain from each rule of DOOR, and fairness."""
     shadows: Annotated[tuple[str, ...], at_most(MOST_SHADOWS)] = ()
-    """The policies that observe every live run, with their default settings, without making
-    decisions."""
+    """The policies with default settings that observe every live run without deciding."""
     server: Server | None = None
     seed: int = Field(1, ge=0, le=MOST_SEED)
     repetitions: int = Field(1, ge=1, le=1000)
@@ -147,9 +144,7 @@ class Spec(Section):
     def _abandonment_of_their_own(
         cls, policies: tuple[PolicyChoice, ...], info: ValidationInfo
     ) -> tuple[PolicyChoice, ...]:
-        """Remove a policy's abandonment if it equals the spec's abandonment, so that the policy's
-        key does not name it.
-        """
+        """Remove an abandonment that equals the spec's, so that the key does not name it."""
         return tuple(
             policy.model_copy(update={"abandonment": None})
             if policy.abandonment == info.data.get("abandonment")
@@ -296,9 +291,7 @@ class Spec(Section):
         sheets.check_leaving(proxy, policy.parameters, self.abandonment_of(policy))
 
     def _refuse_whom_only_an_answer_makes_known(self) -> None:
-        """Refuse policies that need sessions, such as DOOR, if the spec counts a session as known
-        before its first answer.
-        """
+        """Refuse policies that recognise sessions by answers, such as DOOR."""
         for policy in self.policy:
             if _goes_by_sessions(policy):
                 raise ValueError(
@@ -360,9 +353,7 @@ class Spec(Section):
         return policy.abandonment or self.abandonment
 
     def plain(self) -> dict[str, Any]:
-        """Return every value of the spec, including defaults, in a form that TOML and JSON can
-        represent.
-        """
+        """Return every value of the spec, including defaults, as TOML and JSON allow."""
         plain = self.model_dump(mode="json", exclude_none=True)
         if self.has_fifo_server:
             del plain["page_profile"]
@@ -385,9 +376,7 @@ def _twice(names: Sequence[str]) -> str:
 
 
 def _goes_by_sessions(policy: PolicyChoice) -> bool:
-    """Return whether a policy needs sessions; False for a baseline proxy, and for a policy file
-    whose text is lost.
-    """
+    """Return whether a policy needs sessions; False for a proxy, or if its text is lost."""
     from gateway.policies import registry
 
     try:
@@ -401,16 +390,12 @@ def _goes_by_sessions(policy: PolicyChoice) -> bool:
 
 
 def read_spec(text: str, origin: str) -> Spec:
-    """Return the spec in `text` after checking its form.
-
-    Raises SpecError with a line for each fault; the line names the field.
-    """
+    """Return the spec in `text` after checking its form; raises SpecError with all faults."""
     return spec_of(spec_text.parse(text, origin), origin)
 
 
 def spec_of(plain: Mapping[str, Any], origin: str) -> Spec:
-    """Return the spec that a file's values describe, after checking its form; raises SpecError if
-    it is invalid."""
+    """Return the spec with these values after checking its form; raises SpecError."""
     if "version" not in plain:
         raise SpecError(f"{origin}: version: is missing; allowed: version = 1")
     return _validated(plain, origin, FORM)
@@ -523,9 +508,7 @@ _FIELD = re.compile(r"([a-z][\w.-]*): ")
 
 
 def explain(faults: ValidationError, origin: str) -> str:
-    """Return Pydantic's findings as text; each line has the location, the fault and the allowed
-    values.
-    """
+    """Return Pydantic's findings, one a line: the location, the fault and the allowed values."""
     lines: list[str] = []
     found = faults.errors()
     places = [fault["loc"] for fault in found]

@@ -24,18 +24,14 @@ from simulator.hosting_scenario import Admission, Provisioning
 from simulator.scenario import FifoServer, FileClass, SessionKnown, SharedCpus, server_capacity_rps
 
 CPU_PAGE_S = 0.30
-"""The mean CPU time of a page in the CPU-intensive profile, in paper seconds (LIFO-Pri, section
-3.1).
-"""
+"""The mean CPU time of a page with profile `cpu`, paper seconds (LIFO-Pri, section 3.1)."""
 
 FILE_CPU_S = 0.03
 """The CPU time of a book's cover, in paper seconds: 3 ms of the shop's CPU at time scale 10."""
 
 
 def identity(plain: Mapping[str, Any]) -> str:
-    """Return sixteen hexadecimal digits that identify these JSON values; they are the same on every
-    machine.
-    """
+    """Return sixteen hexadecimal digits that identify these JSON values everywhere."""
     text = json.dumps(plain, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -101,9 +97,7 @@ class ShopRun(_Run):
     server: SharedCpus | FifoServer | Appliance
     customers: SessionModel | ClientModel = field(default_factory=SessionModel)
     capacity_rps: float | None = None
-    """The capacity, in requests per paper second at ρ = 1; None in a closed loop, and until it is
-    measured.
-    """
+    """The requests per paper second at ρ = 1; None in a closed loop or before a measurement."""
     rho: float | None = 1.0
     """The offered load; None in a closed loop."""
     schedule: Schedule | None = None
@@ -127,9 +121,7 @@ class ShopRun(_Run):
 
     @property
     def is_closed_loop(self) -> bool:
-        """Whether the load is a closed loop, in which a fixed set of clients sends requests
-        (Connection Sentry).
-        """
+        """Whether a fixed set of clients sends the requests (Connection Sentry)."""
         return isinstance(self.customers, ClientModel)
 
     @property
@@ -151,9 +143,7 @@ class ShopRun(_Run):
 
     @property
     def arrivals_s(self) -> float | None:
-        """The time during which sessions arrive, paper seconds; None if a number of sessions ends
-        the arrivals.
-        """
+        """The paper seconds in which sessions arrive; None if their number ends the arrivals."""
         return self.schedule.duration_s if self.schedule else self.duration_s
 
     @property
@@ -282,9 +272,7 @@ def _appliance(spec: Spec) -> Appliance:
 
 
 def server_of(spec: Spec) -> SharedCpus | FifoServer:
-    """Return the simulated server of `spec` without its execution factor; the default is LIFO-Pri's
-    server.
-    """
+    """Return the spec's simulated server (default: LIFO-Pri's) without its execution factor."""
     section = spec.server or SharedCpusServer()
     if isinstance(section, FifoServerSection):
         return FifoServer(
@@ -310,9 +298,7 @@ def server_of(spec: Spec) -> SharedCpus | FifoServer:
 # ---- eDragon's hosting platform ------------------------------------------------------------------
 
 Loads = tuple[tuple[float, float], ...]
-"""An application's load as steps (from_s, new sessions per paper second); times count from the
-start of the run.
-"""
+"""An application's load: steps (from_s, new sessions per s), in paper seconds of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,13 +333,9 @@ class PlatformRun(_Run):
     sharing: Sharing = "both"
     priorities: tuple[float, ...] = (1.0,)
     cto_s: float | None = None
-    """The CPU time of a resumed connection in paper seconds, for admission control; None until it
-    is measured.
-    """
+    """The CPU time of a resumed connection, paper seconds; None until it is measured."""
     ctn_s: float | None = None
-    """The CPU time of a new connection in paper seconds, for admission control; None until it is
-    measured.
-    """
+    """The CPU time of a new connection, paper seconds; None until it is measured."""
     host: Host | None = None
     """The settings of a live run; None in the simulator."""
 
@@ -404,9 +386,7 @@ class AdServerRun(_Run):
     concepts: int
     """The number of concepts per request."""
     threads: int
-    """The number of threads that search for each high-priority request; a low-priority request has
-    one.
-    """
+    """The number of threads for each high-priority request; others have one."""
     banners: int
     """The number of banners that the ad server searches; each has a contract."""
 

@@ -32,9 +32,7 @@ def read(name: str) -> trace.Trace:
 
 
 def _day(hour: float) -> float:
-    """Return the relative load of an ordinary shop at this hour: low at night, highest in the
-    evening.
-    """
+    """Return a shop's relative load at this hour: low at night, highest in the evening."""
     return (
         0.15
         + math.exp(-(((hour - 20.0) / 2.5) ** 2))
@@ -50,9 +48,7 @@ _SALE = Schedule(
         *(Segment(10.0, 0.6 + 4.0 * math.exp(-i / 8)) for i in range(60)),
     )
 )
-"""The schedule of a sale: many customers arrive at 300 s, and the rate then falls for ten paper
-minutes.
-"""
+"""A sale: many customers arrive at 300 s, and the rate falls for ten paper minutes."""
 _GENERATED = {
     "day": (_DAY, 4, "a day of a shop in 40 minutes, 24 hours at 100 s each."),
     "flash-sale": (_SALE, 5, "a sale that begins after five minutes, 15 minutes long."),

@@ -116,9 +116,7 @@ class Drive:
     # ---- rules between events ------------------------------------------------------------------
 
     def check(self, waiting: Sequence[int] | None = None) -> None:
-        """Check the rules that must hold between any two events; `waiting` has the ids that the
-        policy reports.
-        """
+        """Check the rules between events; `waiting` has the ids that the policy reports."""
         known = [one.id for one in self.policy.waiting()] if waiting is None else list(waiting)
         if known != list(self.waiting):
             raise BrokenPolicyError(_difference(known, list(self.waiting), self.time_s))
@@ -130,9 +128,7 @@ class Drive:
             )
 
     def finish(self) -> None:
-        """Complete all requests in service. While requests wait, also let up to MOST_TIMERS timers
-        become due.
-        """
+        """Complete all requests; while requests wait, let up to MOST_TIMERS timers become due."""
         timers = 0
         while self.in_service or (self.waiting and timers < MOST_TIMERS):
             due_s = self.policy.next_timer_s()

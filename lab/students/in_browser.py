@@ -49,8 +49,7 @@ class InBrowser(Calls):
         return read(reader, self._ask(message, most))
 
     def cpu_s(self) -> float:
-        """Return the real seconds that the policy took, because a browser cannot measure CPU
-        time."""
+        """Return the policy's real seconds; a browser cannot measure CPU time."""
         return self._used_s
 
     def _ask(self, message: Any, most: Most) -> Any:
@@ -88,9 +87,7 @@ def check(name: str, text: str, tell: Tell) -> None:
 
 
 def run(name: str, text: str, choice: str, tell: Tell) -> None:
-    """Run the policy with the choices in `choice` (JSON, as for `experiment.run`), and report the
-    run or the fault.
-    """
+    """Run the policy with the JSON `choice` of `experiment.run`; report the run or the fault."""
     try:
         _tell(tell, run=_run(_file(name, text), json.loads(choice)))
     except (ChoiceError, PolicyError, MisbehavedError) as fault:

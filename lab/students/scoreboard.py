@@ -108,22 +108,16 @@ def conditions() -> Spec:
 
 
 def alike() -> str:
-    """Return a text that identifies the conditions and the code of a row; it is the same for all
-    comparable rows.
-    """
+    """Return a text that is the same for all comparable rows: conditions and code."""
     return f"{conditions().fingerprint} {machine.code_digest()}"
 
 
 class _UnfitError(Exception):
-    """The error for existing scores that are not comparable with new scores; its text gives the
-    reason.
-    """
+    """The error for scores that are not comparable with new ones, with the reason."""
 
 
 class Board:
-    """The scoreboard: a row for each pair of policy key and author, because two authors can use the
-    same key.
-    """
+    """The scoreboard: a row for each policy key and author, because authors share keys."""
 
     def __init__(self, conditions: str, rows: Iterable[dict[str, Any]]) -> None:
         self.conditions = conditions
@@ -139,9 +133,7 @@ class Board:
 
     @classmethod
     def shown(cls, file: Path) -> "Board":
-        """Return the board in a file, under any conditions, or an empty board if the file cannot be
-        read.
-        """
+        """Return a file's board, under any conditions; empty if the file is unreadable."""
         try:
             kept = json.loads(file.read_text(encoding="utf-8"))
             board = cls(kept["conditions"], kept["rows"])
@@ -233,10 +225,7 @@ class Board:
             raise _no_writing(folder, fault) from None
 
     def ranked(self) -> list[tuple[int | None, Mapping[str, Any]]]:
-        """Return pairs (rank, row), from best to worst.
-
-        Rows with far fewer confirms than expected come last, with the rank None.
-        """
+        """Return pairs (rank, row), best first; rows with far too few confirms have rank None."""
         best_first = sorted(self.rows.values(), key=lambda row: -row["overall"]["mean"])
         doubtful = [row for row in best_first if is_doubtful(row)]
         honest = [row for row in best_first if row not in doubtful]
@@ -286,9 +275,7 @@ class Board:
 
 
 def behind_words(row: Mapping[str, Any], best: Mapping[str, Any] | None) -> str:
-    """Return the difference between the best row and this row, paired by seed, over the loads that
-    both rows have.
-    """
+    """Return the best row minus this row, paired by seed, over their common loads."""
     if best is None:
         return "–"
     loads = [rho for rho in best["repetitions"] if rho in row["repetitions"]]
@@ -324,9 +311,7 @@ def _no_writing(folder: Path, fault: OSError) -> ExperimentError:
 def _play(
     board: Board, valid: Sequence[Path], processes: int | None, *, by: str | None, with_known: bool
 ) -> list[dict[str, Any]]:
-    """Run the policies at these paths and the known policies that the board lacks, and return their
-    rows.
-    """
+    """Run these policies and the known policies that the board lacks; return their rows."""
     from lab.runner.comparison import compare
 
     known = conditions().policy
@@ -336,9 +321,7 @@ def _play(
 
 
 def with_known(path: Path) -> Spec:
-    """Return the spec that runs the policy at this path with all known policies; raises SpecError
-    if the spec is invalid.
-    """
+    """Return the spec of this policy and all known ones; raises SpecError if it is invalid."""
     return _spec([path], conditions().policy)
 
 

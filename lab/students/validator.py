@@ -28,9 +28,7 @@ from simulator.simulation import BrokenPolicyError, simulate
 FEW, MANY = 100, 10_000
 """The numbers of waiting requests for which decisions are timed."""
 SLOW_US: Final = 5_000.0
-"""The maximum CPU time of a decision with many waiting requests, in microseconds. A longer decision
-would delay all customers of the gateway.
-"""
+"""The longest decision with many waiting requests, in microseconds of CPU."""
 _TIMED: Final = 200
 SESSIONS: Final = 300
 STEPS: Final = 300
@@ -68,18 +66,13 @@ class Place:
     """The program that runs a policy during its check: a confined process or a browser."""
 
     impurities: Callable[[PolicyFile], Sequence[str]]
-    """A function that returns the forbidden imports and names in a file; it can raise
-    PolicyError."""
+    """A function that returns forbidden imports and names; it can raise PolicyError."""
     accept: Callable[[PolicyFile], object]
-    """A function that raises PolicyError if a file must not be loaded, for example because of its
-    name or size.
-    """
+    """A function that raises PolicyError for a file that must not be loaded."""
     start: Callable[[PolicyFile], Calls]
     """A function that loads a file and returns an object for calls of its policy."""
     layers: Callable[[Calls], Mapping[str, str]] | None
-    """A function that returns the layers of confinement of a loaded policy; None if there are no
-    such layers.
-    """
+    """A function that returns a loaded policy's layers of confinement, or None."""
     slower: float = 1.0
     """The factor by which Python is slower here than in a separate process."""
 

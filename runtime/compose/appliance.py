@@ -56,9 +56,7 @@ def down(settings: Settings, progress: Progress) -> None:
 
 
 def unseen(settings: Settings) -> str | None:
-    """Return, in one line, why it is unknown whether this appliance runs in containers; None if it
-    is known.
-    """
+    """Return why it is unknown whether this appliance runs in containers, or None."""
     if not Project(settings, State(settings.state_dir)).mark.exists():
         return None
     if (why := engine.problem()) is None:
@@ -332,9 +330,7 @@ def _words(one: Container) -> str:
 
 
 def in_the_image() -> list[str]:
-    """Return the files and folders in the image, which are those that .dockerignore does not
-    exclude.
-    """
+    """Return the files and folders that .dockerignore does not exclude."""
     lines = (REPOSITORY / ".dockerignore").read_text().splitlines()
     return [line[1:] for line in lines if line.startswith("!")]
 

@@ -56,9 +56,7 @@ class Pair:
 
 
 def pairs(settings: Settings) -> list[Pair]:
-    """Return the certificates that containers read: the gateway's and, if people have accounts, the
-    console's.
-    """
+    """Return the certificates that containers read: the gateway's and a console's with accounts."""
     found = [("GATEWAY", settings.gateway_tls_certificate, settings.gateway_tls_key)]
     if settings.lab_accounts:
         found.append(("LAB", settings.lab_tls_certificate, settings.lab_tls_key))

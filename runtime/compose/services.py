@@ -32,9 +32,7 @@ class Part:
 
 
 def table(settings: Settings, *, with_grafana: bool) -> list[Part]:
-    """Return the groups in their starting order, without monitoring if DOORBUSTER_MONITORING is
-    off.
-    """
+    """Return the groups in their starting order; DOORBUSTER_MONITORING=0 omits monitoring."""
     books, banners = settings.catalogue_books, settings.ads_banners
     parts = [
         Part("PostgreSQL", ("postgres",), 300),

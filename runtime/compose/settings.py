@@ -30,9 +30,7 @@ UNPRIVILEGED = 10001
 IMAGES_FILE = REPOSITORY / "docker" / "images.env"
 COMPOSE_FILE = REPOSITORY / "docker-compose.yml"
 JAEGER_IMAGE = "JAEGER_IMAGE"
-"""The variable of the image that only the profile `telemetry` needs; Compose fetches the image when
-the profile starts.
-"""
+"""The variable of the image that Compose fetches only for the profile `telemetry`."""
 SHARED = (
     REPOSITORY / "dashboards" / "grafana" / "provisioning",
     REPOSITORY / "dashboards" / "grafana" / "dashboards",
@@ -53,9 +51,7 @@ _REACHED = {
 BROKER = "DOORBUSTER_CELERY_BROKER"
 GRID_BROKER = "DOORBUSTER_GRID_BROKER"
 SECRETS = frozenset({*credentials.VARIABLES, BROKER, GRID_BROKER})
-"""The variables with secrets, which docker-compose.yml passes only to services that need them; a
-broker's address may contain a password.
-"""
+"""The variables that may have secrets, which only some services receive."""
 # Variables that docker-compose.yml gives only to the console's containers; one is a secret.
 _SIGN_IN = tuple(name for name in VARIABLES if name.startswith("DOORBUSTER_LAB_OIDC_"))
 # Variables that are valid only on this machine.
@@ -97,9 +93,7 @@ class Project:
 
     @property
     def name(self) -> str:
-        """The name of Compose's project: COMPOSE_PROJECT_NAME, or a name derived from the state
-        folder.
-        """
+        """Compose's project: COMPOSE_PROJECT_NAME, or a name derived from the state folder."""
         own = hashlib.sha256(str(self.state.folder).encode()).hexdigest()[:6]
         given = os.environ.get(PROJECT_VARIABLE) or self.settings.of_parts.get(PROJECT_VARIABLE)
         return given or f"doorbuster-{own}"
@@ -272,9 +266,7 @@ class Project:
             let_read(OWN_POLICIES)
 
     def _own_results(self) -> None:
-        """Make the containers' user the owner of results that root wrote natively, so that
-        containers can add results.
-        """
+        """Make the containers' user the owner of root's results, so that it can add results."""
         if os.geteuid() != 0:
             return
         # By descriptors, because a process in a container may replace a folder with a link.
@@ -302,9 +294,7 @@ def images() -> dict[str, str]:
 
 
 def without_digest(image: str) -> str:
-    """Return the image's name without its digest: the name of a substitute, or of an image from an
-    archive.
-    """
+    """Return the image's name without its digest, as substitutes and archives have it."""
     return image.partition("@")[0]
 
 
@@ -371,10 +361,7 @@ def _lines(variables: Mapping[str, str]) -> bytes:
 
 
 def let_read(folder: Path) -> None:
-    """Let containers read the folder, whatever umask created it.
-
-    Raises SettingsError if this is not possible.
-    """
+    """Let containers read the folder, whatever umask created it; raises SettingsError."""
     for path in (folder, *folder.rglob("*")):
         mode = stat.S_IMODE(path.stat().st_mode)
         wanted = mode | (0o055 if path.is_dir() else 0o044)

@@ -33,9 +33,7 @@ _LOCK = "owner.lock"
 
 
 class NotStarted(RuntimeError):  # noqa: N818
-    """The error for a PostgreSQL or an ad server that cannot be started; the message has the
-    reason.
-    """
+    """The error for a PostgreSQL or an ad server that did not start, with the reason."""
 
 
 @contextmanager

@@ -90,16 +90,12 @@ class Cluster:
         return self.folder / "data"
 
     def command(self) -> list[str]:
-        """Return the command that runs the server in the foreground; SIGINT ends it with a fast
-        shutdown.
-        """
+        """Return the server's command in the foreground; SIGINT ends it with a fast shutdown."""
         return [str(self.installation.bin_dir / "postgres"), "-D", str(self.data_dir)]
 
 
 def cluster_major(folder: Path) -> int | None:
-    """Return the major version of the PostgreSQL that created the cluster in `folder`, or None
-    without a cluster.
-    """
+    """Return the version of the PostgreSQL that created the cluster; None without one."""
     try:
         return int((folder / "data" / "PG_VERSION").read_text().strip())
     except (FileNotFoundError, NotADirectoryError):
@@ -188,9 +184,7 @@ def prepare(cluster: Cluster) -> None:
 
 
 def stale_lock(folder: Path) -> str | None:
-    """Return a description of the process in `postmaster.pid` if no server of this cluster runs,
-    otherwise None.
-    """
+    """Describe the process in `postmaster.pid`; None if a server of this cluster runs."""
     data_dir = (folder / "data").resolve()
     try:
         first = (data_dir / LOCK_FILE).read_text(errors="replace").partition("\n")[0].strip()
@@ -207,9 +201,7 @@ def stale_lock(folder: Path) -> str | None:
 
 
 def remove_stale_lock(folder: Path) -> None:
-    """Remove the lock file that `stale_lock` reports; the caller holds the lock of the state
-    folder.
-    """
+    """Remove the file that `stale_lock` reports; the caller holds the state folder's lock."""
     if stale_lock(folder) is not None:
         (folder / "data" / LOCK_FILE).unlink(missing_ok=True)
 

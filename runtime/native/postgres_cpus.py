@@ -65,9 +65,7 @@ def move(settings: Settings, where: Where) -> bool:
 
 
 def _postmaster(data_dir: Path) -> psutil.Process | None:
-    """Return the server process of this cluster; None if it does not run, or if this user may not
-    see it.
-    """
+    """Return the cluster's server process; None if it is down or invisible to this user."""
     try:
         pid = int((data_dir / "postmaster.pid").read_text().split(maxsplit=1)[0])
         process = psutil.Process(pid)

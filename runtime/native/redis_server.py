@@ -36,9 +36,7 @@ CONFIGURATION = {
 }
 
 BROKER_CONFIGURATION = {**CONFIGURATION, "maxmemory-policy": "noeviction"}
-"""The options of the Redis for queues, which keeps all its data and refuses writes if its memory is
-full.
-"""
+"""The options of the Redis for queues, which refuses writes if its memory is full."""
 
 
 FORBIDDEN = (
@@ -173,9 +171,7 @@ def access(password: str, *, runs_scripts: bool = True) -> str:
 
 
 def refusal(port: int, host: str = hosts.LOOPBACK) -> str | None:
-    """Return why the server on this port does not answer; None if it answers or requires a
-    password.
-    """
+    """Return why no server answers; None if it answers or requires a password."""
     try:
         # Without the library's retries, because the caller tries again.
         at_once = Retry(NoBackoff(), retries=0)

@@ -121,10 +121,7 @@ def locked_dependencies() -> Path:
 
 
 def postgres_service(settings: Settings, state: State) -> Service:
-    """Return the service of PostgreSQL.
-
-    Raises `PostgresError` if no PostgreSQL is usable, and `LookupError` if no account can run it.
-    """
+    """Return PostgreSQL's service; raises `PostgresError` or, without an account, `LookupError`."""
     run_as = accounts.for_database(state.postgres / "data")
     cluster = postgres.Cluster(
         installation=postgres.find(settings.postgres_bin, state.postgres, run_as),
@@ -329,9 +326,7 @@ def lab(settings: Settings) -> Service:
 
 
 def wanted_by_lab(settings: Settings) -> str:
-    """Return a stamp that changes with the console's database or address, or with Grafana's
-    password.
-    """
+    """Return a stamp of the console's database, its address and Grafana's password."""
     # A generated secret is included, so that the stamp does not help to guess a chosen password.
     secrets = f"{settings.secret_key}\0{settings.results_password}"
     password = hashlib.sha256(secrets.encode()).hexdigest()[:16]

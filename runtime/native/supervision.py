@@ -114,10 +114,7 @@ class Supervisor:
         return f"{why} `make up` starts everything again."
 
     def start(self, services: Sequence[Service], settings: Settings) -> None:
-        """Start the supervisor without starting any service.
-
-        Raises `SupervisorError` if the supervisor does not start.
-        """
+        """Start the supervisor without any service; raises `SupervisorError` if that fails."""
         self.remove_files()
         try:
             private_file.make_socket_path(self._wanted_socket)
@@ -233,9 +230,7 @@ class Supervisor:
                 psutil.Process(pid).wait(within_s)
 
     def recorded_pid(self) -> int | None:
-        """Return the process id in the pid file if it belongs to this supervisor,
-        otherwise None.
-        """
+        """Return the process id in the pid file, or None if it is not this supervisor's."""
         try:
             pid = int(self.pid_file.read_text())
             command = psutil.Process(pid).cmdline()
@@ -288,9 +283,7 @@ def left_over(state: State) -> list[psutil.Process]:
 
 
 def end(processes: Sequence[psutil.Process], within_s: float = 10.0) -> None:
-    """End these processes: send SIGINT to PostgreSQL and SIGTERM to the others, then SIGKILL to
-    those that still run.
-    """
+    """Send SIGINT to PostgreSQL and SIGTERM to others, then SIGKILL to those still running."""
     # Not `common.processes`, because these are not children of this process.
     for process in processes:
         with contextlib.suppress(psutil.Error):

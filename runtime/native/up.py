@@ -1,6 +1,4 @@
-"""The command `make up` for processes, which starts or restarts services and waits until all are
-healthy.
-"""
+"""The command `make up` for processes."""
 
 import hashlib
 import os
@@ -67,9 +65,7 @@ def _build_documentation(progress: Progress) -> None:
 
 
 def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
-    """Return the addresses that users open, and the next commands; `prometheus` is whether
-    Prometheus runs.
-    """
+    """Return the addresses that users open, and the next commands."""
     host = hosts.from_here(settings.host)
     inner = hosts.from_here(settings.inner_host)
     admin = hosts.authority(inner, settings.gateway_admin_port)
@@ -315,9 +311,7 @@ def _listens_at(settings: Settings, variable: str) -> tuple[str, str]:
 
 
 def busy_machine() -> str:
-    """Return a warning if more processes are ready to run than the machine has CPUs, otherwise an
-    empty text.
-    """
+    """Return a warning if more processes are ready than CPUs, otherwise an empty text."""
     load, count = os.getloadavg()[0], len(cpus.usable())
     return f"the machine is busy: {load:.1f} processes for {count} CPUs" if load > count else ""
 

@@ -22,12 +22,9 @@ class ConnectionCosts:
     """
 
     cto_s: float
-    """The cost of a resumed connection: its handshake and all its replies, including their
-    encryption."""
+    """The cost of a resumed connection: its handshake and all its encrypted replies."""
     ctn_s: float
-    """The cost of a new connection: its handshake and all its replies, including their
-    encryption.
-    """
+    """The cost of a new connection: its handshake and all its encrypted replies."""
     handshake_full_s: float
     handshake_resumed_s: float
     reply_s: float
@@ -47,8 +44,7 @@ class ConnectionCosts:
 
     @property
     def handshake_ratio(self) -> float:
-        """The full handshake's share of a session's CPU time; 0.13 in the paper (0.175 of 1.33
-        s)."""
+        """The full handshake's share of a session's CPU time; in the paper 0.175 s of 1.33 s."""
         return self.handshake_full_s / self.session_s
 
 
@@ -60,9 +56,7 @@ def keep(costs: ConnectionCosts, lab: Settings) -> Path:
 
 
 def kept(lab: Settings, *, key: str, profile: str, time_scale: float) -> ConnectionCosts:
-    """Return the stored costs of this machine; raises ExperimentError if no valid costs are
-    stored.
-    """
+    """Return this machine's costs; raises ExperimentError if no valid costs are stored."""
     path = _file(lab, key, profile, time_scale)
     again = f"`{COMMAND} --key {key} --page-profile {profile} --time-scale {time_scale:g}`"
     if not path.is_file():

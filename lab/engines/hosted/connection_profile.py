@@ -36,9 +36,7 @@ IDLE_REAL_S = 5.0
 HANDSHAKES_REAL_S = 5.0
 LEAST_HANDSHAKES, MOST_HANDSHAKES = 20, 2_000
 LOAD_RATIO = 0.25
-"""The load of the measured sessions, in processors. At this load, requests rarely wait and no
-customer leaves.
-"""
+"""The load of the measured sessions, in processors, at which requests rarely wait."""
 GUESSED_WORK_S = {"paper": 0.18, "cpu": 0.30, "real": 0.0}
 """The estimated work of a page for each page profile, in paper seconds of CPU time. The estimate
 determines only the rate of the measured sessions.
@@ -150,9 +148,7 @@ def _idle(application: RunningApplication) -> float:
 
 
 def _handshakes(application: RunningApplication, idle_ratio: float, *, resume: bool) -> float:
-    """Return the CPU time, in real seconds, of a connection that is opened and closed without a
-    request.
-    """
+    """Return the CPU time, in real seconds, of a connection without a request."""
     context = ssl.create_default_context(cafile=str(application.authority))
     session = _ticket(application, context) if resume else None
     kind = "resumed" if resume else "new"
@@ -187,9 +183,7 @@ def _connected(
 
 
 def _ticket(application: RunningApplication, context: ssl.SSLContext) -> ssl.SSLSession:
-    """Return a TLS session that can be resumed. In TLS 1.3, the server sends this session with its
-    first data.
-    """
+    """Return a resumable TLS session, which a server sends with its first data in TLS 1.3."""
     with _connected(application, context, None) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n\r\n")
         while connection.recv(65536):

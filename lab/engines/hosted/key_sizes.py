@@ -1,6 +1,4 @@
-"""Find the size of the server's key with which a full handshake takes the same share of a session's
-CPU time as in the paper.
-"""
+"""Find the key size with which a full handshake has the paper's share of a session's CPU time."""
 
 import time
 from collections.abc import Iterable
@@ -14,9 +12,7 @@ from runtime.settings import Settings
 
 BITS = (2048, 3072, 4096, 5120, 6144, 7680, 8192)
 PUBLISHED_RATIO = 0.175 / 1.33
-"""The full handshake's share of a session's CPU time in the paper: 175 ms of 1.33 s (eDragon,
-sections 3.2 and 5).
-"""
+"""The handshake's share of a session's CPU time in the paper (eDragon, sections 3.2 and 5)."""
 _SIGN_REAL_S = 0.5
 _LEAST_SIGNATURES = 5
 

@@ -159,9 +159,7 @@ def session_fates(attempts: pa.Table, connections: pa.Table) -> dict[str, int]:
 
 
 def page_response_s(attempts: pa.Table) -> Series:
-    """Return the response time of each answered attempt for a page, in paper seconds, from the
-    planned start of the attempt.
-    """
+    """Return the response times of pages, in paper seconds from the attempt's planned start."""
     pages = _completed(attempts)
     pages = pages.filter(pc.not_equal(pages.column("page"), IMAGE))
     finished_s: Series = pages.column("finished_s").to_numpy()

@@ -39,9 +39,7 @@ class Hosted:
     applications_cpus: float
     load_generator_cpus: float
     database_cpus: float | None
-    """The CPU use of the database, in processors; None unless `make up` started the database
-    natively on this machine.
-    """
+    """The database's CPU use, in processors; None unless `make up` started it natively here."""
     others_cpus: float
     """The CPU use of all other programs on the machine, in processors."""
 

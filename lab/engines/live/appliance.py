@@ -19,9 +19,7 @@ thread in the shop's process, next to 30 busy threads.
 """
 
 _CATALOGUE_TIMEOUT_S = 900.0
-"""The timeout for a change of the catalogue, in real seconds. On a busy machine, the shop needs
-several minutes to reach the largest size.
-"""
+"""The timeout for a change of the catalogue, in real seconds; the largest takes minutes."""
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -48,8 +46,7 @@ class JsonApi:
         self._client = JsonClient(host, port, timeout_s=timeout_s, token=token)
 
     def call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Json:
-        """Return the decoded answer; raises ExperimentError if the address is unreachable or
-        refuses the call."""
+        """Return the decoded answer; raises ExperimentError without an answer or for a refusal."""
         return dict(self._answer(method, path, body))
 
     def listing(self, path: str) -> list[Json]:
@@ -123,9 +120,7 @@ class Appliance:
         return f"http://{hosts.authority(self.lab.gateway_pages_host, self.lab.gateway_port)}"
 
     def check_may_be_loaded(self) -> None:
-        """Raise ExperimentError unless the appliance is on a loopback address of this machine or
-        the settings name its gateway.
-        """
+        """Raise ExperimentError unless the gateway is on loopback or named by the settings."""
         if not (self.lab.gateway_host or hosts.is_loopback(self.lab.gateway_pages_host)):
             raise ExperimentError(
                 f"{self.url}: load can go only to this machine (loopback), or to the gateway that "
@@ -167,8 +162,7 @@ class Appliance:
                     )
 
     def set_catalogue(self, books: int) -> None:
-        """Grow or shrink the shop's catalogue, which can take minutes. Raises ExperimentError if
-        the shop does not change its catalogue."""
+        """Change the catalogue's size, in minutes; raises ExperimentError if refused."""
         patient = _controller(self.lab, _CATALOGUE_TIMEOUT_S)
         try:
             patient.call("PUT", "/catalogue", {"books": books})
@@ -245,9 +239,7 @@ class Appliance:
         self.gateway.call("PUT", "/settings", {"abandonment": abandonment})
 
     def slow_database(self, for_s: float) -> None:
-        """Delay every query of the shop's pages, until the shop ends the delay after `for_s` paper
-        seconds.
-        """
+        """Delay every query of the shop's pages for `for_s` paper seconds."""
         self.shop.call("PUT", "/slow-database", {"for_s": for_s})
 
     def end_faults(self) -> None:
@@ -257,9 +249,7 @@ class Appliance:
             self.slow_database(0)
 
     def give_back(self) -> None:
-        """After runs, restore the page profile, banners, sentry, abandonment mode and shadows that
-        `make up` sets.
-        """
+        """After runs, restore the settings of gateway and shop that `make up` makes."""
         for_people = {"profile": "paper", "ads": True, "sentry": "watch"}
         self.shop.call("PUT", "/settings", for_people)
         self.gateway.call("PUT", "/settings", {"abandonment": "ignore"})
@@ -279,9 +269,7 @@ class Appliance:
             )
 
     def counts(self) -> Json:
-        """Return the cumulative counts of gateway and shop; the difference between two calls gives
-        the counts of a run.
-        """
+        """Return the cumulative counts of gateway and shop; a run's counts are a difference."""
         snapshot = self.snapshot()
         status = self.shop.call("GET", "/status")
         return {

@@ -60,16 +60,12 @@ class BehindProxy(Appliance):
         return self.running.process.proxy.sheet.name
 
     def version(self) -> str:
-        """Return the version that the baseline proxy prints; raises ExperimentError if it prints
-        none.
-        """
+        """Return the proxy's version; raises ExperimentError if it prints none."""
         return self.running.process.version()
 
     @property
     def tells_who_left(self) -> bool:
-        """Whether the shop is notified when customers leave; False if the proxy lets the shop serve
-        orphan requests.
-        """
+        """Whether the shop learns that customers leave; False if it serves orphan requests."""
         return self.running.abandonment == "cancel"
 
     def read_log(self) -> list[Ended]:
@@ -82,8 +78,7 @@ class BehindProxy(Appliance):
         self.running.process.check_lives()
 
     def snapshot(self) -> Json:
-        """Return the proxy's state in the form of a gateway's snapshot; raises ExperimentError if
-        the proxy or the gateway does not answer."""
+        """Return the proxy's state as a gateway's snapshot; raises ExperimentError."""
         queue = self.running.process.look()
         self.read_log()
         cancelled = self._total("cancelled")
@@ -124,8 +119,7 @@ class BehindProxy(Appliance):
             raise ExperimentError(f"{self.name} or the shop is still busy after {limit_s:.0f} s.")
 
     def set_abandonment(self, abandonment: Abandonment) -> None:
-        """Raise ExperimentError, because the abandonment of a running baseline proxy cannot
-        change."""
+        """Raise ExperimentError, because a running proxy cannot change its abandonment."""
         raise ExperimentError(
             f"abandonment: cannot change during a run with {self.name}, a baseline proxy. "
             f"For {abandonment!r}, start another run with this value."
@@ -186,8 +180,7 @@ def proxy_in_front(
 
 
 STATUS_EVERY_S: Final = 0.4
-"""The interval between two writes of `proxy.json`, in real seconds. The console reads the file
-twice a second."""
+"""The real seconds between two writes of `proxy.json`, which the console reads."""
 STATUS_KEYS: Final = ("policy", "abandonment", "waiting", "in_service", "waiting_by_page", "counts")
 """The keys of a snapshot (docs/admin-api.md) that `proxy.json` contains."""
 
@@ -215,9 +208,7 @@ class ProxyStatusFile:
 
 
 def read_status(folder: RunFolder) -> dict[str, Any] | None:
-    """Return the newest state of a run's baseline proxy, or None if the run has no baseline
-    proxy.
-    """
+    """Return the newest state of a run's baseline proxy, or None without such a proxy."""
     try:
         found: dict[str, Any] = read_json(folder.proxy_file)
     except ExperimentError:

@@ -14,8 +14,7 @@ _ONE_OUTAGE_S = 50.0
 
 @dataclass(slots=True)
 class Outage:
-    """An outage, from the sample before its first failed request to the sample after its last
-    one."""
+    """An outage, from the sample before its first failed request to the one after its last."""
 
     back_end: str
     from_s: float

@@ -129,8 +129,7 @@ class LiveRun:
         self.folder.load_factor_file.unlink(missing_ok=True)
 
     def _end_faults(self) -> None:
-        """End the faults that users have caused; if the shop does not answer, each fault ends by
-        itself."""
+        """End the faults that users have caused, or let them end by themselves."""
         if self.sampler.faults.found:
             with contextlib.suppress(ExperimentError):
                 self.appliance.end_faults()
@@ -195,9 +194,7 @@ class LiveRun:
         return new
 
     def customers_gone(self) -> None:
-        """Finish the run after the load generator has ended: wait until the shop has finished all
-        requests, and read the counts.
-        """
+        """Wait for the shop's last requests after the last customer, and read the counts."""
         self.folder.log("customers gone")
         self._end_faults()
         patiently(self.appliance.wait_idle)  # orphan requests run to their end

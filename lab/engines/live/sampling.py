@@ -39,13 +39,9 @@ class Sampler:
         self.missed = 0
         """The number of samples that are missing because the snapshot failed."""
         self.changes: list[dict[str, Any]] = []
-        """The changes that users made during the run; each has `time_s`, and the new `policy` and
-        `abandonment`.
-        """
+        """The changes by users: `time_s`, and the new `policy` and `abandonment`."""
         self.started_anew = ""
-        """The part that was restarted during the run, `gateway` or `shop`; empty if none was
-        restarted.
-        """
+        """The part that restarted during the run, `gateway` or `shop`, or an empty text."""
         self.fallen_back: dict[str, Any] | None = None
         """The time (`at_s`, paper seconds of the run) at which FIFO replaced a student's policy,
         and the reason; None if FIFO did not replace it.
@@ -105,9 +101,7 @@ class Sampler:
 
 
 class Age:
-    """Values that only grow while a process lives; if one of them falls, the process was
-    restarted.
-    """
+    """Values that only grow while a process lives, and fall when it restarts."""
 
     def __init__(self) -> None:
         self._gateway_s = 0.0  # paper seconds since the start of the process
@@ -116,8 +110,7 @@ class Age:
         self._shop: dict[str, float] = {"cpu_s": 0.0, "requests": 0}
 
     def younger(self, snapshot: Json) -> str:
-        """Return `gateway` or `shop` if that part restarted since the last snapshot, and otherwise
-        an empty text."""
+        """Return the part, `gateway` or `shop`, that restarted since the last call, or ""."""
         load = snapshot.get("load") or {}
         status = load.get("status") or {}
         shop = {name: status.get(name, before) for name, before in self._shop.items()}

@@ -16,8 +16,7 @@ from runtime.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class LiveShop:
-    """The description of a live shop: the ports of its gateway and controller, and its counts
-    before the run."""
+    """A live shop: the ports of its gateway and controller, and its counts before the run."""
 
     host: str
     gateway_port: int
@@ -27,17 +26,13 @@ class LiveShop:
     """The Unix time at which the customers start, at all shops."""
     time_scale: float
     before: Mapping[str, int]
-    """The number of requests before the run by fate (`arrived`, …), over all pages, and of
-    `confirms`.
-    """
+    """The requests on all pages before the run by fate (`arrived`, …), and the `confirms`."""
 
     @classmethod
     def of(
         cls, lab: Settings, counts: Mapping[str, Any], *, came_at: float, time_scale: float
     ) -> Self:
-        """Return the description of the live shop with the settings `lab`; `counts` comes from
-        `Appliance.counts`.
-        """
+        """Return the live shop with the settings `lab` and these `Appliance.counts`."""
         return cls(
             host=lab.gateway_admin_host,
             gateway_port=lab.gateway_port,

@@ -88,9 +88,7 @@ def scenario_of(run: ShopRun, seed: int) -> Scenario:
 
 
 def fallen_back(run: ShopRun, scenario: Scenario) -> dict[str, Any]:
-    """Return the time at which FIFO replaced a student's policy, and the reason; empty if FIFO did
-    not replace it.
-    """
+    """Return when and why FIFO replaced a student's policy; empty for other policies."""
     if run.policy.sha256 is None:
         return {}
     return {"fallen_back": scenario.policy.snapshot().get("fallen_back")}
@@ -131,9 +129,7 @@ def _samples(simulated: Simulated) -> pa.Table:
 
 
 def _counts(simulated: Simulated) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the counts of the simulated gateway and shop, before and after the run, in the form of
-    `Appliance.counts()`.
-    """
+    """Return the counts before and after the run, in the form of `Appliance.counts()`."""
     after = {
         "gateway": {page: dict(fates) for page, fates in simulated.counts.items()},
         "shop": {

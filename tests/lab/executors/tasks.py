@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from lab.errors import ExperimentError
-from lab.executors.executor import tell
+from lab.executors.tasks import tell
 
 
 def square(task):

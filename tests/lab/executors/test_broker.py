@@ -1,7 +1,7 @@
 import pytest
 
 from lab.errors import SpecError
-from lab.executors.executor import checked, shown
+from lab.executors.tasks import checked, shown
 
 
 @pytest.mark.parametrize(
