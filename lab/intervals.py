@@ -50,10 +50,7 @@ def half_width(deviation: float, repetitions: int) -> float:
 
 
 def simultaneous(values: Sequence[float], looks: int) -> Estimate:
-    """Return the mean and interval of one of `looks` estimates, with Bonferroni's correction.
-
-    With at least 95 % probability, all `looks` intervals contain their true values.
-    """
+    """Return one of `looks` estimates, with Bonferroni's correction: all are right with 95 %."""
     found = estimate(values)
     if found.half_width is None:
         return found

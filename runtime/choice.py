@@ -75,10 +75,8 @@ def why_native() -> str | None:
 
 
 def to_use(settings: Settings) -> Runtime:
-    """Return the runtime of the appliance, for commands that show, stop or measure it.
-
-    Raises RuntimeChoiceError if the appliance runs in a runtime other than RUNTIME.
-    """
+    """Return the runtime of the appliance, for commands that show, stop or measure it. Raises
+    RuntimeChoiceError if RUNTIME names another."""
     wanted, now = asked(), running(settings)
     if now is not None and wanted not in (None, now):
         raise RuntimeChoiceError(

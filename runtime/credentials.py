@@ -28,11 +28,8 @@ VARIABLES = tuple(f"DOORBUSTER_{field.name.upper()}" for field in fields(Credent
 
 
 def read(state_dir: Path) -> Credentials:
-    """Return the secrets of this state folder. They are empty if the folder has no secrets or
-    belongs to another user.
-
-    Raises `ValueError` with the fix if the file is damaged.
-    """
+    """Return this folder's secrets; empty if it has none or belongs to another user. Raises
+    `ValueError` with the fix if the file is damaged."""
     path = state_dir / FILE_NAME
     try:
         return Credentials(**json.loads(path.read_text(encoding="utf-8")))

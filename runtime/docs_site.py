@@ -36,12 +36,8 @@ def can_build() -> bool:
 
 
 def build(*, if_stale: bool = False) -> bool:
-    """Build the site, replace the previous site and return true. With `if_stale`, a current site
-    stays, and the result is false.
-
-    A second process waits until the first has finished. Raises BuildError if the site cannot be
-    built.
-    """
+    """Build the site and return true; with `if_stale`, keep a current site and return false. A
+    second process waits. Raises BuildError if the site cannot be built."""
     if not can_build():
         raise BuildError("Sphinx is not installed here; fix: make environment")
     try:

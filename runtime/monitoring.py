@@ -130,9 +130,7 @@ class Trust:
 
 
 def trust(settings: Settings) -> Trust | None:
-    """Return the certificate to trust for a console with accounts; None if it serves plain HTTP.
-    Raises OSError if the certificate cannot be read.
-    """
+    """Return the certificate of a console with accounts, otherwise None; raises OSError."""
     if settings.lab_trust is None:
         return None
     from runtime import certificates  # takes a while
@@ -156,14 +154,8 @@ def write_targets(path: Path, groups: Sequence[Group]) -> None:
 def configure(
     folder: Path, name: str, groups: Sequence[Group], console: Trust | None = None
 ) -> None:
-    """Write the configuration and rules to `folder`, and these targets to `targets/<name>.json`,
-    the only file of targets.
-
-    With `console`, Prometheus scrapes the console over TLS.
-
-    Every user may read the files, because Prometheus runs as `nobody` in containers; the files
-    contain no secret.
-    """
+    """Write the configuration, rules and only these targets; scrape the `console` over TLS. All
+    users may read the files, because containers' Prometheus is `nobody`; none has a secret."""
     for kind in ("rules", "targets"):
         shutil.rmtree(folder / kind, ignore_errors=True)
         (folder / kind).mkdir(parents=True)
@@ -199,11 +191,8 @@ def scrapes_loopback(settings: Settings) -> bool:
 
 @contextlib.contextmanager
 def also_scraped(settings: Settings, name: str, groups: Sequence[Group]) -> Iterator[None]:
-    """Let a running Prometheus also scrape these loopback targets during the block.
-
-    `name` is the name of the targets file; a file next to it names the process that owns it, for
-    `forget_dead`.
-    """
+    """Let a running Prometheus also scrape these loopback targets during the block. A second file
+    names the process that owns the file, for `forget_dead`."""
     if not scrapes_loopback(settings):
         yield
         return
@@ -280,10 +269,7 @@ def exporter(job: str, program: Program, settings: Settings) -> list[str]:
 
 
 def _given_by_environment(name: str, setting: str, *command: str) -> list[str]:
-    """Return a command that sets the variable `name` to the value of the variable `setting`.
-
-    The password is not an argument, because other users can see command lines.
-    """
+    """Return a command with the variable `name`, because command lines are public."""
     return ["sh", "-c", f'{name}="${setting}" exec "$@"', "sh", *command]
 
 

@@ -382,10 +382,8 @@ VARIABLES = {Settings.variable(field): field for field in Settings.model_fields}
 
 
 def load(environ: Mapping[str, str] | None = None, repository: Path = FOLDER) -> Settings:
-    """Read the settings from `environ`, by default the environment of this process.
-
-    Raises `SettingsError`, which names every fault, if a variable is invalid.
-    """
+    """Read the settings from `environ` (default: this process's). Raises `SettingsError`, which
+    names every fault, if a variable is invalid."""
     settings, faults = load_leniently(environ, repository)
     if faults:
         raise SettingsError("\n".join(faults))
@@ -395,10 +393,8 @@ def load(environ: Mapping[str, str] | None = None, repository: Path = FOLDER) ->
 def load_leniently(
     environ: Mapping[str, str] | None = None, repository: Path = FOLDER
 ) -> tuple[Settings, list[str]]:
-    """Read the settings as `load` does, but with defaults for invalid variables; also return the
-    faults, one line each. Commands that stop and show the appliance use this, because they must
-    work with every `.env`.
-    """
+    """Read the settings as `load` does, with defaults for invalid variables; also return the
+    faults, one line each. Commands that stop and show the appliance must work with every `.env`."""
     environ = os.environ if environ is None else environ
     faults: list[str] = []
     from_file = _env_file(repository / ".env", faults)
@@ -436,10 +432,8 @@ def load_leniently(
 
 
 def _env_file(path: Path, faults: list[str]) -> dict[str, str]:
-    """Return the values of all valid lines NAME=value by variable, and add a message to `faults`
-    for each invalid line. Variables of other programs are also returned, unless they look like
-    misspelt variables of the appliance.
-    """
+    """Return the values of all valid lines NAME=value by variable; add a message to `faults` for
+    others, also for misspelt variables of the appliance."""
     if not path.is_file():
         return {}
     try:
@@ -517,10 +511,8 @@ def redis_address(host: str, port: int, password: str) -> str:
 
 
 def default_state_dir(repository: Path = FOLDER) -> Path:
-    """Return `state/` in the repository or, for root, a folder that PostgreSQL's user can reach.
-
-    For an installed program, return `.doorbuster` in the user's home folder.
-    """
+    """Return `state/` in the repository, a folder for root that PostgreSQL's user can reach, or
+    `.doorbuster` in the home folder of an installed program's user."""
     if not IS_CLONE:
         return Path.home() / ".doorbuster"
     if os.geteuid() != 0:

@@ -19,10 +19,8 @@ LEAST_DISK_BYTES = 512 * 1024**2
 _PASSED_THROUGH = ("postgres", "redis")
 """The folders that belong to the accounts of PostgreSQL and Redis, if root starts the appliance."""
 _SHARED = ("certificates", "prometheus", "postgresql")
-"""The folders with files for other accounts: the certificate authority for browsers, Prometheus'
-configuration for containers, and programs for the account of root's PostgreSQL. Secrets in these
-folders have mode 600.
-"""
+"""The folders for other accounts: browsers' certificate authority, Prometheus' configuration, and
+root's PostgreSQL. Secrets in these folders have mode 600."""
 
 
 class StateError(RuntimeError):
@@ -36,9 +34,7 @@ NO_LOCKS = (
 
 
 def said(error: OSError) -> str:
-    """Return the system's message in one line, with the file if the error names a file. If a folder
-    cannot be copied, this is the message of the first file.
-    """
+    """Return the system's message in one line, with the first file that it names."""
     if isinstance(error, shutil.Error):
         (_, _, first), *_ = error.args[0]
         return str(first)
@@ -107,11 +103,8 @@ class State:
         return not self.is_ours and any(self.folder.iterdir())
 
     def make(self) -> None:
-        """Create the folder, closed to other users.
-
-        Raises `StateError` if the folder cannot be written or has other files, or if the disk is
-        full.
-        """
+        """Create the folder, closed to other users. Raises `StateError` if it cannot be written or
+        has other files, or if the disk is full."""
         try:
             self._make_folder()
             for folder in (self.logs, self.stamp("").parent, self.folder / "stamps"):
@@ -158,12 +151,8 @@ class State:
             raise self._unwritable(error) from error
 
     def open_to_others(self, results: Path) -> list[Path]:
-        """Return the paths in the folder, and the folder itself, that are open to other users, but
-        should not be.
-
-        The folder of results and other users' paths are left out. Raises OSError if a path
-        cannot be read.
-        """
+        """Return this user's paths (folder and entries, not results) that are wrongly open to
+        others. Raises OSError if a path cannot be read."""
         if not self.folder.is_dir() or not stat.S_IMODE(self.folder.stat().st_mode) & 0o077:
             return []
         found = []
@@ -189,10 +178,8 @@ class State:
         return 0o055 if path.name in _SHARED else 0o000
 
     def empty(self, keep: Path) -> None:
-        """Remove everything in the folder except `keep`.
-
-        Raises `StateError` for a folder that Doorbuster did not create, or that cannot be written.
-        """
+        """Remove everything except `keep`. Raises `StateError` for a folder that Doorbuster did not
+        create or cannot write."""
         if not self.folder.exists():
             return
         if not (self.folder / MARKER).exists():

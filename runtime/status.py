@@ -35,10 +35,8 @@ def show(settings: Settings, runtime: Runtime, progress: Progress) -> None:
 
 
 def rows(settings: Settings, runtime: Runtime) -> list[dict[str, Any]]:
-    """Return the state of every service or container, with None for unknown values.
-
-    The list is empty if Doorbuster is down.
-    """
+    """Return the state of every service or container, None for unknown values; empty if all is
+    down."""
     return _containers(settings) if runtime == "docker" else _processes(settings)
 
 

@@ -55,11 +55,8 @@ def schemas() -> dict[str, bytes]:
 
 
 def of(folder: Path, sizes: Mapping[str, int]) -> dict[str, bytes]:
-    """Return the content of each additional file for a bundle of `folder`, by file name.
-
-    `sizes` is the size in bytes of every other file in the bundle, by path. A damaged result gives
-    fewer facts.
-    """
+    """Return the additional files for a bundle of `folder`, by name; a damaged result has fewer.
+    `sizes` has the size in bytes of every other file, by path."""
     is_comparison = (folder / "plan.json").is_file()
     kind: Kind = "comparison" if is_comparison else "reproduction"
     title = folder.name

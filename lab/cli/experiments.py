@@ -107,11 +107,8 @@ def simulate(spec_name: str, **given: Any) -> None:
 
 
 def spec_of(words: Sequence[str], load: Callable[[str], Spec] = load_checked) -> Spec:
-    """Return the spec that `compare`, `run` or `simulate` would run with these arguments.
-
-    `load` returns the spec that has the given name. Raises SpecError, or click's exception for an
-    invalid option.
-    """
+    """Return the spec that `compare`, `run` or `simulate` would run with these arguments. Raises
+    SpecError, or click's exception for an invalid option."""
     name, *options = words
     command = {"compare": compare, "run": run, "simulate": simulate}[name]
     given = command.make_context(name, options).params
@@ -173,10 +170,8 @@ def carry_out(
 
 
 def report(folder: ComparisonResult) -> Mapping[str, Any]:
-    """Draw the tables and figures of a result, and print its conclusion.
-
-    Returns the facts about the result for programs, with the names that the console's API uses.
-    """
+    """Draw a result, print its conclusion, and return its facts with the names of the console's
+    API."""
     # Importing matplotlib takes a second, and only drawing needs it.
     from lab.analysis.cells import read_cells
     from lab.runner.estimates import DRAWN

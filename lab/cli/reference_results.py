@@ -120,12 +120,8 @@ Say = Callable[[str], None]
 
 
 def carry_out(names: Iterable[str], *, quick: bool, fresh: bool, say: Say) -> None:
-    """Run these parts (by default, all parts), store their results, and print the duration of each
-    part.
-
-    Without `fresh`, parts that are up to date do not run again, and an interrupted part is
-    resumed. If a part failed, the function raises ExperimentError after the last part.
-    """
+    """Run these parts, by default all, and store their results. Without `fresh`, only missing or
+    interrupted parts run. Raises ExperimentError at the end if a part failed."""
     wanted = set(names)
     todo = [part for part in PARTS if not wanted or part.name in wanted]
     lab = settings.load()
@@ -171,9 +167,8 @@ def is_up_to_date(part: Part, *, quick: bool) -> bool:
 
 
 def _made(part: Part, work: Path, *, quick: bool) -> float:
-    """Run the command of a part in `work`. Return its duration in real seconds, including earlier
-    attempts. Raises ExperimentError if the command fails or `work` cannot be used.
-    """
+    """Run a part's command; return its real seconds with earlier attempts, or raise
+    ExperimentError."""
     clock = work / "took_s"
     try:
         work.mkdir(parents=True, exist_ok=True)
@@ -210,9 +205,7 @@ def _made(part: Part, work: Path, *, quick: bool) -> float:
 
 
 def _result_in(work: Path, part: Part) -> Path:
-    """Return the folder with the part's result. The command of the leaderboard also makes a report
-    on hysteresis, which is not the part's result.
-    """
+    """Return the folder with the part's result, not the leaderboard's report on hysteresis."""
     kind = "reproduction.json" if part.title else "plan.json"
     found = sorted(path.parent for path in (work / "results").glob(f"[!.]*/{kind}"))
     if not found:
@@ -221,10 +214,8 @@ def _result_in(work: Path, part: Part) -> Path:
 
 
 def keep(part: Part, made: Path, target: Path, *, took_real_s: float, quick: bool) -> None:
-    """Replace the reference result at `target` by the result `made`, completely or not at all.
-
-    Raises ExperimentError if the result is damaged or the folder cannot be written.
-    """
+    """Replace the result at `target` by the result `made`, completely or not at all. Raises
+    ExperimentError if the result is damaged or the folder cannot be written."""
     draft = target.with_name(f".{target.name}.new")
     old = target.with_name(f".{target.name}.old")
     try:
@@ -299,9 +290,8 @@ def _keep_figures(made: Path, draft: Path) -> None:
 
 
 def _shortened(curves: dict[str, Any], part: Part) -> dict[str, Any]:
-    """Return the curves with numbers rounded to three decimals. If the part does not keep curves by
-    page type, only the curves for all pages remain, without the intervals of `above`.
-    """
+    """Return the curves, rounded to three decimals, and only for all pages unless the part keeps
+    pages."""
 
     def of_band(band: dict[str, Any]) -> dict[str, Any]:
         rounded: dict[str, Any] = _rounded(

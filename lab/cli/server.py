@@ -57,11 +57,8 @@ def of_server(*, required: bool) -> Decorator:
 
 @contextmanager
 def client_of(server: str, token_file: Path | None, authority: Path | None) -> Iterator[JsonClient]:
-    """Yield a client of the console.
-
-    Raises SpecError if an option is invalid or the console refuses a call, and ExperimentError for
-    every other failure.
-    """
+    """Yield a client of the console. Raises SpecError for an invalid option or a refusal, and
+    ExperimentError for every other failure."""
     token = _token(token_file)
     try:
         parts = urlsplit(server)
@@ -157,11 +154,8 @@ def launch(
 
 
 def summary_of_launch(client: JsonClient, server: str, spec: Spec) -> Mapping[str, Any]:
-    """Launch a spec on a console, show its progress, and return the summary of its result.
-
-    The summary has the form of the API, plus `page`, the address of the result's page. Raises
-    ExperimentError if the launch fails or its result has no tables.
-    """
+    """Launch a spec on a console, show its progress, and return its summary with the address
+    `page`. Raises ExperimentError if the launch fails or has no tables."""
     made = _launched(client, server, spec, follow=True)
     _require_done(server, made)
     summary = client.call("GET", f"/api/results/{quote(made['result'])}")
@@ -185,11 +179,7 @@ def _launched(client: JsonClient, server: str, spec: Spec, *, follow: bool) -> M
 
 
 def _followed(client: JsonClient, made: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Show the progress of a launch until it ends. Return the ended launch.
-
-    A terminal shows one line, which is updated. Other outputs get a line for each step and each
-    tenth of the progress.
-    """
+    """Show a launch's progress, in a log only tenths and new steps; return the ended launch."""
     from rich.text import Text
 
     from lab.report.terminal import console
@@ -224,10 +214,8 @@ def _require_done(server: str, made: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _ending_here(where: str) -> Iterator[None]:
-    """After Ctrl-C, end this program with one line about the launch, which continues on the
-    console. If the console stops answering, add this line to the error, unless the console
-    refused the connection.
-    """
+    """End this program after Ctrl-C, but not the launch, whose place the last line names. An error
+    of a console that no longer answers also names the place."""
     try:
         yield
     except KeyboardInterrupt:

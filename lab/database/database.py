@@ -40,10 +40,7 @@ _KEYS = {
 
 
 class ResultsDatabase:
-    """A writer of results to the database, which creates a missing schema and replaces an old one.
-
-    Every method can raise ResultsDatabaseError.
-    """
+    """A writer of results, which also makes the schema; it can raise ResultsDatabaseError."""
 
     def __init__(self, lab: settings.Settings) -> None:
         self._lab = lab
@@ -111,9 +108,8 @@ class ResultsDatabase:
             self._run(folder, folder.spec(), planned)
 
     def publish(self, results_dir: Path, say: Say) -> int:
-        """Replace all rows by the rows of the comparisons in the results folder; return the number
-        of written comparisons. Damaged comparisons are reported and left out.
-        """
+        """Replace all rows by those of a folder's comparisons, except damaged ones; return their
+        number."""
         published = []
         for path in sorted(results_dir.glob("*/plan.json")):
             folder = ComparisonResult(path.parent)

@@ -25,10 +25,7 @@ Rows = dict[str, list[Row]]
 
 
 def rows_of(path: str) -> Rows:
-    """Return all rows of the result folder at `path` as JSON values; times are ISO 8601 texts.
-
-    Damaged files can cause any exception of `database.DAMAGED`.
-    """
+    """Return all rows of a result as JSON values; raises `database.DAMAGED` for damaged files."""
     folder = ComparisonResult(Path(path))
     spec, plan = folder.spec(), folder.plan()
     rows = {

@@ -59,11 +59,7 @@ class ServerAwayError(ResultsDatabaseError):
 def faults(
     lab: Settings, kind: type[ResultsDatabaseError] = ResultsDatabaseError
 ) -> Iterator[None]:
-    """Convert exceptions of PostgreSQL that the block raises.
-
-    Raises ExperimentError for values that PostgreSQL cannot store, and an error of this `kind` for
-    every other fault.
-    """
+    """Raise ExperimentError for values that PostgreSQL cannot store, otherwise `kind`."""
     try:
         yield
     except (psycopg.DataError, psycopg.IntegrityError) as fault:
@@ -75,11 +71,8 @@ def faults(
 
 
 def make(connection: psycopg.Connection, lab: Settings) -> bool:
-    """Create the tables unless they already have the present form; return whether they were
-    created.
-
-    Raises ResultsDatabaseError if another program owns the schema.
-    """
+    """Create the tables unless they have the present form; return whether they were created. Raises
+    ResultsDatabaseError if another program owns the schema."""
     if _form_of(connection) == _form():
         return False
     with connection.transaction():

@@ -104,12 +104,8 @@ def file_of(capacity: Capacity, lab: Settings) -> Path:
 
 
 def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity:
-    """Return the stored capacity for the customers and the shop of `spec`.
-
-    Raises ExperimentError if no valid capacity is stored. A capacity is invalid if it was measured
-    on another machine, with other code, or more than KEPT_FOR before `now` (by default, the present
-    time).
-    """
+    """Return the stored capacity for the customers and the shop of `spec`. Raises ExperimentError
+    if it is missing, of another machine or code, or older than KEPT_FOR."""
     path = _file(
         lab,
         spec.page_profile,

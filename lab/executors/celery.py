@@ -52,10 +52,8 @@ CODE = code_digest()
 
 
 def application(broker: str) -> Celery:
-    """Return the Celery application that uses the Redis at `broker` for messages and results.
-
-    Raises SpecError for an invalid address and ExperimentError if no server answers there.
-    """
+    """Return the Celery application of the Redis at `broker`. Raises SpecError for an invalid
+    address and ExperimentError without an answer."""
     try:
         with redis.Redis.from_url(
             broker, socket_connect_timeout=5, retry=Retry(NoBackoff(), retries=0)

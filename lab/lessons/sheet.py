@@ -233,10 +233,8 @@ def table(text: str) -> tuple[list[str], list[list[str]]]:
 
 
 def number(text: str) -> float:
-    """Return the measured mean in a text such as `1,479`, `52 ± 2 %` or `published | 0.7 ± 0.1`.
-
-    Raises ValueError if the text has another form.
-    """
+    """Return the mean in a text such as `1,479`, `52 ± 2 %` or `published | 0.7 ± 0.1`, or raise
+    ValueError."""
     measured = text.rpartition("|")[2].partition("±")[0]
     return float(measured.strip().removesuffix("%").strip().replace(",", "").replace("−", "-"))
 

@@ -103,10 +103,8 @@ def run(choice: Mapping[str, Any], own: Policy | None = None) -> dict[str, Any]:
 
 
 def scenario_of(choice: Mapping[str, Any], own: Policy | None = None) -> Scenario:
-    """Return the simulation that a visitor chose. Raises ChoiceError if a choice is invalid.
-
-    The simulation uses `own` if it is given, and otherwise the chosen policy and admission.
-    """
+    """Return the simulation that a visitor chose, with the `own` policy if there is one. Raises
+    ChoiceError if a choice is invalid."""
     values = {slider.name: _number(choice, slider) for slider in SLIDERS}
     shape = choice.get("shape", "steady")
     if shape not in SHAPES:

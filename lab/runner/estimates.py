@@ -85,11 +85,8 @@ def of_spec(
     left_ratio: float = 1.0,
     measures_capacity: bool = False,
 ) -> Estimate:
-    """Return the expected duration of a spec, or of the rest of an interrupted result.
-
-    `capacity_rps` is None in a closed loop. `processes` is the number of processors for
-    simulations, and `left_ratio` is the share of runs that are missing.
-    """
+    """Return the expected duration of a spec, or of the share `left_ratio` of its runs, on
+    `processes` processors. `capacity_rps` is None in a closed loop."""
     expected = Expectation(spec, capacity_rps)
     first_s = _cost(known, "start")
     shown_s = _cost(known, "read") * expected.all_requests
@@ -121,11 +118,7 @@ def of_spec(
 
 
 def of_launch(spec: Spec, lab: Settings, *, processes: int) -> Estimate:
-    """Return the expected duration of a spec if it is launched now.
-
-    The duration of a live spec includes the capacity measurement if no valid capacity is stored or
-    several shops run at the same time.
-    """
+    """Return the expected duration of a launch now, with a necessary capacity measurement."""
     kept = _kept(spec, lab)
     if spec.engine == "simulated" and not spec.clients:
         kept = capacity.computed(spec)
@@ -156,11 +149,8 @@ def live_run_s(known: Speeds) -> float:
 def of_work(
     work: Mapping[str, float], report: str, known: Speeds, *, processes: int
 ) -> Estimate | None:
-    """Return the expected duration of a study.
-
-    `work` has the number of requests by kind of case, and `report` is the name of the study's
-    report. If the cost of a kind is unknown, the function returns None.
-    """
+    """Return the expected duration of a study with this number of requests by kind of case, or None
+    if the cost of a kind is unknown."""
     costs = {kind: known.cost(case_kind(kind)) for kind in work}
     first_s = _cost(known, "start study")
     runs_s = 0.0
@@ -199,12 +189,8 @@ def command_name(arguments: Iterable[str]) -> str:
 
 
 def run_kinds(spec: Spec, policy: PolicyChoice) -> tuple[str, ...]:
-    """Return the kinds of work to which a simulated run belongs, from the most specific to the most
-    general kind.
-
-    A student's policy has only the general kind, because another student's file may have the same
-    name.
-    """
+    """Return a simulated run's kinds of work, the most specific first. A student's policy has only
+    the general kind, because others may have the same name."""
     server = "fifo" if spec.has_fifo_server else "shared-cpus"
     everything = f"run {server}{' clients' if spec.clients else ''}"
     if policy.sha256 is not None:
@@ -219,9 +205,7 @@ def case_kind(kind: str) -> str:
 
 
 def _spread(known: Speeds, runs_s: float, longest_s: float, processes: int) -> float:
-    """Return the seconds that all processors together need for simulated runs. They include the
-    start of each process and the idle time until the last run ends.
-    """
+    """Return all processors' seconds for simulated runs, with starts and idle time."""
     waiting_s = (processes - 1) * longest_s / 2
     return runs_s + processes * _cost(known, "start process") + waiting_s
 

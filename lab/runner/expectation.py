@@ -25,10 +25,7 @@ class Expectation:
         return self._sessions[run.rho]
 
     def real_s(self, runs: Iterable[PlannedRun]) -> float:
-        """Return the approximate real seconds of these live runs, until their last customers leave.
-
-        Simultaneous runs take as long as one run.
-        """
+        """Return the approximate real seconds of these live runs; simultaneous runs count once."""
         return self._real_s(sum(self._paper_s[run.rho] for run in runs))
 
     @property

@@ -177,11 +177,7 @@ def make_run(live: LiveRun, on_progress: Progress = lambda line: None) -> RunSum
 def measure_capacity(
     spec: Spec, lab: settings.Settings, shops: Sequence[Appliance]
 ) -> capacities.Capacity:
-    """Measure the capacity for the customers and the page work of `spec`, and print it.
-
-    The capacity of a single shop is kept for later runs. Raises ExperimentError if the measurement
-    fails.
-    """
+    """Measure and print the capacity for `spec`; keep a single shop's. Raises ExperimentError."""
     real_s = measuring.expected_real_s(spec.time_scale)
     whose = "the shop's capacity" if len(shops) == 1 else "the capacity of all shops at once"
     console.print(f"Measuring {whose}, about {duration(real_s)}")
@@ -204,12 +200,8 @@ def measure_capacity(
 
 @contextmanager
 def surroundings(appliance: Appliance, spec: Spec) -> Iterator[None]:
-    """Prepare catalogue and database for `spec` until the block ends; the caller holds the
-    machine's lock.
-
-    After the block, the database no longer runs on the shop's CPUs. The catalogue keeps its size,
-    because a change can take minutes. Raises ExperimentError if the preparation fails.
-    """
+    """Prepare catalogue and database for `spec`; afterwards, only the database moves back. The
+    caller holds the machine's lock. Raises ExperimentError if the preparation fails."""
     _stock(appliance, spec.catalogue_books or appliance.lab.catalogue_books)
     beside_shop = spec.database_cpus == "shop"
     try:

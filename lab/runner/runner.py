@@ -34,9 +34,7 @@ class Experiment(ABC, Generic[R]):
 
     @abstractmethod
     def unfinished(self) -> R | None:
-        """Return the interrupted result to resume, or None if the experiment needs a new result.
-        Raises ExperimentError if such a result cannot be resumed.
-        """
+        """Return the interrupted result, or None; raises ExperimentError if it is unusable."""
 
     @abstractmethod
     def begin(self) -> R:
@@ -53,10 +51,8 @@ class Experiment(ABC, Generic[R]):
 
     @abstractmethod
     def make(self, result: R, estimate: Estimate | None) -> None:
-        """Carry out the missing runs, store each in the result when it ends, and show progress.
-
-        Raises ExperimentError if a run fails; the earlier runs are kept.
-        """
+        """Carry out, store and show the missing runs. Raises ExperimentError if one fails; the
+        earlier runs are kept."""
 
 
 def carry_out(experiment: Experiment[R], *, fresh: bool) -> R:

@@ -127,11 +127,8 @@ def make_simulated_run(
 
 
 def make_packed_run(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Simulate a run that is given as JSON, on any machine, and return its files.
-
-    `task` has the keys `run` (`ShopRun.as_json`), `seed`, and `own`: the texts of students'
-    policies, because this machine may not have their files.
-    """
+    """Simulate a run on any machine and return its files. `task` has `run` (`ShopRun.as_json`),
+    `seed`, and the texts of students' policies (`own`)."""
     own_policies.remember(task["own"])
     run = run_of(task["run"])
     assert isinstance(run, ShopRun)

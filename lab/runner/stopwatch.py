@@ -51,11 +51,8 @@ class Stopwatch:
         self._waited_s = 0.0
 
     def expect(self, what: str, estimate: Estimate | None, start: str | None = None) -> None:
-        """Record the prediction for a command before the command begins its work.
-
-        `what` identifies the experiment. The CPU time of this process so far is recorded as the
-        cost of the work `start`.
-        """
+        """Record the prediction for the experiment `what`, and this process's CPU time so far as
+        the cost of the work `start`."""
         if self._what:
             return
         self._what, self._estimate = what, estimate
@@ -86,9 +83,8 @@ class Stopwatch:
 
     @contextlib.contextmanager
     def measuring(self, kind: str, size: float = 1.0, *, at_least: float = 0.0) -> Iterator[None]:
-        """Record the CPU time that this process uses within the block, as the cost of work of this
-        kind and size. Work whose size is below `at_least` is not recorded.
-        """
+        """Record this process's CPU time within the block, unless the work's size is below
+        `at_least`."""
         began_s = time.process_time()
         yield
         if size >= at_least:

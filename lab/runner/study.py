@@ -169,12 +169,8 @@ class SimulatedStudy(StudyRun):
         return self._policies
 
     def estimate(self, result: StudyResult) -> Estimate | None:
-        """Return the approximate duration of the missing simulations and the report on this
-        machine.
-
-        A short simulation first measures each kind of case that was never measured. With a broker,
-        the result is None, because the speed of the workers' machines is unknown.
-        """
+        """Return the approximate duration of the rest, after a short simulation of each unknown
+        kind of case. With a broker, whose machines are unknown, the result is None."""
         if self.options.celery_broker:
             return None
         missing = result.missing(self.simulations)
@@ -230,11 +226,8 @@ def simulate_missing(
     options: Options,
     on_done: Callable[[int], None] = lambda position: None,
 ) -> None:
-    """Run these simulations, and store each result as soon as it is ready.
-
-    `on_done` then receives the simulation's index in `missing`. Raises TasksError if a simulation
-    fails.
-    """
+    """Run and store these simulations, and call `on_done` with the index of each. Raises TasksError
+    if a simulation fails."""
 
     def keep(position: int, metrics: Mapping[str, Any]) -> None:
         result.keep(missing[position], metrics)

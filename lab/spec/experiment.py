@@ -402,11 +402,8 @@ def spec_of(plain: Mapping[str, Any], origin: str) -> Spec:
 
 
 def load_spec(name_or_path: str) -> Spec:
-    """Return the spec in the file with this path, or the included spec with this name, after
-    checking only its form.
-
-    Raises SpecError if the spec cannot be read or is invalid.
-    """
+    """Return the spec with this path or name after checking only its form. Raises SpecError if the
+    spec cannot be read or is invalid."""
     path = _path_of(name_or_path)
     try:
         return read_spec(path.read_text(encoding="utf-8"), str(path))
@@ -419,21 +416,14 @@ def load_spec(name_or_path: str) -> Spec:
 
 
 def checked(spec: Spec, origin: str) -> Spec:
-    """Return the spec after checking all of it, including parameters, models of customers and
-    arrivals.
-
-    The returned spec also contains the counts of its trace and the digests of students' files.
-    Raises SpecError if the spec is invalid.
-    """
+    """Return the spec after checking all of it, with the counts of its trace and the digests of
+    students' files. Raises SpecError if the spec is invalid."""
     return _validated(spec.plain(), origin)
 
 
 def checked_without_files(spec: Spec, origin: str) -> Spec:
-    """Return the result of `checked` for a spec that another person sent.
-
-    Also raises SpecError if the spec names the path of a trace, because the sender may not have the
-    right to read this file.
-    """
+    """Return the result of `checked` for another person's spec. Raises SpecError also for a trace's
+    path, which the sender may not have the right to read."""
     arrivals = spec.load.arrivals
     if arrivals is not None and arrivals.trace is not None and arrivals.counts is None:
         from lab.spec import traces

@@ -30,10 +30,8 @@ def of_choices(choices: Iterable[PolicyChoice]) -> list[PolicyFile]:
 
 
 def named_in(text: str) -> list[tuple[str, object]]:
-    """Return the path, and the SHA-256 if given, of each student's policy that a TOML spec names.
-
-    The list is empty if the spec is invalid; reading the spec reports the reason.
-    """
+    """Return the path and any SHA-256 of each student's policy in a TOML spec; empty if it is
+    invalid."""
     try:
         return named_by(spec_text.parse(text, ""))
     except SpecError:

@@ -110,9 +110,8 @@ class ShopRun(_Run):
     session_known_from: SessionKnown = "answer"
     utilisation_interval_s: float = 1.0
     warm_up_s: float = 0.0
-    """The length of the warm-up, in paper seconds. Sessions that arrive during the warm-up do not
-    count; in a closed loop, requests that begin during the warm-up do not count.
-    """
+    """The paper seconds in which sessions that arrive (in a closed loop, requests that begin) do
+    not count."""
 
     @property
     def is_simulated(self) -> bool:
@@ -239,11 +238,7 @@ class ShopRun(_Run):
     def of_spec(
         cls, spec: Spec, policy: str, rho: float | None, capacity_rps: float | None = None
     ) -> "ShopRun":
-        """Return the run of a policy of `spec` at one of the spec's loads.
-
-        The default of `capacity_rps`, the requests per paper second at ρ = 1, is the capacity of
-        the simulated server.
-        """
+        """Return the run of a policy at a load; the default capacity is the simulated server's."""
         choice = spec.choice(policy)
         section = spec.server or SharedCpusServer()
         run = cls(

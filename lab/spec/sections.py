@@ -407,10 +407,7 @@ class Load(Section):
         return self.duration_s
 
     def as_schedule(self) -> "Schedule | None":
-        """Return the schedule as an object of the session model; None if the load does not change.
-
-        With `arrivals`, the loads of the schedule are multiples of the run's ρ.
-        """
+        """Return the schedule, with `arrivals` in multiples of ρ; None for a constant load."""
         if self.arrivals is not None:
             return self.arrivals.shape(self.arrivals_s or 0.0)
         if not self.schedule:

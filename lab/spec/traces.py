@@ -19,11 +19,8 @@ def names() -> list[str]:
 
 
 def read(name: str) -> trace.Trace:
-    """Return the included trace with this name, or the trace in the file with this path.
-
-    Raises ValueError if the trace is missing or invalid; the text names the fault's place and the
-    allowed values.
-    """
+    """Return the included trace with this name or the trace with this path. Raises ValueError,
+    which names the fault's place and the allowed values."""
     included = name in names()
     try:
         return trace.read(FOLDER / f"{name}.csv" if included else Path(name))

@@ -152,10 +152,8 @@ def rush(seed: int = 7, steps: int = 2000) -> Iterator[Step]:
 
 
 def mixed(seed: int, steps: int, fresh: Callable[[], Policy] | None = None) -> Iterator[Step]:
-    """Yield random events of all kinds, also for requests that have ended or do not exist.
-
-    If `fresh` is given, every 40th event changes the policy to the object that `fresh` returns.
-    """
+    """Yield random events, also for requests that do not exist; every 40th switches to a `fresh`
+    policy."""
     rng = random.Random(seed)
     kinds = ["arrival"] * 6 + ["completion"] * 4 + ["abandonment", "withdraw", "load_sample"]
     for place in range(steps):

@@ -95,10 +95,7 @@ def run(name: str, text: str, choice: str, tell: Tell) -> None:
 
 
 def compare(name: str, text: str, choice: str, tell: Tell) -> None:
-    """Run the policy and RIVALS with every seed; report the progress, and then the comparison.
-
-    All policies have the same customers; differences are paired by seed.
-    """
+    """Run the policy and RIVALS with the same customers for every seed; report the comparison."""
     chosen = json.loads(choice)
     ratios: dict[str, dict[int, float]] = {one: {} for one in ("", *RIVALS)}
     confirms = dict.fromkeys(ratios, 0)

@@ -62,11 +62,8 @@ def run(
     limits: Limits = Limits(),
     show: Callable[[str], None] = lambda text: print(text, end="", flush=True),
 ) -> int:
-    """Run pytest with these arguments and return its exit status.
-
-    If the arguments do not name a test file, pytest runs the tests in `folder`. `show` receives the
-    output and, if the process was stopped, a line with the reason.
-    """
+    """Run pytest with these arguments, by default on `folder`, and return its exit status. `show`
+    receives the output and, if the process was stopped, the reason."""
     with tempfile.TemporaryDirectory(prefix="doorbuster-own-tests-") as written:
         chosen = [*arguments]
         if not any(Path(one.partition("::")[0]).exists() for one in arguments):
@@ -98,9 +95,7 @@ def run(
 
 
 def _environment(written: str) -> dict[str, str]:
-    """Return the environment for the tests. COLUMNS is the only variable that it copies from this
-    process, because other variables can contain passwords.
-    """
+    """Return the environment for the tests, without variables that can contain passwords."""
     return {
         "HOME": written,
         "TMPDIR": written,

@@ -47,8 +47,7 @@ _OF_BOARD: Final = (
 )
 """The fields that the board copies from rows of the leaderboard."""
 _FAR: Final = 4.0
-"""The largest shortfall of confirms that chance can explain, in standard deviations. The standard
-deviation is the square root of the expected number of confirms.
+"""The largest shortfall of confirms by chance, in standard deviations (√ of the expected number).
 """
 
 
@@ -60,12 +59,8 @@ def play(
     by: str | None = None,
     with_known: bool = False,
 ) -> "Board":
-    """Check these policies, run the valid policies, and update, show and return the board.
-
-    `by` replaces the author that each file names. With `with_known`, the known policies run again,
-    so that the result can be shown as a race. Raises ExperimentError if there is no valid policy,
-    two files have the same name, or a run fails.
-    """
+    """Check and run these policies, and update, show and return the board. `by` replaces the files'
+    authors; `with_known` runs the known policies again, for a race. Raises ExperimentError."""
     from lab.report.terminal import console, show
     from runtime import settings
 
@@ -144,11 +139,8 @@ class Board:
 
     @classmethod
     def of(cls, folder: Path, say: Callable[[str], None]) -> "Board":
-        """Return the board in a folder, to which rows will be added. A board that is not comparable
-        is moved to another file, with a message.
-
-        Raises ExperimentError if the folder cannot be read or written.
-        """
+        """Return the board for new rows; move one that is not comparable to another file. Raises
+        ExperimentError if the folder cannot be read or written."""
         with _locked(folder):
             return cls._fit(folder, say)
 
@@ -156,11 +148,8 @@ class Board:
     def add(
         cls, folder: Path, rows: Iterable[dict[str, Any]], say: Callable[[str], None]
     ) -> "Board":
-        """Read the board in the folder again, because other processes may have changed it, and add
-        these rows.
-
-        Raises ExperimentError if the folder cannot be read or written.
-        """
+        """Add rows to the board, which other processes may have changed. Raises ExperimentError if
+        the folder cannot be read or written."""
         with _locked(folder):
             kept = cls._fit(folder, say)
             board = cls(kept.conditions, [*kept.rows.values(), *rows])
@@ -169,11 +158,8 @@ class Board:
 
     @classmethod
     def emptied(cls, folder: Path, before: str, say: Callable[[str], None]) -> "Board":
-        """Delete all rows that are older than `before` (a text as in `played_at`), and return the
-        board.
-
-        Raises ExperimentError as `add` does.
-        """
+        """Delete all rows older than `before` (as `played_at`), and return the board, as `add`
+        does."""
         with _locked(folder):
             kept = cls._fit(folder, say)
             newer = [row for row in kept.rows.values() if row.get("played_at", "") >= before]
@@ -326,11 +312,8 @@ def with_known(path: Path) -> Spec:
 
 
 def rows_of_result(folder: ComparisonResult, by: str | None = None) -> list[dict[str, Any]]:
-    """Return a row of the board for each policy of a comparison; raises ExperimentError if its logs
-    are damaged.
-
-    `by` replaces the author that each student's file names.
-    """
+    """Return the board's rows of a comparison, with the author `by` or the one in each file. Raises
+    ExperimentError if its logs are damaged."""
     from lab.analysis.cells import read_cells
     from lab.leaderboard.board import as_json, rows_of
 

@@ -92,11 +92,8 @@ PROCESS: Final = Place(
 
 
 def check(path: Path, on_finding: Callable[[Finding], None] = lambda _: None) -> Checked:
-    """Check the file; `on_finding` receives each finding immediately.
-
-    After a failure, checks that depend on the failed check are omitted. Raises PolicyError if the
-    file does not exist or is not text.
-    """
+    """Check the file until a failure on which the rest depends; `on_finding` receives findings.
+    Raises PolicyError if the file does not exist or is not text."""
     return check_file(files.opened(str(path)), on_finding, PROCESS)
 
 
@@ -198,11 +195,7 @@ class _UnderTest:
         )
 
     def _every_request(self) -> str:
-        """Check that every request gets a verdict.
-
-        A policy fails the check if it does not dispatch a waiting request although all workers are
-        free and no event follows. FIFO then replaces the policy.
-        """
+        """Check that every request gets a verdict, even if no event follows."""
         drive = Drive(self._fresh())
         for kind, value in rush(steps=RUSH):
             drive.event(kind, value)
@@ -277,10 +270,7 @@ class _UnderTest:
         return recorder.events
 
     def _decision(self, waiting: int) -> "_Decision":
-        """Return the mean CPU time and the mean elapsed time of a call of the policy.
-
-        During the calls, `waiting` requests wait, or fewer if the policy turns some away.
-        """
+        """Return the means of a call while at most `waiting` requests wait."""
         policy = self._fresh()
         page = PAGES[0]
         policy.adopt(

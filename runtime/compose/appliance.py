@@ -65,11 +65,8 @@ def unseen(settings: Settings) -> str | None:
 
 
 def forget(settings: Settings, progress: Progress) -> None:
-    """Remove the containers' volumes, if containers were ever started.
-
-    Raises EngineError if no engine can remove them. Without the program docker, FORCE=1 keeps the
-    volumes and avoids the error.
-    """
+    """Remove the containers' volumes, if there are any. Raises EngineError if no engine can, except
+    without docker and with FORCE=1."""
     project = Project(settings, State(settings.state_dir))
     if not project.compose_env.exists():
         return
@@ -117,10 +114,8 @@ def published_ports(settings: Settings) -> dict[str, int]:
 
 
 def stop(project: Project, *, volumes: bool = False) -> bool:
-    """Remove every container and network of the project; return whether there was a container.
-
-    With `volumes`, also remove the containers' data. Raises EngineError if that fails.
-    """
+    """Remove all containers, networks and, with `volumes`, data of the project; return whether
+    there was a container. Raises EngineError."""
     there = bool(engine.containers(project.name))
     if there or volumes:
         more = ["--volumes"] if volumes else []
@@ -137,11 +132,8 @@ class _Start:
     """The base images that this machine has only by tag, without digests."""
 
     def run(self) -> bool:
-        """Carry out all steps; return whether Grafana runs.
-
-        If no container existed before and the start fails or is interrupted, the new containers are
-        removed, but not their volumes.
-        """
+        """Carry out all steps; return whether Grafana runs. If the first start fails or is
+        interrupted, remove the new containers, but not their volumes."""
         there = engine.containers(self.project.name)
         if not any(one.runs for one in there):
             self._check_ports()

@@ -21,10 +21,8 @@ _UP_FIRST = "fix: make up RUNTIME=docker, which fetches and builds the missing i
 
 
 def tags(project: Project) -> dict[str, str]:
-    """Return the images to save, and the tag of each in the archive, which keeps no digests.
-
-    Raises EngineError if an image that the appliance needs is missing or outdated.
-    """
+    """Return the images to save, and their tags in the archive, which keeps no digests. Raises
+    EngineError if a necessary image is missing or outdated."""
     found = {}
     for variable, pinned in compose_settings.images().items():
         tagged = compose_settings.without_digest(pinned)

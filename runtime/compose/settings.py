@@ -127,11 +127,8 @@ class Project:
 
     @property
     def user(self) -> tuple[int, int]:
-        """The ids of the user, who is never root, and the group of the containers' processes.
-
-        They are this user's ids. For root, they are the ids of the results' owner, or UNPRIVILEGED
-        if there are no results or root owns them.
-        """
+        """The ids of the containers' user and group: this user's, for root the results' owner's,
+        but UNPRIVILEGED instead of root."""
         if os.geteuid():
             return os.getuid(), os.getgid()
         try:
@@ -148,11 +145,8 @@ class Project:
         return ["docker", "compose", *options, *arguments]
 
     def environment(self) -> dict[str, str]:
-        """Return the environment for `docker compose`, without the appliance's variables.
-
-        The appliance's variables would override the files. Required secrets always have a value, so
-        that Compose can remove containers even without the files.
-        """
+        """Return the environment for `docker compose`, without variables that would override files.
+        Required secrets always have a value, because Compose removes containers without files."""
         kept = {
             name: text
             for name, text in os.environ.items()
@@ -168,12 +162,8 @@ class Project:
         return kept
 
     def write(self, profiles: Iterable[str], images: Mapping[str, str] | None = None) -> None:
-        """Write the files of variables, and create the folders that containers share with this
-        machine.
-
-        `images` replace the images in docker/images.env. Raises SettingsError for values that
-        containers cannot use.
-        """
+        """Write the files of variables, with other `images`, and create the shared folders. Raises
+        SettingsError for values that containers cannot use."""
         self._make_folders()
         private_file.write(self.containers_env, _lines(self.inside()))
         index = {name: os.environ[name] for name in _INDEX_VARIABLES if os.environ.get(name)}

@@ -160,10 +160,8 @@ def embedded_installations() -> list[Installation]:
 
 
 def prepare(cluster: Cluster) -> None:
-    """Create the cluster if it is missing, remove a stale lock file, and write the configuration.
-
-    Raises `PostgresError` if the server's account cannot write the folder, or if initdb fails.
-    """
+    """Create a missing cluster, remove a stale lock file, and write the configuration. Raises
+    `PostgresError` if the account cannot write the folder, or if initdb fails."""
     cluster.folder.mkdir(parents=True, exist_ok=True)
     if cluster.account is not None:
         cluster.account.own(cluster.folder)

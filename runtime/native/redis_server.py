@@ -95,12 +95,8 @@ class Store:
 def find(
     chosen: Path | None, folder: Path | None = None, run_as: Account | None = None
 ) -> Installation:
-    """Return the server program: `chosen` (DOORBUSTER_REDIS_BIN), the system's program, or the
-    embedded one.
-
-    If `run_as` cannot reach the embedded program (an environment under /root), the function copies
-    the program into `folder`. Raises `RedisError` if no program can be used.
-    """
+    """Return the server program: `chosen` (DOORBUSTER_REDIS_BIN), the system's, or the embedded
+    one, which is copied into `folder` if `run_as` cannot reach it. Raises `RedisError`."""
     if chosen is not None:
         for program in [chosen / name for name in PROGRAMS] if chosen.is_dir() else [chosen]:
             if (version := _version(program)) is not None:
@@ -144,11 +140,7 @@ def prepare(store: Store) -> None:
 
 
 def write(configuration_file: Path, text: str) -> None:
-    """Write a configuration file that every account may read, in a folder that only its owner may
-    enter.
-
-    A container can read the file nevertheless, because the engine mounts it.
-    """
+    """Write a file for containers in a folder that only its owner may enter."""
     folder = configuration_file.parent
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)

@@ -51,11 +51,8 @@ class Service:
     )
 
     def command(self, supervisor: Path | None = None) -> tuple[str, ...]:
-        """Return the command line, which begins by setting the CPUs.
-
-        `supervisor` is the file with the id of the process that starts the service. If that process
-        is killed first, the service does not start.
-        """
+        """Return the command line, which sets the CPUs first. The service does not start if the
+        process in the file `supervisor` has been killed."""
         return tuple(
             pinned.command(
                 self.cpus,
@@ -79,11 +76,8 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Tables that a service needs in the database before it starts.
-
-    `command` creates the tables, or migrates existing tables. It is skipped if the stamp with the
-    name `log` records the same `wanted` and the same code.
-    """
+    """Tables that a service needs. `command` creates or migrates them, unless the stamp `log`
+    records the same `wanted` and code."""
 
     title: str
     command: tuple[str, ...]
@@ -98,10 +92,7 @@ def beside(settings: Settings, module: str, *arguments: str) -> tuple[str, ...]:
 
 
 def table(settings: Settings, state: State) -> list[Service]:
-    """Return the services in their starting order; they stop in the reverse order.
-
-    Raises the same errors as `postgres_service` and `redis_service`.
-    """
+    """Return the services in starting order; raises PostgresError, RedisError or LookupError."""
     return [
         postgres_service(settings, state),
         redis_service(settings, state),
@@ -151,21 +142,16 @@ def postgres_service(settings: Settings, state: State) -> Service:
 
 
 def redis_service(settings: Settings, state: State) -> Service:
-    """Return the service of the Redis for the shop's sessions.
-
-    Raises `RedisError` if no Redis is usable, and `LookupError` if no account can run it.
-    """
+    """Return the Redis for the shop's sessions; raises `RedisError` or, without account,
+    `LookupError`."""
     return _redis(
         settings, state, "redis", "Redis", settings.redis_port, redis_server.CONFIGURATION
     )
 
 
 def broker_service(settings: Settings, state: State) -> Service:
-    """Return the service of the Redis for the queues of the console and of Celery executors.
-
-    It is a separate server, so that a full queue does not affect the shop's sessions. Raises the
-    same errors as `redis_service`.
-    """
+    """Return the Redis for queues, apart from the shop's sessions, which a full queue must not
+    affect."""
     return _redis(
         settings,
         state,
@@ -284,10 +270,8 @@ def gateway(settings: Settings) -> Service:
 
 
 def _keep_certificate(settings: Settings, *files: Path) -> None:
-    """Make sure that the certificate is valid, if `files` are those that the appliance creates.
-
-    Raises CertificateError if it cannot be created.
-    """
+    """Make sure that the appliance's certificate, unless another is used, is valid, or raise
+    CertificateError."""
     if settings.creates_certificate(*files):
         from runtime import certificates  # slow to import, and only a start needs it
 

@@ -101,9 +101,8 @@ class Supervisor:
         return False
 
     def has_died(self) -> bool:
-        """Return whether the supervisor ended without a command, because it was killed or the
-        machine went down. A supervisor that stops on command removes its pid file.
-        """
+        """Return whether the supervisor was killed or the machine went down; otherwise, the
+        supervisor removes its pid file."""
         return self.pid_file.exists() and self.recorded_pid() is None
 
     def why_down(self) -> str:
@@ -265,11 +264,8 @@ def _being_stopped() -> StoppingError:
 
 
 def left_over(state: State) -> list[psutil.Process]:
-    """Return the processes of this appliance that still run, whatever started them.
-
-    They have the appliance's mark in their environment, or a file of the state folder in their
-    command line.
-    """
+    """Return this appliance's running processes: its mark is in their environment, or a file of the
+    state folder in their command line."""
     mark = f"{APPLIANCE_VARIABLE}={state.folder}"
     found = []
     for process in psutil.process_iter():

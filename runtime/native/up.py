@@ -87,10 +87,7 @@ def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
 
 
 def trusted_by_browsers(settings: Settings) -> dict[str, str]:
-    """Return the rows with the certificate authority that browsers must import.
-
-    There is no such row without TLS, or if the appliance did not create the console's certificate.
-    """
+    """Return the rows with the certificate authority for browsers, if the appliance made it."""
     tls = (settings.lab_tls_certificate, settings.lab_tls_key)
     if not settings.lab_accounts or not settings.creates_certificate(*tls):
         return {}
@@ -109,11 +106,8 @@ class Start:
     progress: Progress
 
     def run(self) -> None:
-        """Carry out all steps.
-
-        If the supervisor had to be started and a step fails or is interrupted, all services are
-        stopped.
-        """
+        """Carry out all steps. After a fault or an interruption, stop all services that the call
+        started with their supervisor."""
         supervisor = Supervisor(self.state)
         with self.progress.step("Programs") as step:
             table = services.table(self.settings, self.state)

@@ -38,8 +38,7 @@ LEAST_HANDSHAKES, MOST_HANDSHAKES = 20, 2_000
 LOAD_RATIO = 0.25
 """The load of the measured sessions, in processors, at which requests rarely wait."""
 GUESSED_WORK_S = {"paper": 0.18, "cpu": 0.30, "real": 0.0}
-"""The estimated work of a page for each page profile, in paper seconds of CPU time. The estimate
-determines only the rate of the measured sessions.
+"""A page's estimated CPU time by profile, paper seconds, which determines only the sessions' rate.
 """
 GUESSED_OWN_REAL_S = 0.015
 """The estimated CPU time, in real seconds, of all other work for a page and its images."""
@@ -103,10 +102,8 @@ def split(cpu_s: float, full_s: float, resumed_s: float, counts: SessionCounts) 
 def measure(
     platform: Platform, *, interactions_mean: float, sessions: int, say: Callable[[str], None]
 ) -> ConnectionCosts:
-    """Measure the costs on the first application of a platform without admission control.
-
-    The caller holds the machine's lock. Raises ExperimentError or HostingError if a step fails.
-    """
+    """Measure the costs on a platform without admission control; the caller holds the machine's
+    lock. Raises ExperimentError or HostingError if a step fails."""
     application = platform.applications[0]
     options = platform.options
     shops = len(application.controller_ports)
@@ -246,11 +243,8 @@ def _sessions(
 
 
 def counted(attempts_file: Path) -> SessionCounts:
-    """Return the counts of a partly-open run, with the replies over new and over resumed
-    connections.
-
-    Raises ExperimentError if more than 1 % of the requests were not served.
-    """
+    """Return the counts of a partly-open run. Raises ExperimentError if more than 1 % of the
+    requests were not served."""
     opened: dict[int, list[tuple[float, str]]] = defaultdict(list)
     kinds: Counter[str] = Counter()
     for row in read_connections(connections_file(attempts_file)).to_pylist():

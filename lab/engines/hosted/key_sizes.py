@@ -31,10 +31,7 @@ class KeySize:
 
 
 def signatures_s(lab: Settings, bits: Iterable[int] = BITS) -> dict[int, float]:
-    """Return the CPU seconds of a signature for each key size.
-
-    The result is stored for this machine, because large keys take a long time to generate.
-    """
+    """Return the CPU seconds of a signature for each key size, stored because keys take long."""
     path = lab.state_dir / "signatures.json"
     known = _known(path, fingerprint(lab))
     missing = [size for size in bits if size not in known]

@@ -21,11 +21,8 @@ class HostingMeter:
         self._before = self._look()
 
     def read(self) -> tuple[tuple[float, float, float | None, float], list[float]]:
-        """Return the CPU use of each part in processors, and the CPU time of each application in
-        paper seconds.
-
-        The parts are applications, load generators, database and everything else.
-        """
+        """Return the CPU use of applications, load generators, database and all others in
+        processors, and each application's CPU time in paper seconds."""
         took_s = time.monotonic() - self._began_real_s
         (own, load, database, busy), now = self._before, self._look()
         own_s = [b - a for a, b in zip(own, now[0], strict=True)]

@@ -93,10 +93,7 @@ def assigned(
     seconds: int,
 ) -> Series:
     """Return the processors assigned at each second of a run that began at `began_at` (Unix time).
-
-    At the end of each interval, the CPU manager writes an entry with the processors assigned in
-    this interval. Seconds after the last entry get the value of the last entry.
-    """
+    Each entry is about the interval that ends with it; the last one also counts afterwards."""
     known = [
         (float(entry["time_s"]), float(one["assigned"]))
         for entry in entries

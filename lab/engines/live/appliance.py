@@ -14,9 +14,7 @@ from lab.spec.sections import PolicyChoice
 from runtime import settings
 
 _TIMEOUT_S = 10.0
-"""The timeout for an answer, in real seconds. The timeout is long, because the controller is one
-thread in the shop's process, next to 30 busy threads.
-"""
+"""The real seconds to wait for the controller, one thread next to 30 busy ones."""
 
 _CATALOGUE_TIMEOUT_S = 900.0
 """The timeout for a change of the catalogue, in real seconds; the largest takes minutes."""
@@ -26,11 +24,8 @@ T = TypeVar("T")
 
 
 class JsonApi:
-    """A client that sends JSON to one HTTP address and receives JSON.
-
-    Every fault becomes an ExperimentError that names `part`, the program at this address. The error
-    for an unknown host names `host_variable`, the setting with the host.
-    """
+    """A client of `part`, the JSON API at one address. Every fault is an ExperimentError that names
+    `part`, or `host_variable` if the host is unknown."""
 
     def __init__(
         self,
@@ -75,19 +70,13 @@ class JsonApi:
 
 
 def patiently(ask: Callable[[], T], limit_s: float = 60.0) -> T:
-    """Return the result of `ask`, which is called again after each ExperimentError, because a part
-    may be restarting.
-
-    After `limit_s` real seconds, the function raises the last ExperimentError of `ask`.
-    """
+    """Return the result of `ask`, which is repeated for `limit_s` real seconds after an
+    ExperimentError, because a part may be restarting."""
     return retry(ask, ExperimentError, limit_s, every_s=0.2)
 
 
 class Appliance:
-    """A client of the gateway and the shop. `lab` has the machine's settings.
-
-    Every call raises ExperimentError if the gateway or the shop does not answer or refuses.
-    """
+    """A client of gateway and shop; raises ExperimentError without an answer or for a refusal."""
 
     def __init__(self, lab: settings.Settings) -> None:
         self.lab = lab
@@ -141,9 +130,7 @@ class Appliance:
         return self.gateway.call("GET", "/snapshot")
 
     def check_knows(self, policies: Iterable[PolicyChoice]) -> None:
-        """Raise ExperimentError unless the running gateway has all these policies. A gateway lacks
-        policies that were written after the gateway's start.
-        """
+        """Raise ExperimentError unless the gateway, which lacks newer policies, has these."""
         for choice in policies:
             if choice.gateway is not None or choice.sha256 is not None:
                 continue  # not the gateway's policy, or its text is sent for each run

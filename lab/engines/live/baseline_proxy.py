@@ -152,11 +152,8 @@ def proxy_in_front(
     capacity_rps: float | None,
     files: Path,
 ) -> Iterator[BehindProxy]:
-    """Run the baseline proxy `name` in front of the shop until the block ends.
-
-    The proxy's configuration and log are in the folder `files`. The proxy is ready when the block
-    begins. Raises ExperimentError if the proxy does not start.
-    """
+    """Run the baseline proxy `name` in front of the shop, with its files in `files`. Raises
+    ExperimentError if the proxy does not start."""
     lab = appliance.lab
     known = sheets.read(name, parameters)
     with folder_for_sockets() as sockets:

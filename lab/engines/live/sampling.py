@@ -43,9 +43,7 @@ class Sampler:
         self.started_anew = ""
         """The part that restarted during the run, `gateway` or `shop`, or an empty text."""
         self.fallen_back: dict[str, Any] | None = None
-        """The time (`at_s`, paper seconds of the run) at which FIFO replaced a student's policy,
-        and the reason; None if FIFO did not replace it.
-        """
+        """The time (`at_s`, paper seconds) and reason of a student's policy's end, or None."""
         self.traced_ratio = 0.0
         """The share of requests whose traces the gateway exports; the largest value in the run."""
         self.outages = Outages()

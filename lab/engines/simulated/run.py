@@ -24,10 +24,8 @@ OnProgress = Callable[[int], None]
 
 
 def simulate_run(run: ShopRun, seed: int, folder: RunFolder, on_progress: OnProgress) -> RunRecord:
-    """Simulate the run, and write its attempts, samples and events to its folder.
-
-    Raises ExperimentError if no session arrives, and the errors of `scenario_of`.
-    """
+    """Simulate the run into its folder. Raises ExperimentError if no session arrives, and the
+    errors of `scenario_of`."""
     folder.clear()
     folder.log(
         "run started",
@@ -63,11 +61,7 @@ def simulate_run(run: ShopRun, seed: int, folder: RunFolder, on_progress: OnProg
 
 
 def scenario_of(run: ShopRun, seed: int) -> Scenario:
-    """Return the run as a scenario of the simulator.
-
-    Raises PolicyError, SessionModelError or ScenarioError if its policy, customers or other
-    settings are invalid.
-    """
+    """Return the run as a scenario; raises PolicyError, SessionModelError or ScenarioError."""
     if run.is_closed_loop:
         customers: Customers | Clients = Clients(run.client_model, seed)
     else:
