@@ -1,5 +1,7 @@
-"""A test's separate appliance: free ports, state in a folder that PostgreSQL can reach."""
+"""A test's separate appliance, and a program `docker` with a test's answers."""
 
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -56,6 +58,61 @@ class Appliance:
             text=True,
         ) as process:
             yield process
+
+
+ANSWERS = """
+case "$1" in
+  version) echo 28.0.0 ;;
+  compose) echo v2.40.3 ;;
+  ps) echo $CONTAINERS ;;
+  inspect) cat "$INSPECTED" ;;
+esac
+"""
+STOPPED = "echo 'Cannot connect to the Docker daemon at unix:///x.' >&2; exit 1"
+DENIED = "echo 'permission denied while trying to connect' >&2; exit 1"
+
+
+def told(service: str, **state: object) -> dict[str, object]:
+    """Return a running container, as the engine describes it."""
+    running = {"Status": "running", "Running": True, "ExitCode": 0}
+    return {
+        "Id": service,
+        "Image": "sha256:1",
+        "State": running | {"StartedAt": "2026-11-21T18:00:00.123456789Z"} | state,
+        "RestartCount": 2,
+        "HostConfig": {"CpusetCpus": "0"},
+        "Config": {"Labels": {"com.docker.compose.service": service}},
+    }
+
+
+class Docker:
+    """A program `docker`, for states that no real engine can be brought to."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.setenv = folder, monkeypatch.setenv
+        monkeypatch.delenv("RUNTIME", raising=False)
+        self.contains()
+
+    def answers(self, script: str | None = ANSWERS) -> None:
+        """Put the program on the PATH; without a script there is no docker at all."""
+        folder = self.folder / ("bin" if script else "none")
+        folder.mkdir(exist_ok=True)
+        self.setenv("PATH", f"{folder}:{os.defpath}" if script else str(folder))
+        if script:
+            (folder / "docker").write_text(f"#!/bin/sh\n{script}\n")
+            (folder / "docker").chmod(0o755)
+
+    def contains(self, *containers: dict[str, object]) -> None:
+        """Let the program describe these containers."""
+        (self.folder / "inspected").write_text(json.dumps(containers))
+        self.setenv("INSPECTED", str(self.folder / "inspected"))
+        self.setenv("CONTAINERS", " ".join(str(one["Id"]) for one in containers))
+
+
+@pytest.fixture
+def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Docker:
+    """Return a program `docker` without answers yet; RUNTIME is not set."""
+    return Docker(tmp_path, monkeypatch)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from runtime import commands as command_line
 from runtime.compose.engine import EngineError
 from runtime.progress import Progress
 from runtime.settings import REPOSITORY, load
-from tests.runtime import docker_program
+from tests.runtime.conftest import Docker
 
 SLIP = "DOORBUSTER_GATEWAY_PROT=9000"
 WARNING = "unknown variable DOORBUSTER_GATEWAY_PROT; did you mean DOORBUSTER_GATEWAY_PORT?"
@@ -80,13 +80,13 @@ esac
 
 @pytest.mark.parametrize("asked", ["", "docker"])
 def test_up_without_images_is_native_unless_containers_were_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], asked: str
+    docker: Docker, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], asked: str
 ) -> None:
-    docker_program.install(monkeypatch, tmp_path / "bin", NO_REGISTRY)
+    docker.answers(NO_REGISTRY)
     names = list(load().ports())
     for name, port in zip(names, ports.free(len(names)), strict=True):
         monkeypatch.setenv(name, str(port))
-    monkeypatch.setenv("DOORBUSTER_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("DOORBUSTER_STATE_DIR", str(docker.folder / "state"))
     monkeypatch.setenv("RUNTIME", asked)
     started: list[str] = []
     monkeypatch.setattr(command_line.up_module, "up", lambda *_: started.append("native"))

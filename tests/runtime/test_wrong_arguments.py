@@ -1,6 +1,5 @@
 """Invalid arguments: one line with the allowed values, status 2."""
 
-import os
 import subprocess
 import sys
 
@@ -13,10 +12,8 @@ from bench.classroom import command as classroom
 from bench.console import command as console
 from common.one_line import OneLineGroup
 from doorbuster.commands import main
-from runtime.compose import engine
 from runtime.settings import REPOSITORY
-from tests.runtime import docker_program
-from tests.runtime.compose.test_engine import told
+from tests.runtime.conftest import Docker, told
 
 
 @pytest.mark.parametrize(
@@ -57,16 +54,9 @@ def test_help_is_not_a_wrong_argument() -> None:
         assert "Error" not in done.output
 
 
-def test_the_log_of_a_container_that_there_is_not(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: object
-) -> None:
-    monkeypatch.delenv("RUNTIME", raising=False)
-    monkeypatch.setattr(
-        engine,
-        "containers",
-        lambda project: [engine.container_of(told(name)) for name in ("shop", "ads")],
-    )
-    monkeypatch.setattr(engine, "problem", lambda: None)
+def test_the_log_of_a_container_that_there_is_not(docker: Docker) -> None:
+    docker.answers()
+    docker.contains(told("shop"), told("ads"))
     done = CliRunner().invoke(main, ["logs", "shoop"])
     assert done.exit_code == 2
     assert done.stderr == "Error: no log of shoop; allowed: ads, shop\n"
@@ -102,15 +92,11 @@ def test_make_and_scripts(command: list[str], said: str) -> None:
     ],
 )
 def test_tests_that_want_an_engine(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: os.PathLike[str],
-    tests: str,
-    variables: dict[str, str],
-    said: str,
+    docker: Docker, tests: str, variables: dict[str, str], said: str
 ) -> None:
-    docker_program.install(monkeypatch, tmp_path / "bin", None)  # type: ignore[operator]
+    docker.answers(None)
     for name, text in variables.items():
-        monkeypatch.setenv(name, text)
+        docker.setenv(name, text)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", tests],
         cwd=REPOSITORY,

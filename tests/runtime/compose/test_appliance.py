@@ -1,6 +1,5 @@
 """What the image is made of, and messages where no engine answers any more."""
 
-import json
 import os
 import tomllib
 from pathlib import Path
@@ -15,17 +14,13 @@ from runtime.compose.settings import Project
 from runtime.progress import Progress
 from runtime.settings import REPOSITORY, load
 from runtime.state import State
-from tests.runtime import docker_program
-from tests.runtime.compose.test_engine import told
-
-STOPPED = "echo 'Cannot connect to the Docker daemon' >&2; exit 1"
+from tests.runtime.conftest import ANSWERS, STOPPED, Docker, told
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(tmp_path: Path, docker: Docker, monkeypatch: pytest.MonkeyPatch) -> Project:
     """Return a project whose containers were started and not removed."""
-    for name in ("RUNTIME", "FORCE"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("FORCE", raising=False)
     given = {
         "DOORBUSTER_STATE_DIR": str(tmp_path / "state"),
         "DOORBUSTER_RESULTS_DIR": str(tmp_path / "results"),
@@ -49,69 +44,52 @@ def test_the_image_has_every_package():
 
 @pytest.mark.parametrize("script", [None, STOPPED])
 def test_down_does_not_say_down_of_what_it_cannot_see(
-    project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str | None
+    project: Project, docker: Docker, script: str | None
 ) -> None:
-    docker_program.install(monkeypatch, tmp_path / "bin", script)
+    docker.answers(script)
     for command in (command_line.stop_appliance, command_line.show_appliance):
         with pytest.raises(EngineError, match=r"state is unknown: .*; fix: .*RUNTIME=native$"):
             command(project.settings, Progress())
 
 
 def test_down_removes_the_mark_of_what_it_finds_gone(
-    project: Project,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    project: Project, docker: Docker, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    docker_program.install(monkeypatch, tmp_path / "bin", docker_program.ANSWERS)
-    monkeypatch.setenv("CONTAINERS", "")
+    docker.answers()
     appliance.down(project.settings, Progress())
     assert "was down already" in capsys.readouterr().out
-    docker_program.install(monkeypatch, tmp_path / "bin", STOPPED)
+    docker.answers(STOPPED)
     command_line.stop_appliance(project.settings, Progress())
     assert "was down already" in capsys.readouterr().out
 
 
 def test_reset_without_docker_forgets_what_it_cannot_remove_when_forced(
-    project: Project,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    project: Project, docker: Docker, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    docker_program.install(monkeypatch, tmp_path / "bin", None)
+    docker.answers(None)
     with pytest.raises(EngineError, match="fix: install it, or make reset FORCE=1"):
         appliance.forget(project.settings, Progress())
-    monkeypatch.setenv("FORCE", "1")
+    docker.setenv("FORCE", "1")
     command_line.reset_appliance(project.settings, Progress())
     assert f"volumes of project {project.name}" in " ".join(capsys.readouterr().out.split())
     assert not project.state.folder.exists()
 
 
 def test_reset_keeps_the_passwords_of_volumes_while_the_engine_is_stopped(
-    project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    project: Project, docker: Docker
 ) -> None:
-    docker_program.install(monkeypatch, tmp_path / "bin", STOPPED)
-    monkeypatch.setenv("FORCE", "1")
+    docker.answers(STOPPED)
+    docker.setenv("FORCE", "1")
     with pytest.raises(EngineError, match=r"start docker; fix, if they no longer exist: rm "):
         command_line.reset_appliance(project.settings, Progress())
     assert project.compose_env.exists()
 
 
-def test_the_logs_of_removed_containers_can_still_be_read(
-    project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_logs_of_removed_containers_can_still_be_read(project: Project, docker: Docker) -> None:
     """A failed first start removes its containers; its message names `make logs`."""
-    answers = """
-case "$1 $*" in
-  compose*logs*) echo "results: Permission denied" ;;
-  ps*) echo $CONTAINERS ;;
-  inspect*) cat "$INSPECTED" ;;
-esac
-"""
-    docker_program.install(monkeypatch, tmp_path / "bin", answers)
-    (tmp_path / "inspected").write_text(json.dumps([told("lab-prepare", Status="exited")]))
-    monkeypatch.setenv("INSPECTED", str(tmp_path / "inspected"))
-    monkeypatch.setenv("CONTAINERS", "lab-prepare")
+    log = '[ "$1" = compose ] && echo "results: Permission denied"\n'
+    docker.answers(log + ANSWERS.replace("compose) echo v2.40.3 ;;", ""))
+    docker.contains(told("lab-prepare", Status="exited"))
     appliance.keep_logs(project)
     assert project.state.log("lab-prepare").read_text() == "results: Permission denied\n"
 

@@ -10,7 +10,7 @@ from runtime.compose.engine import EngineError
 from runtime.compose.settings import Project
 from runtime.settings import REPOSITORY, load
 from runtime.state import State
-from tests.runtime import docker_program
+from tests.runtime.conftest import Docker
 
 # An engine with the images in $IMAGES, one a line; `tag` adds one, `save` writes what it was given.
 ENGINE = """
@@ -25,10 +25,10 @@ esac
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(tmp_path: Path, docker: Docker) -> Project:
     """Return a project whose image is built from this code."""
-    docker_program.install(monkeypatch, tmp_path / "bin", ENGINE)
-    monkeypatch.setenv("IMAGES", str(tmp_path / "images"))
+    docker.answers(ENGINE)
+    docker.setenv("IMAGES", str(tmp_path / "images"))
     given = {
         "DOORBUSTER_STATE_DIR": str(tmp_path / "state"),
         "DOORBUSTER_RESULTS_DIR": str(tmp_path / "results"),

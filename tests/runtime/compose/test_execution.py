@@ -9,7 +9,7 @@ from runtime.compose import execution
 from runtime.compose.settings import Project
 from runtime.settings import REPOSITORY, load
 from runtime.state import State
-from tests.runtime import docker_program
+from tests.runtime.conftest import Docker
 
 # The command gets the signal as soon as it runs and ends, before anybody was told inside.
 ENDED_FROM_OUTSIDE = """
@@ -26,11 +26,11 @@ exit 0
     ("sent", "told"), [("INT", "kill -INT"), ("TERM", "kill -TERM"), ("HUP", "kill -TERM")]
 )
 def test_what_ends_a_command_is_told_inside(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sent: str, told: str
+    docker: Docker, tmp_path: Path, sent: str, told: str
 ) -> None:
-    docker_program.install(monkeypatch, tmp_path / "bin", ENDED_FROM_OUTSIDE)
-    monkeypatch.setenv("TOLD", str(tmp_path / "told"))
-    monkeypatch.setenv("SIGNAL", sent)
+    docker.answers(ENDED_FROM_OUTSIDE)
+    docker.setenv("TOLD", str(tmp_path / "told"))
+    docker.setenv("SIGNAL", sent)
     state = State(tmp_path / "state")
     made = Project(load({"DOORBUSTER_STATE_DIR": str(state.folder)}, REPOSITORY), state)
     # Tests may be started by nohup, which takes the signal from those that begin with it.
