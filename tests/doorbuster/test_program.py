@@ -36,7 +36,6 @@ def entries() -> Iterator[tuple[str, Entry]]:
 
 @pytest.mark.parametrize(("words", "entry"), list(entries()), ids=lambda one: str(one)[:25])
 def test_a_command_of_the_table_explains_itself(words: str, entry: Entry) -> None:
-    """Its code is where the table says, and it has a help text."""
     command = entry.load()
     assert command.help
     assert len(entry.summary) <= 60
@@ -47,7 +46,6 @@ def test_a_command_of_the_table_explains_itself(words: str, entry: Entry) -> Non
 
 @pytest.mark.parametrize("older", OLDER)
 def test_a_former_name_leads_to_the_present_one(older: str) -> None:
-    """The error names a command that exists."""
     done = CliRunner().invoke(main, [older, "x"])
     assert done.exit_code == 2
     assert done.stderr == f"Error: {older} is now called: doorbuster {OLDER[older]}\n"
@@ -58,7 +56,6 @@ def test_a_former_name_leads_to_the_present_one(older: str) -> None:
     "words", [["--help"], ["policy", "--help"], ["bench", "--help"], ["--version"]], ids=" ".join
 )
 def test_a_list_of_commands_imports_none_of_them(words: list[str]) -> None:
-    """Help is quick, because the table has the summaries."""
     done = subprocess.run(
         [sys.executable, "-c", IMPORTED, *words],
         cwd=REPOSITORY, capture_output=True, text=True, check=True,
@@ -105,7 +102,6 @@ def test_the_help_of_a_command_needs_no_container(monkeypatch: pytest.MonkeyPatc
 
 
 def test_ctrl_c_ends_with_its_status(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An interrupted command prints one line."""
 
     @click.command()
     def slow() -> None:

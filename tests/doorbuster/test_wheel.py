@@ -23,7 +23,7 @@ rho = [1.4]
 name = "sq"
 """
 NOT_EVERYWHERE = {
-    *("curses", "fcntl", "grp", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty"),
+    *("curses", "fcntl", "grp", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty")
 }
 """Modules of the standard library that some systems do not have."""
 WITHOUT_APPLIANCE = """

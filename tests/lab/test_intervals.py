@@ -32,7 +32,6 @@ def test_one_run_has_no_interval():
      (0.975, 120, 1.980), (0.995, 4, 4.604), (0.995, 9, 3.250), (0.9995, 5, 6.869)],
 )  # fmt: skip
 def test_quantiles_are_those_of_printed_tables(probability, freedom, printed):
-    """Student's t, as in the back of any statistics book."""
     assert t_quantile(probability, freedom) == pytest.approx(printed, abs=6e-4)
 
 

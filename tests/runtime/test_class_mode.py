@@ -27,7 +27,6 @@ def class_server(appliance: Appliance) -> Appliance:
 
 
 def test_up_succeeds_and_names_what_browsers_need(class_server: Appliance) -> None:
-    """`make up` prints the console's https address and the authority to import."""
     code, printed = class_server.run("up", COLUMNS="200")
     assert code == 0, printed
     settings = class_server.settings
@@ -36,7 +35,6 @@ def test_up_succeeds_and_names_what_browsers_need(class_server: Appliance) -> No
 
 
 def test_a_student_logs_in_by_tls(class_server: Appliance) -> None:
-    """An account that was made at a terminal opens the console, whose certificate is verified."""
     settings = class_server.settings
     made = subprocess.run(
         [sys.executable, "-m", "doorbuster", "class", "student", "bert"],
@@ -66,14 +64,6 @@ def test_a_student_logs_in_by_tls(class_server: Appliance) -> None:
         assert refused.status_code == 200
 
 
-def test_status_and_doctor_call_the_console_healthy(class_server: Appliance) -> None:
-    """Both verify the console's certificate."""
-    assert "not healthy" not in class_server.run("status", COLUMNS="200")[1]
-    code, printed = class_server.run("doctor", COLUMNS="200")
-    assert code == 0, printed
-    assert re.search(rf"Lab console +healthy on port {class_server.settings.lab_port}", printed)
-
-
 def test_nothing_in_the_state_folder_is_for_others(class_server: Appliance) -> None:
     """Other accounts of the machine reach no file of the appliance, whatever its name.
 
@@ -95,9 +85,3 @@ def test_nothing_in_the_state_folder_is_for_others(class_server: Appliance) -> N
     # A copy of the embedded PostgreSQL, for a clone that its account cannot enter, has no secrets.
     kept_by_others = tuple(str(folder / name) for name in ("redis", "certificates", "postgresql"))
     assert not [path for path in open_to_others if not path.startswith(kept_by_others)]
-
-
-def test_a_second_up_restarts_nothing(class_server: Appliance) -> None:
-    code, printed = class_server.run("up")
-    assert code == 0, printed
-    assert "restarted" not in printed

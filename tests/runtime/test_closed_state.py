@@ -70,7 +70,6 @@ def test_an_open_folder_is_closed(opened: State) -> None:
 
 
 def test_results_below_another_folder_stay_readable(opened: State) -> None:
-    """A folder that the results are in is not closed."""
     results = opened.folder / "logs" / "results"
     opened.close_to_others(results)
     assert mode(opened.folder / "logs") == 0o755
@@ -116,7 +115,6 @@ def test_the_consoles_database_is_closed_before_anything_is_in_it(tmp_path: Path
 
 
 def test_services_write_for_their_owner_alone(appliance: Appliance) -> None:
-    """Only services that write results, which others may read, have an open umask."""
     made: dict[str, Service] = {}
     for name, writes in (("quiet", False), ("writer", True)):
         made[name] = Service(

@@ -30,9 +30,7 @@ def test_what_keeps_it_from_running_is_marked_and_counted(
     appliance: Appliance, tmp_path: Path
 ) -> None:
     code, printed = appliance.run(
-        "doctor",
-        DOORBUSTER_POSTGRES_BIN=str(tmp_path),
-        DOORBUSTER_REDIS_BIN=str(tmp_path),
+        "doctor", DOORBUSTER_POSTGRES_BIN=str(tmp_path), DOORBUSTER_REDIS_BIN=str(tmp_path)
     )
     assert code == 1
     assert "✗ PostgreSQL" in printed
@@ -101,7 +99,6 @@ def test_shared_memory_that_postgresql_cannot_write_is_named_with_its_fix(tmp_pa
 
 
 def test_the_doctor_says_whether_other_people_reach_the_inner_host(appliance: Appliance) -> None:
-    """With the token it is good; without it other people with accounts are named."""
     code, printed = appliance.run("doctor", DOORBUSTER_INNER_TOKEN_REQUIRED="1")
     assert code == 0
     assert "✓ Inner host         admin API and controller on 127.0.0.1 need a token" in printed

@@ -8,7 +8,6 @@ from runtime.progress import Progress
 
 
 def test_a_long_path_is_shown_whole():
-    """A value that is wider than the terminal continues on the next line uncut."""
     path = "/var/lib/doorbuster/b6a1f0c2d3e4/certificates/authority.pem"
     printed = io.StringIO()
     console = Console(file=printed, width=60, highlight=False, soft_wrap=True)

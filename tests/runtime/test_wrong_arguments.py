@@ -65,16 +65,12 @@ def test_the_log_of_a_container_that_there_is_not(docker: Docker) -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (
-            ["make", "--dry-run", "lab-verify", "INVENTORY=nope"],
-            "INVENTORY=nope: no such inventory; allowed: ",
-        ),
-        (
-            ["docker/offline/build.sh", "NOPE_IMAGE"],
-            "make images-offline: ARGS: no image NOPE_IMAGE; allowed: PYTHON_IMAGE ",
-        ),
+        (["make", "--dry-run", "lab-verify", "INVENTORY=nope"],
+         "INVENTORY=nope: no such inventory; allowed: "),
+        (["docker/offline/build.sh", "NOPE_IMAGE"],
+         "make images-offline: ARGS: no image NOPE_IMAGE; allowed: PYTHON_IMAGE "),
     ],
-)
+)  # fmt: skip
 def test_make_and_scripts(command: list[str], said: str) -> None:
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert done.returncode == 2

@@ -49,7 +49,6 @@ def test_the_description_has_the_form_of_ro_crate(unpacked, folder):
 
 
 def test_the_description_names_each_file_with_its_size(race):
-    """Every file of the bundle has an entry with words, and every entry is a file."""
     found = entities(race)
     described = {unquote(name): e for name, e in found.items() if e["@type"] == "File"}
     assert {name: entity["contentSize"] for name, entity in described.items()} == {
@@ -71,7 +70,6 @@ def test_the_description_names_each_file_with_its_size(race):
 
 
 def test_specs_and_summaries_fit_the_schemas_of_their_bundle(race):
-    """The schemas are those of the files beside them."""
     schemas = {name: json.loads((race / name).read_bytes()) for name in extras.schemas()}
     for schema in schemas.values():
         jsonschema.Draft202012Validator.check_schema(schema)
@@ -82,7 +80,6 @@ def test_specs_and_summaries_fit_the_schemas_of_their_bundle(race):
 
 
 def test_a_bundle_of_a_result_with_a_damaged_spec_is_still_made(tmp_path, unpacked):
-    """The description does without the damaged file."""
     folder = tmp_path / "here" / "20260101T000000Z-damaged"
     folder.mkdir(parents=True)
     (folder / "plan.json").write_text("[]")

@@ -35,12 +35,10 @@ def ask(race: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_page_has_queries():
-    """Every block of SQL is one that the tests below run."""
     assert len(QUERIES) == PAGE.count("```sql") == 7
 
 
 def test_outcomes_sales_and_sessions_are_those_of_doorbuster(ask):
-    """Three queries count what the tables of the result count."""
     cells = {cell.policy: cell for cell in read_cells(RESULT)}
     folders = {planned.folder: cells[planned.policy].runs[0] for planned in RESULT.plan()}
     counted = {(row["run"], row["outcome"]): row["attempts"] for row in ask("Outcomes of")}
@@ -72,7 +70,6 @@ def test_response_times_are_those_of_doorbuster(ask):
 
 
 def test_queues_pairs_and_the_file_for_other_programs(ask, race):
-    """The other three queries answer with the rows that they promise."""
     queues = ask("Growth of")
     assert {row["run"] for row in queues} == {planned.folder for planned in RESULT.plan()}
     assert all(row["from_s"] % 10 == 0 and row["waiting"] >= 0 for row in queues)

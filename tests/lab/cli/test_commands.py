@@ -82,13 +82,11 @@ def test_what_cannot_be_meant_is_refused_in_one_line(results, arguments, words):
         ("compare", ["make up"]),
         ("capacity", ["make up"]),
         ("results draw", ["make compare"]),
-        (
-            "simulate --celery redis://127.0.0.1:1/1",
-            ["No Redis answers", "DOORBUSTER_CELERY_BROKER"],
-        ),
+        ("simulate --celery redis://127.0.0.1:1/1",
+         ["No Redis answers", "DOORBUSTER_CELERY_BROKER"]),
         ("worker --broker redis://127.0.0.1:1/1", ["No Redis answers"]),
     ],
-)
+)  # fmt: skip
 def test_what_fails_is_said_in_one_line(results, arguments, words):
     status, said = doorbuster(*arguments.split())
     assert status == 1
@@ -213,26 +211,20 @@ def test_run_and_compare_take_the_engine_of_the_spec(results, tmp_path):
     assert len(list(results.glob("*/plan.json"))) == 2
 
 
-def test_admission_policies_stand_before_each_queueing_policy(results):
-    arguments = ("simulate", *SMALL, "--admission", "none,sbac-responsive", "--seed", "3")
-    done = CliRunner().invoke(main, arguments)
+@pytest.mark.parametrize(
+    ("option", "table", "more"),
+    [
+        ("--admission=none,sbac-responsive", "Sessions", "sbac-responsive"),
+        ("--abandonment=ignore,cancel", "Wasted work", "cancel"),
+    ],
+)
+def test_each_policy_is_combined_with_what_an_option_names(results, option, table, more):
+    done = CliRunner().invoke(main, ["simulate", *SMALL, option, "--seed", "3"])
     assert done.exit_code == 0, done.output
-    assert "Sessions" in done.output
+    assert table in done.output
     (path,) = results.glob("*")
     keys = {run["policy"] for run in json.loads((path / "plan.json").read_text())}
-    assert keys == {
-        "sq", "sq+sbac-responsive", "8q-lifo-pri", "8q-lifo-pri+sbac-responsive",
-    }  # fmt: skip
-
-
-def test_what_leaving_does_is_compared_for_each_policy(results):
-    arguments = ("simulate", *SMALL, "--abandonment", "ignore,cancel", "--seed", "4")
-    done = CliRunner().invoke(main, arguments)
-    assert done.exit_code == 0, done.output
-    assert "Wasted work" in done.output
-    (path,) = results.glob("*")
-    keys = {run["policy"] for run in json.loads((path / "plan.json").read_text())}
-    assert keys == {"sq", "sq+cancel", "8q-lifo-pri", "8q-lifo-pri+cancel"}
+    assert keys == {"sq", f"sq+{more}", "8q-lifo-pri", f"8q-lifo-pri+{more}"}
 
 
 def test_damaged_attempts_are_named(results):

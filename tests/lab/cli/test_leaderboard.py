@@ -115,12 +115,10 @@ def test_what_cannot_be_meant_is_refused_in_one_line(results, arguments, words):
     ("section", "said"),
     [
         ("[customers.lengths]\nmean = 5", "leaderboard: policies are ranked by sales"),
-        (
-            "[[load.schedule]]\nduration_s = 9\nrho = 2",
-            "leaderboard: the leaderboard has a column for each rho",
-        ),
+        ("[[load.schedule]]\nduration_s = 9\nrho = 2",
+         "leaderboard: the leaderboard has a column for each rho"),
     ],
-)
+)  # fmt: skip
 def test_where_nobody_can_be_ranked_it_is_no_board(tmp_path, results, section, said):
     spec = tmp_path / "my.toml"
     spec.write_text(f'version = 1\nengine = "simulated"\nleaderboard = true\n{section}\n')
@@ -130,7 +128,6 @@ def test_where_nobody_can_be_ranked_it_is_no_board(tmp_path, results, section, s
 
 
 def test_every_policy_may_try_to_exceed_the_bound(results):
-    """A report with a table for each length of runs, and a verdict on each."""
     done = CliRunner().invoke(main, ["leaderboard", "bound", "--quick", "--policies", "sq"])
     assert done.exit_code == 0, done.output
     assert "Share of the bound, runs of 500 sessions" in done.output
@@ -140,7 +137,6 @@ def test_every_policy_may_try_to_exceed_the_bound(results):
 
 
 def test_the_bound_is_tried_in_runs_of_its_own_lengths():
-    """Its lengths are what it is about."""
     done = CliRunner().invoke(main, ["leaderboard", "bound", "--sessions", "60"])
     assert done.exit_code == 2
     assert "--sessions: bound has fixed lengths" in done.output

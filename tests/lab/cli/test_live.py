@@ -79,25 +79,21 @@ def test_the_gateway_gets_another_policy(asked):
     [
         (["policy", "nope"], "POLICY: name: 'nope' is unknown; allowed: sq"),
         (["policy", "sq", "--set", "places=7"], "allowed: capacity"),
-        (
-            ["policy", "sq", "--set", "capacity=many"],
-            "must be NAME=VALUE; allowed values: a number",
-        ),
+        (["policy", "sq", "--set", "capacity=many"],
+         "must be NAME=VALUE; allowed values: a number"),
         (["load", "30"], "not in the range 0<=x<=10"),
         (["load", "abc"], "'FACTOR': 'abc' is not a number; allowed: a number from 0 to 10\n"),
         (["load", "nan"], "'nan' is not a finite number"),
         (["fault", "slow-database", "--for", "x"], "allowed: a number from 10 to 600\n"),
         (["abandonment", "forget"], "'ignore', 'drop-queued', 'cancel'"),
     ],
-)
+)  # fmt: skip
 def test_an_invalid_change_names_what_is_allowed(asked, words, named):
-    """The running shop is not asked."""
     assert named in said(*words, status=2)
     assert asked == []
 
 
 def test_leaving_changes_in_gateway_and_shop(asked, run):
-    """The message has no advice while a run is in progress."""
     assert said("abandonment", "cancel").endswith(" UTC.\n")
     assert [(path, body) for _, path, body in asked] == [
         ("/settings", {"sentry": "cancel"}),

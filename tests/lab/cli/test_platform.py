@@ -40,15 +40,12 @@ def nobody(tmp_path, monkeypatch):
         ("profile-connections", 1, ["does not answer", "make up"]),
         ("profile-connections --sessions 1", 2, ["--sessions", "2<=x"]),
         ("profile-connections --sessions x", 2, ["allowed: a whole number from 2 to 10,000"]),
-        (
-            "profile-connections --interactions-mean x",
-            2,
-            ["allowed: a number from 1 to less than 100"],
-        ),
+        ("profile-connections --interactions-mean x", 2,
+         ["allowed: a number from 1 to less than 100"]),
         ("profile-connections --interactions-mean nan", 2, ["'nan' is not a finite number"]),
         ("profile-connections --interactions-mean 100", 2, ["--interactions-mean", "x<100"]),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_said_in_a_line(nobody, arguments, status, words):
     done = CliRunner().invoke(main, arguments.split())
     assert "Traceback" not in done.output

@@ -39,7 +39,6 @@ def test_a_page_names_the_parameters_of_a_policy_and_describes_each_once():
 
 
 def test_a_program_gets_every_policy() -> None:
-    """`policy list --json` has the queueing policies, the admission policies and the proxies."""
     done = CliRunner().invoke(main, ["policy", "list", "--json"])
     assert done.exit_code == 0, done.output
     rows = {row["name"]: row for row in json.loads(done.stdout)}

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from common import ports
 from doorbuster.commands import main
-from lab.cli.experiment_options import complete_spec, completing, policies_here
+from lab.cli.experiment_options import complete_spec
 from lab.spec.experiment import SPECS, load_spec
 from lab.students.template import write_policy
 
@@ -29,7 +29,6 @@ def printed(*words, status=0):
 
 
 def test_a_made_result_is_listed_before_the_included_ones(results):
-    """The list has its origin and engine; `show` prints its tables by its name."""
     printed("simulate", *SMALL)
     (path,) = results.iterdir()
     first, *others = json.loads(printed("results", "list", "--json"))
@@ -43,7 +42,6 @@ def test_a_made_result_is_listed_before_the_included_ones(results):
 
 
 def test_a_reproduction_shows_its_claims(results):
-    """The claims of an included reproduction are read from its folder."""
     assert printed("results", "show", "reference-sbac").startswith("yes: ")
     shown = json.loads(printed("results", "show", "reference-sbac", "--json"))
     assert shown["kind"] == "reproduction"
@@ -51,7 +49,6 @@ def test_a_reproduction_shows_its_claims(results):
 
 
 def test_an_unknown_and_a_damaged_result_are_named(results):
-    """Neither gives a traceback."""
     done = CliRunner().invoke(main, ["results", "show", "nope"])
     assert done.exit_code == 2
     assert "no result 'nope'" in done.stderr
@@ -75,7 +72,6 @@ def test_a_reproduction_without_claims_names_its_command(results):
 
 
 def test_the_schema_accepts_every_included_spec():
-    """An editor that checks specs with the schema reports nothing in those that ship."""
     schema = json.loads(printed("schema"))
     for path in SPECS.glob("*.toml"):
         content = load_spec(path.stem).model_dump(mode="json", exclude_none=True)
@@ -83,7 +79,6 @@ def test_the_schema_accepts_every_included_spec():
 
 
 def test_a_check_prints_its_findings_for_a_program(tmp_path, monkeypatch):
-    """A valid policy has status 0, another one 1."""
     monkeypatch.chdir(tmp_path)
     file, _ = write_policy("quiet-door", tmp_path / "own")
     checked = json.loads(printed("policy", "check", str(file), "--json"))
@@ -95,16 +90,9 @@ def test_a_check_prints_its_findings_for_a_program(tmp_path, monkeypatch):
 
 
 def test_a_shell_completes_included_specs():
-    """Names that begin so come first; files follow."""
     found = complete_spec(None, None, "lifo-pri-s")
     assert [one.value for one in found] == ["lifo-pri-simulated", "lifo-pri-s"]
     assert found[-1].type == "file"
-
-
-def test_a_shell_completes_the_next_policy_of_a_list():
-    """The names before the last comma stay."""
-    found = completing(policies_here, lists=True)(None, None, "sq,8q-l")
-    assert [one.value for one in found] == ["sq,8q-lifo-pri"]
 
 
 def test_an_address_without_a_server_has_its_own_message():

@@ -29,7 +29,6 @@ def spec(**other):
 
 
 def test_a_kept_capacity_comes_back(lab):
-    """A capacity of this machine, this code and the last hours is used again."""
     keep(measured(lab), lab)
     again = kept(lab, spec(), now=NOW + timedelta(hours=23))
     assert again.median_rps == 5.5
@@ -46,7 +45,6 @@ def test_a_kept_capacity_comes_back(lab):
     ],
 )
 def test_what_decides_the_capacity_has_its_own(lab, measured_for, asked_for):
-    """A capacity is used for the same work alone."""
     keep(measured(lab, **measured_for), lab)
     assert kept(lab, spec(**asked_for), now=NOW).median_rps == 5.5
     with pytest.raises(ExperimentError, match="make capacity"):
@@ -61,7 +59,6 @@ def test_another_machine_is_refused_with_the_date(lab):
 
 
 def test_other_code_is_refused(lab):
-    """A capacity from before a change of the shop's code is measured again."""
     keep(measured(lab, machine="0123456789ab"), lab)
     with pytest.raises(ExperimentError, match="code of the shop"):
         kept(lab, spec(), now=NOW)

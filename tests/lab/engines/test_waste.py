@@ -12,10 +12,7 @@ METERED = (
 def counts(cpu_s, withdrawn, **metered):
     """As `Appliance.counts()` has them, of what the meter needs."""
     sentry = {"watching": 0, **dict.fromkeys(METERED, 0), **metered}
-    return {
-        "shop": {"cpu_s": cpu_s, "sentry": sentry},
-        "abandonment": {"withdrawn": withdrawn},
-    }
+    return {"shop": {"cpu_s": cpu_s, "sentry": sentry}, "abandonment": {"withdrawn": withdrawn}}
 
 
 def test_live_seconds_become_paper_seconds_and_counts_stay():

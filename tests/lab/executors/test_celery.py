@@ -225,14 +225,11 @@ def test_a_redis_that_is_full_is_named_and_the_worker_lives(store):
 @pytest.mark.parametrize(
     ("address", "fault", "hint"),
     [
-        (
-            "redis://:secret@127.0.0.1:1/1",
-            ExperimentError,
-            r"No Redis answers at .*127\.0\.0\.1:1/1",
-        ),
+        ("redis://:secret@127.0.0.1:1/1", ExperimentError,
+         r"No Redis answers at .*127\.0\.0\.1:1/1"),
         ("redis://127.0.0.1:port/1", SpecError, "allowed: redis://host:port/database"),
     ],
-)
+)  # fmt: skip
 def test_a_broker_that_cannot_be_reached_is_one_line(address, fault, hint):
     with pytest.raises(fault, match=hint) as refusal:
         run_tasks([1], functions.square, celery_broker=address, on_done=pytest.fail)

@@ -52,17 +52,11 @@ def test_metrics_equal_those_of_the_lab_digit_for_digit(policy, admission):
     assert metrics["confirms"] == found.confirms
     assert metrics["sessions"] == found.sessions
     assert metrics["duration_s"] == found.duration_s
-    for name in (
-        "completed_ratio",
-        "confirm_bound",
-        "revenue_efficiency_ratio",
-        "throughput_rps",
-    ):
+    for name in ("completed_ratio", "confirm_bound", "revenue_efficiency_ratio", "throughput_rps"):
         assert metrics[name] == getattr(found, name), name
 
 
 def test_a_rush_ends_with_its_schedule():
-    """A rush has calm before and after it; the schedule ends the arrivals."""
     found = experiment.run({"policy": "sq", "rho": 4, "shape": "rush"})
     waiting = dict(zip(found["samples"]["time_s"], found["samples"]["waiting"], strict=True))
     assert waiting[experiment.RUSH_FROM_S] < waiting[experiment.RUSH_UNTIL_S]
@@ -109,7 +103,6 @@ def test_an_invalid_choice_names_the_field_and_what_it_may_be(choice, message):
 
 @pytest.mark.parametrize("slider", SLIDERS, ids=lambda one: one.name)
 def test_both_ends_of_every_slider_can_be_simulated(slider):
-    """No position of a slider is an error."""
     for value in (slider.low, slider.high):
         choice = {"policy": "door-lifo", "sessions": 100, "rho": 1.2, slider.name: value}
         assert experiment.run(choice)["metrics"]["sessions"] > 0

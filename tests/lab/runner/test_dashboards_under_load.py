@@ -19,11 +19,7 @@ EXPORTERS = {
 }
 """By how their metrics begin, the programs that tell them."""
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.timeout(2400),
-    needs("prometheus"),
-]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(2400), needs("prometheus")]
 
 
 def test_every_query_has_data(appliance):

@@ -1,7 +1,6 @@
 """How long launches take: costs measured on this machine, predictions, predicted next to actual."""
 
 import json
-import os
 
 import pytest
 from click.testing import CliRunner
@@ -26,6 +25,14 @@ SIMULATED = load_spec("lifo-pri-simulated")
 def lab(tmp_path):
     (tmp_path / "results").mkdir()
     return settings.load().changed(state_dir=tmp_path / "state", results_dir=tmp_path / "results")
+
+
+@pytest.fixture
+def estimated(tmp_path, monkeypatch):
+    """Return a function that calls `doorbuster estimates`; there are no results yet."""
+    monkeypatch.setenv("DOORBUSTER_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("DOORBUSTER_RESULTS_DIR", str(tmp_path))
+    return lambda *words: CliRunner().invoke(main, ["estimates", *words])
 
 
 def simulated_s(spec, processes=2, known=KNOWN):
@@ -65,7 +72,6 @@ def test_a_wrong_measurement_cannot_make_a_launch_look_much_smaller(lab):
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"machine": 5}', '{"machine": null, "costs": 3}'])
 def test_a_damaged_file_of_costs_is_left_out(lab, text):
-    """The next command writes it again."""
     keep(lab, {"start": 1.7})
     (lab.state_dir / speeds.FILE).write_text(text)
     assert load(lab) == Speeds()
@@ -185,7 +191,6 @@ def test_the_table_has_predicted_next_to_actual_and_marks_a_bad_prediction(lab):
 
 
 def test_progress_of_the_runs_is_a_part_of_the_whole(tmp_path, monkeypatch):
-    """The time before the first run and the time of the drawing are parts of the whole."""
     path = tmp_path / "progress.json"
     monkeypatch.setenv("DOORBUSTER_PROGRESS_FILE", str(path))
     progress = ProgressFile()
@@ -194,19 +199,13 @@ def test_progress_of_the_runs_is_a_part_of_the_whole(tmp_path, monkeypatch):
     assert json.loads(path.read_text())["done_ratio"] == pytest.approx(0.45)
 
 
-def test_an_unknown_experiment_is_refused_with_those_that_can_be_run(tmp_path):
-    environment = {
-        **os.environ,
-        "DOORBUSTER_STATE_DIR": str(tmp_path / "state"),
-        "DOORBUSTER_RESULTS_DIR": str(tmp_path),
-    }
-    found = CliRunner().invoke(main, ["estimates", "--run", "everything"], env=environment)
+def test_an_unknown_experiment_is_refused_with_those_that_can_be_run(estimated):
+    found = estimated("--run", "everything")
     assert found.exit_code == 2
     assert "--run: 'everything' is unknown; allowed: quick, simulated, all, " in found.output
 
 
 def test_an_experiment_that_is_named_twice_is_run_once(lab):
-    """A group and a member of it are named: the order is that of the names, with each run once."""
     every = entries()
     names = [one.name for one in chosen(every, ("sbac", "simulated", "first-look"), lab)]
     assert names[0] == "sbac"
@@ -215,14 +214,8 @@ def test_an_experiment_that_is_named_twice_is_run_once(lab):
     assert [one.name for one in chosen(every, ("all",), lab)] == [one.name for one in every]
 
 
-def test_the_estimates_have_a_form_for_programs(tmp_path):
-    """JSON has each included experiment with its engine, its prediction and no run yet."""
-    environment = {
-        **os.environ,
-        "DOORBUSTER_STATE_DIR": str(tmp_path / "state"),
-        "DOORBUSTER_RESULTS_DIR": str(tmp_path),
-    }
-    found = CliRunner().invoke(main, ["estimates", "--json"], env=environment)
+def test_the_estimates_have_a_form_for_programs(estimated):
+    found = estimated("--json")
     assert found.exit_code == 0
     rows = {row["name"]: row for row in json.loads(found.stdout)}
     assert rows["lifo-pri-simulated"]["engine"] == "simulated"

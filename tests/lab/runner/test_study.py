@@ -21,7 +21,6 @@ def small_run(results_dir, options=OPTIONS):
 
 
 def test_what_was_interrupted_is_resumed_and_comes_to_the_same(tmp_path, monkeypatch):
-    """An interrupted study keeps what it made; the whole is the same as one made in one go."""
     run = small_run(tmp_path / "cut")
     assert len(run.simulations) == 6
 
@@ -47,7 +46,6 @@ def test_what_was_interrupted_is_resumed_and_comes_to_the_same(tmp_path, monkeyp
 
 
 def test_fresh_and_other_options_begin_again(tmp_path):
-    """Only a study of the same options is resumed."""
     first = small_run(tmp_path).begin()
     assert small_run(tmp_path).unfinished().path == first.path
     assert small_run(tmp_path, replace(OPTIONS, repetitions=1)).unfinished() is None
@@ -56,14 +54,12 @@ def test_fresh_and_other_options_begin_again(tmp_path):
 
 
 def test_other_code_begins_again(tmp_path, monkeypatch):
-    """A study that another version began is not resumed."""
     small_run(tmp_path).begin()
     monkeypatch.setattr(studies, "describe_versions", lambda: {"doorbuster": "another"})
     assert small_run(tmp_path).unfinished() is None
 
 
 def test_attempts_are_kept_with_logs(tmp_path):
-    """With logs every simulation leaves its attempts."""
     run = small_run(tmp_path, replace(OPTIONS, repetitions=1, logs=True))
     result = run.begin()
     simulate_missing(result, run.simulations, run.options)

@@ -3,7 +3,6 @@ import json
 import pytest
 
 from lab.engines.simulated.run import scenario_of
-from lab.errors import SpecError
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec, load_spec
 from lab.spec.runs import AdServerRun, Appliance, Host, PlatformRun, ShopRun, run_of
@@ -46,7 +45,6 @@ PLATFORM = PlatformRun(
     ids=repr,
 )
 def test_a_run_survives_json(run):
-    """The same run comes back, with the same identity."""
     again = run_of(json.loads(json.dumps(run.as_json())))
     assert again == run
     assert again.id == run.id
@@ -70,7 +68,6 @@ def test_whatever_differs_makes_another_case():
 
 
 def test_the_scenario_is_what_the_run_says():
-    """Every value of the run arrives in the simulator."""
     run = small_case(
         1.5,
         server=FifoServer(20.0, (FileClass(1.0, 100.0, 200.0),)),
@@ -96,21 +93,18 @@ def test_a_schedule_brings_its_own_loads():
 
 
 def test_a_mixture_has_the_mean_of_its_classes():
-    """Shares weigh the means."""
     mixture = (LengthClass("a", 0.25, 10), LengthClass("b", 0.75, 2))
     lengths = SessionLengths("geometric", mixture=mixture)
     assert small_case(customers=SessionModel(lengths=lengths)).run.mean_length == 4
 
 
 def test_half_a_run_has_half_the_requests():
-    """A run is shortened to see how long it takes."""
     for run in (small_case().run, small_case(schedule=DAY).run, PLATFORM):
         half = run.shortened(0.5)
         assert half.expected_requests() == pytest.approx(run.expected_requests() / 2)
 
 
 def test_a_live_run_has_no_capacity_until_it_is_measured():
-    """No default replaces it."""
     spec = load_spec("lifo-pri")
     assert ShopRun.of_spec(spec, "sq", 2.0).capacity_rps is None
     assert ShopRun.of_spec(spec, "sq", 2.0, 5.05).capacity_rps == 5.05
@@ -120,9 +114,3 @@ def test_a_simulated_run_has_its_servers_capacity():
     """LIFO-Pri's server does 5.6 requests per paper second."""
     spec = Spec(engine="simulated")
     assert ShopRun.of_spec(spec, "sq", 1.4).capacity_rps == pytest.approx(5.6, 1e-3)
-
-
-def test_an_unknown_policy_is_refused():
-    """A run names policies as a spec does."""
-    with pytest.raises((SpecError, ValueError), match="admission"):
-        small_policy(admission="nobody")

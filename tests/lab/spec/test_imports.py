@@ -6,8 +6,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
-
 import lab
 
 REPOSITORY = Path(__file__).parents[3]
@@ -37,28 +35,28 @@ admission_parameters = {ac_weight = 0.3}
 gateway = "nginx"
 parameters = {burst = 3}
 """
-LOADS = {
-    "sessions of given lengths": "[customers]\nlengths = {mean = 9}",
-    "clients": "[clients]\nper_set = 3\n[load]\nduration_s = 90",
-    "a schedule": "[load]\nschedule = [{duration_s = 90, rho = 2}]",
-    "a formula": "[load]\nduration_s = 90\narrivals = {formula = '1 + t'}",
-    "a trace": "[load]\narrivals = {trace = 'mine.csv'}",
-}
+LOADS = (
+    "[customers]\nlengths = {mean = 9}",
+    "[clients]\nper_set = 3\n[load]\nduration_s = 90",
+    "[load]\nschedule = [{duration_s = 90, rho = 2}]",
+    "[load]\nduration_s = 90\narrivals = {formula = '1 + t'}",
+    "[load]\narrivals = {trace = 'mine.csv'}",
+)
 
-# Prints the modules that are imported once a spec has been read.
+# Prints the modules that are imported once these specs have been read.
 PROGRAM = """
 import json, sys
 from lab.spec.experiment import load_spec
-load_spec(sys.argv[1])
+list(map(load_spec, sys.argv[1:]))
 print(json.dumps(list(sys.modules)))
 """
 PACKAGES = {path.parent.name for path in REPOSITORY.glob("*/__init__.py")}
 
 
-def imported_by(spec: str) -> list[str]:
-    """The project's modules that a fresh process imports to read a spec."""
+def imported_by(*specs: str) -> list[str]:
+    """The project's modules that a fresh process imports to read specs."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, spec],
+        [sys.executable, "-c", PROGRAM, *specs],
         cwd=REPOSITORY,
         capture_output=True,
         text=True,
@@ -74,19 +72,15 @@ def check_few(found: list[str]) -> None:
     assert len(found) <= MOST_MODULES, "\n".join(["too many modules:", *found])
 
 
-@pytest.mark.parametrize("spec", SHIPPED)
-def test_a_shipped_spec_is_read_with_few_modules(spec: str) -> None:
-    check_few(imported_by(spec))
-
-
-@pytest.mark.parametrize("load", LOADS.values(), ids=LOADS)
-def test_every_key_is_read_with_few_modules(load: str, tmp_path: Path) -> None:
-    """No other file is read, either: the policy of this spec and its trace are missing."""
-    path = tmp_path / "mine.toml"
-    path.write_text(EVERY_KEY + load, encoding="utf-8")
-    check_few(imported_by(str(path)))
-
-
-def test_all_shipped_specs_are_found() -> None:
+def test_shipped_specs_are_read_with_few_modules() -> None:
     assert {"lab/spec/specs/sbac.toml", "lab/students/scoreboard.toml"} < set(SHIPPED)
     assert len(SHIPPED) >= 18
+    check_few(imported_by(*SHIPPED))
+
+
+def test_every_key_is_read_with_few_modules(tmp_path: Path) -> None:
+    """No other file is read, either: the policy of these specs and their trace are missing."""
+    paths = [tmp_path / f"{number}.toml" for number in range(len(LOADS))]
+    for path, load in zip(paths, LOADS, strict=True):
+        path.write_text(EVERY_KEY + load, encoding="utf-8")
+    check_few(imported_by(*map(str, paths)))

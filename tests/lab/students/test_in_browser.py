@@ -94,7 +94,6 @@ def test_a_policy_that_fails_in_a_run_is_replaced_by_fifo_and_its_line_named():
 
 
 def test_a_comparison_has_paired_differences_to_both_rivals():
-    """All three policies run with five seeds."""
     *progress, last = parts(in_browser.compare, TEXT, json.dumps({"rho": 1.4, "sessions": 100}))
     assert progress[-1]["progress"] == {"done": 15, "of": 15}
     own, *rivals = last["comparison"]["rows"]
@@ -112,7 +111,6 @@ def test_a_comparison_has_paired_differences_to_both_rivals():
     ],
 )
 def test_what_cannot_run_is_refused_with_the_reason(name, text, choice, says):
-    """No simulation begins."""
     told = []
     in_browser.run(name, text, json.dumps(choice), told.append)
     (part,) = map(json.loads, told)

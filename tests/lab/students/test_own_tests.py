@@ -103,7 +103,6 @@ def written(folder, text, name="test_mine.py"):
 
 
 def test_the_template_s_tests_pass(folder):
-    """The files of `new-policy` need nothing that is refused."""
     write_policy("quiet-door", folder)
     ran = Ran(folder, "-q")
     assert ran.status == 0, ran.shown
@@ -111,7 +110,6 @@ def test_the_template_s_tests_pass(folder):
 
 
 def test_a_hostile_test_gets_nowhere(folder, tmp_path):
-    """Each attempt fails with an error that the test sees, and changes nothing."""
     state = tmp_path / "state"
     state.mkdir()
     secrets = state / "secrets.json"
@@ -167,21 +165,14 @@ def test_it(tmp_path):
         ("while True: pass", replace(PATIENT, wall_s=2.0), "took more than 2 s"),
         ("import time; time.sleep(3600)", replace(PATIENT, wall_s=2.0), "took more than 2 s"),
         ("while True: pass", replace(PATIENT, cpu_s=1), "used more than 1 s of CPU"),
-        (
-            "[open(f'{tmp_path}/{n}', 'w').write('x' * 10**6) for n in range(9)]; "
-            "import time; time.sleep(3600)",
-            replace(PATIENT, written_bytes=5 * 2**20),
-            "wrote more than 5 MiB",
-        ),
-        (
-            "[open(f'{tmp_path}/{n}', 'w').close() for n in range(60)]; "
-            "import time; time.sleep(3600)",
-            replace(PATIENT, files=50),
-            "or 50 files",
-        ),
+        ("[open(f'{tmp_path}/{n}', 'w').write('x' * 10**6) for n in range(9)]; "
+         "import time; time.sleep(3600)", replace(PATIENT, written_bytes=5 * 2**20),
+         "wrote more than 5 MiB"),
+        ("[open(f'{tmp_path}/{n}', 'w').close() for n in range(60)]; "
+         "import time; time.sleep(3600)", replace(PATIENT, files=50), "or 50 files"),
         ("import os\n    while True: os.write(1, b'x' * 10**5)", PATIENT, "printed more than"),
     ],
-)
+)  # fmt: skip
 def test_what_never_ends_is_ended(code, limits, words, folder):
     """By real time, by CPU, by what it writes, by what it prints; and the reason is printed."""
     text = f"def test_it(tmp_path):\n    {code}\n"
@@ -191,7 +182,6 @@ def test_what_never_ends_is_ended(code, limits, words, folder):
 
 
 def test_memory_is_limited(folder):
-    """A test that wants all memory fails like any other."""
     text = "def test_it():\n    [bytearray(10**8) for _ in range(100)]\n"
     ran = Ran(written(folder, text), "-q")
     assert ran.status == 1
@@ -207,7 +197,6 @@ def test_what_it_prints_has_no_control_characters(folder):
 
 @pytest.mark.parametrize("layer", confinement.NEEDED_BY_TESTS)
 def test_without_a_layer_that_is_needed_no_test_is_run(layer, folder, monkeypatch):
-    """The command names what the machine lacks."""
     lacks = [one for one in confinement.NEEDED_BY_TESTS if one != layer]
     change = f"confinement.confine_tests = lambda **_: dict.fromkeys({lacks}, 'yes')"
     program = own_tests.PROGRAM.replace(
@@ -239,7 +228,6 @@ def test_the_command_passes_arguments_and_the_exit_status(folder):
 
 
 def test_it_ends_with_the_command(folder):
-    """No test goes on when the command is gone."""
     text = "import os, time\ndef test_it():\n    print('pid', os.getpid(), flush=True)\n"
     written(folder, text + "    time.sleep(3600)\n")
     process = subprocess.Popen(

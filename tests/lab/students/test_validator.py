@@ -114,18 +114,12 @@ def timer_due(self, time_s):
     [
         ({"workers_free": "1 / 0"}, "rules", "line 30, in workers_free: 1 / 0: ZeroDivision"),
         ({"arrival": "return (Dispatch(request.id),)"}, "rules", "only workers_free may dispatch"),
-        (
-            {"workers_free": "return [Dispatch(r.id) for r in list(self.line)[:free]]"},
-            "rules",
-            "Take a request out of your queue",
-        ),
-        (
-            {"more": "def withdraw(self, time_s, id): pass"},
-            "rules",
-            "but the request no longer waits. Take a request out of",
-        ),
+        ({"workers_free": "return [Dispatch(r.id) for r in list(self.line)[:free]]"}, "rules",
+         "Take a request out of your queue"),
+        ({"more": "def withdraw(self, time_s, id): pass"}, "rules",
+         "but the request no longer waits. Take a request out of"),
     ],
-)
+)  # fmt: skip
 def test_a_failure_teaches(change, check, words, tmp_path):
     assert failure(tmp_path, source(**change)) == (check, Has(words))
 
@@ -134,11 +128,8 @@ def test_a_failure_teaches(change, check, words, tmp_path):
 @pytest.mark.parametrize(
     ("change", "check", "words"),
     [
-        (
-            {"workers_free": "if len(self.line) < 3: return NOTHING"},
-            "every request",
-            "though workers were free and 2 requests waited; answer workers_free with Dispatch",
-        ),
+        ({"workers_free": "if len(self.line) < 3: return NOTHING"}, "every request",
+         "though workers were free and 2 requests waited; answer workers_free with Dispatch"),
         (
             {
                 "workers_free": "if len(self.line) < 3: return NOTHING",
@@ -157,13 +148,10 @@ def timer_due(self, time_s):
             "though workers were free and 2 requests waited; answer workers_free with Dispatch",
         ),
         ({"more": "def adopt(self, time_s, requests): pass"}, "switched", "also in adopt"),
-        (
-            {"arrival": "if Random(None).random() < 0.5: return [Drop(request.id, 'bad luck')]"},
-            "replay",
-            "draw random numbers from random.Random(seed)",
-        ),
+        ({"arrival": "if Random(None).random() < 0.5: return [Drop(request.id, 'bad luck')]"},
+         "replay", "draw random numbers from random.Random(seed)"),
     ],
-)
+)  # fmt: skip
 def test_what_only_shows_later_teaches_too(change, check, words, tmp_path):
     text = "from random import Random\n" + source(**change)
     assert failure(tmp_path, text) == (check, Has(words))

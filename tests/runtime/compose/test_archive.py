@@ -56,7 +56,6 @@ def test_an_archive_has_every_image_by_its_tag(project: Project, tmp_path: Path)
 
 
 def test_an_image_that_is_missing_or_outdated_is_named(project: Project, tmp_path: Path) -> None:
-    """An archive is whole or it is not written."""
     pinned = compose_settings.images()
     there(tmp_path, *pinned.values())
     with pytest.raises(

@@ -86,7 +86,6 @@ def test_everything_can_be_stopped_and_looked_at(small: Appliance, bad: object) 
 
 
 def test_a_folder_that_cannot_be_emptied_is_named(small: Appliance) -> None:
-    """`make reset` on a read-only disk explains the fault in one line."""
     (small.state.folder / "doorbuster-state").touch()
     with read_only(small.state.folder):
         code, printed = small.run("reset", FORCE="1")

@@ -126,9 +126,7 @@ def test_reset_wants_to_be_told_when_nobody_can_be_asked(appliance: Appliance) -
     assert not appliance.state.folder.exists()
 
 
-def test_two_commands_do_not_change_the_folder_at_once(
-    appliance: Appliance,
-) -> None:
+def test_two_commands_do_not_change_the_folder_at_once(appliance: Appliance) -> None:
     appliance.state.make()
     with appliance.state.locked():
         code, printed = appliance.run("down")

@@ -23,6 +23,7 @@ from runtime.settings import Settings
 from runtime.state import State
 from tests import skips
 from tests.conftest import serving
+from tests.runtime.conftest import Appliance
 
 IS_ROOT = os.geteuid() == 0
 as_root = pytest.mark.skipif(not IS_ROOT, reason="only root runs PostgreSQL as another user")
@@ -241,6 +242,8 @@ def test_a_lock_file_of_a_power_cut_keeps_no_server_from_starting(crashed: Clust
     with subprocess.Popen(["sleep", "60"], user=user) as stranger:
         name_in_lock(crashed, stranger.pid)
         assert postgres.stale_lock(crashed.folder) == f"process {stranger.pid} (sleep)"
+        here = Appliance({"RUNTIME": "native", "DOORBUSTER_STATE_DIR": str(crashed.folder.parent)})
+        assert f"names process {stranger.pid} (sleep)" in here.run("doctor", COLUMNS="500")[1]
         postgres.prepare(crashed)
         assert postgres.stale_lock(crashed.folder) is None
         with serving_cluster(crashed):

@@ -117,14 +117,12 @@ def test_the_embedded_one_is_copied_to_where_the_account_reaches_it(folder, tmp_
 
 @pytest.mark.parametrize("program", redis_server.PROGRAMS)
 def test_a_chosen_folder_may_hold_redis_or_valkey(tmp_path, program):
-    """DOORBUSTER_REDIS_BIN names a folder with either program, or the program."""
     shutil.copy2(redis_server.find(None).program, tmp_path / program)
     assert redis_server.find(tmp_path).program == tmp_path / program
     assert redis_server.find(tmp_path / program).version == redis_server.find(None).version
 
 
 def test_a_chosen_folder_without_either_is_refused_with_both_names(tmp_path):
-    """The message names the setting and what it must hold."""
     with pytest.raises(redis_server.RedisError, match=r"DOORBUSTER_REDIS_BIN=.*valkey-server"):
         redis_server.find(tmp_path)
 

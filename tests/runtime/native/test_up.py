@@ -4,14 +4,12 @@ One appliance goes through the tests of this module in their order: each needs t
 last one left, and a start costs seconds.
 """
 
-import contextlib
 import json
 import os
 import re
 import signal
 import socket
 import ssl
-import subprocess
 import sys
 import threading
 import time
@@ -22,7 +20,7 @@ import pytest
 
 from common import answering, cpus
 from runtime import certificate_files
-from runtime.native import postgres, services, up
+from runtime.native import services, up
 from runtime.native.supervision import Supervisor, left_over
 from tests.runtime.conftest import Appliance
 from tests.waiting import until
@@ -174,28 +172,6 @@ def test_down_leaves_nothing_even_when_the_supervisor_was_killed(appliance: Appl
     code, printed = appliance.run("exec", "true")
     assert code == 1
     assert "make up" in printed
-
-
-def test_a_power_cut_is_over_with_the_next_up(appliance: Appliance) -> None:
-    """The number in postmaster.pid belongs to another process of the same user by then."""
-    code, printed = appliance.run("up")
-    assert code == 0, printed
-    supervisor = Supervisor(appliance.state).recorded_pid()
-    family = [psutil.Process(supervisor), *left_over(appliance.state)]
-    data = appliance.state.postgres / "data"
-    for process in family:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.kill()
-    psutil.wait_procs(family, 30)
-    lock = data / postgres.LOCK_FILE
-    with subprocess.Popen(["sleep", "300"], user=lock.owner()) as stranger:
-        rest = lock.read_text().splitlines()[1:]
-        lock.write_text("\n".join([str(stranger.pid), *rest]) + "\n")
-        assert f"names process {stranger.pid} (sleep)" in appliance.run("doctor")[1]
-        code, printed = appliance.run("up")
-        stranger.kill()
-    assert code == 0, printed
-    assert appliance.run("down")[0] == 0
 
 
 def test_a_port_that_is_soon_free_again_stops_no_start(appliance: Appliance) -> None:

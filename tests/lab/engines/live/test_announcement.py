@@ -36,7 +36,6 @@ def test_a_run_is_there_from_its_beginning_to_its_end(tmp_path):
 
 
 def test_a_measurement_is_told_and_is_no_run(tmp_path):
-    """A measurement of the capacity says for which spec it is, and is not among the runs."""
     with told_measuring(tmp_path, "A rush", 60.0):
         assert under_way(tmp_path) == []
         assert measuring(tmp_path)["measures"] == "A rush"

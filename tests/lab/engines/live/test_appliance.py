@@ -135,13 +135,7 @@ def test_the_sentry_stops_work_only_when_leaving_cancels(
         abandonment=abandonment,
     )
     shop, gateway = recorded.bodies("/settings")
-    assert shop == {
-        "profile": "paper",
-        "time_scale": 10,
-        "seed": 3,
-        "sentry": sentry,
-        "ads": False,
-    }
+    assert shop == {"profile": "paper", "time_scale": 10, "seed": 3, "sentry": sentry, "ads": False}
     assert gateway["abandonment"] == abandonment
 
 

@@ -26,9 +26,7 @@ def test_nobody_was_away():
 
 def test_one_outage_is_one_however_many_samples_saw_it():
     found = outages((0, at(7)), (1, at(7)), (2, at(9)), (3, at(9)), (4, at(12)))
-    assert found.as_dicts() == [
-        {"back_end": "postgres", "from_s": 1, "until_s": 4, "requests": 5},
-    ]
+    assert found.as_dicts() == [{"back_end": "postgres", "from_s": 1, "until_s": 4, "requests": 5}]
 
 
 def test_two_outages_are_two():

@@ -30,7 +30,6 @@ def test_a_part_that_has_become_younger_was_started_anew(snapshots, who):
 
 
 def test_a_gateway_that_exports_traces_is_in_the_samples():
-    """The snapshots are those of a real gateway."""
 
     async def snapshot(**settings):
         async with bed(**settings) as b:

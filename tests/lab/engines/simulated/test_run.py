@@ -18,11 +18,7 @@ from simulator.scenario import FifoServer, SharedCpus
 from simulator.simulation import simulate
 
 SPEC = changed(
-    Spec(),
-    engine="simulated",
-    policy=[{"name": "sq"}],
-    load__sessions=300,
-    load__rho=[2.0],
+    Spec(), engine="simulated", policy=[{"name": "sq"}], load__sessions=300, load__rho=[2.0]
 )
 GUARDED = changed(
     SPEC,
