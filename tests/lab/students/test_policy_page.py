@@ -14,9 +14,11 @@ def test_every_event_and_verdict_is_on_it():
         for name, what in vars(interface.Policy).items()
         if inspect.isfunction(what) and not name.startswith("_")
     ]
-    assert sorted(policy_page.EVENTS) == sorted(events)
-    assert set(policy_page.VERDICTS) == {kind.__name__ for kind in interface.Verdict.__args__}
-    assert set(policy_page.examples()) == {*events, *policy_page.VERDICTS, "Request"}
+    verdicts = {kind.__name__ for kind in interface.Verdict.__args__}
+    found = {one.name: one.kind for one in policy_page.entries()}
+    assert {name for name, kind in found.items() if kind == "Event"} == set(events)
+    assert {name for name, kind in found.items() if kind == "Verdict"} == verdicts
+    assert found.keys() == {*events, *verdicts, "Request"}
 
 
 @pytest.mark.parametrize("name", policy_page.examples())
