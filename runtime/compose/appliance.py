@@ -25,7 +25,6 @@ from runtime.state import State, digest_of
 LOOK_EVERY_S = 0.5
 PAGE_WITHIN_S = 120.0
 BUILD_S = 3600.0
-COMMAND_S = 900.0
 LOG_LINES = 20
 _OFFLINE = "fix: make images-offline, or RUNTIME=native"
 

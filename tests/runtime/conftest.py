@@ -3,16 +3,19 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from common import ports
+from runtime.native.services import Service
 from runtime.native.supervision import end, left_over
 from runtime.settings import REPOSITORY, Settings, load
 from runtime.state import State
@@ -83,6 +86,22 @@ def told(service: str, **state: object) -> dict[str, object]:
         "HostConfig": {"CpusetCpus": "0"},
         "Config": {"Labels": {"com.docker.compose.service": service}},
     }
+
+
+def service(name: str, *program: str, **more: Any) -> Service:
+    """Return a service without a port, which is ready at once."""
+    return Service(
+        name=name,
+        title=name,
+        program=program,
+        port=None,
+        cpus=tuple(os.sched_getaffinity(0)),
+        stop_signal=signal.SIGTERM,
+        stop_wait_s=20,
+        ready_within_s=20,
+        refusal=lambda: None,
+        **more,
+    )
 
 
 class Docker:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import stat
 import subprocess
 import sys
@@ -12,11 +11,10 @@ import pytest
 
 from runtime import doctor
 from runtime.doctor import Verdict
-from runtime.native.services import Service
 from runtime.native.supervision import Supervisor
 from runtime.settings import REPOSITORY, load
 from runtime.state import State, said
-from tests.runtime.conftest import Appliance
+from tests.runtime.conftest import Appliance, service
 from tests.waiting import until
 
 ITSELF = 0o700 if os.geteuid() else 0o711  # root's PostgreSQL and Redis pass through
@@ -115,20 +113,10 @@ def test_the_consoles_database_is_closed_before_anything_is_in_it(tmp_path: Path
 
 
 def test_services_write_for_their_owner_alone(appliance: Appliance) -> None:
-    made: dict[str, Service] = {}
+    made = {}
     for name, writes in (("quiet", False), ("writer", True)):
-        made[name] = Service(
-            name=name,
-            title=name,
-            program=("sh", "-c", f"umask > {appliance.state.folder}/{name}; exec sleep 1000"),
-            port=None,
-            cpus=appliance.settings.other_cpus,
-            stop_signal=signal.SIGTERM,
-            stop_wait_s=5,
-            ready_within_s=10,
-            refusal=lambda: None,
-            writes_results=writes,
-        )
+        program = f"umask > {appliance.state.folder}/{name}; exec sleep 1000"
+        made[name] = service(name, "sh", "-c", program, writes_results=writes)
     appliance.state.make()
     supervisor = Supervisor(appliance.state)
     supervisor.start(list(made.values()), appliance.settings)

@@ -3,18 +3,16 @@
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
-from runtime.native.services import Service
 from runtime.native.supervision import Supervisor, end, left_over
 from runtime.settings import load
 from tests import skips
-from tests.runtime.conftest import Appliance
+from tests.runtime.conftest import Appliance, service
 
 
 @pytest.fixture
@@ -31,18 +29,7 @@ def small(small_disk: Path) -> Iterator[Appliance]:
     for folder in (state.logs, state.stamp("any").parent):
         folder.mkdir(parents=True)
     supervisor = Supervisor(state)
-    service = Service(
-        name="sleeper",
-        title="Sleeper",
-        program=(sys.executable, "-c", "import time; time.sleep(600)"),
-        port=None,
-        cpus=tuple(os.sched_getaffinity(0)),
-        stop_signal=signal.SIGTERM,
-        stop_wait_s=20,
-        ready_within_s=20,
-        refusal=lambda: None,
-    )
-    supervisor.start([service], load(made.variables))
+    supervisor.start([service("sleeper", "sleep", "600")], load(made.variables))
     supervisor.start_service("sleeper")
     yield made
     end(left_over(state))

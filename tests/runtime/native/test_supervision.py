@@ -1,6 +1,5 @@
 """The answers of a supervisor that is about to end."""
 
-import os
 import signal
 import sys
 import threading
@@ -12,10 +11,10 @@ import psutil
 import pytest
 
 from runtime.native import down
-from runtime.native.services import Service
 from runtime.native.supervision import StoppingError, Supervisor, SupervisorError, left_over
 from runtime.settings import load
 from runtime.state import State
+from tests.runtime.conftest import service
 from tests.waiting import until
 
 SLOW_TO_END = """
@@ -42,17 +41,7 @@ def supervisor(tmp_path):
     made = Supervisor(state)
     program = tmp_path / "slow.py"
     program.write_text(SLOW_TO_END)
-    slow = Service(
-        name="slow",
-        title="Slow",
-        program=(sys.executable, str(program), str(tmp_path / "may-end")),
-        port=None,
-        cpus=tuple(os.sched_getaffinity(0)),
-        stop_signal=signal.SIGTERM,
-        stop_wait_s=60,
-        ready_within_s=20,
-        refusal=lambda: None,
-    )
+    slow = service("slow", sys.executable, str(program), str(tmp_path / "may-end"))
     made.start([slow], load({"DOORBUSTER_STATE_DIR": str(state.folder)}, tmp_path))
     yield made
     (tmp_path / "may-end").touch()
