@@ -7,7 +7,7 @@ moves PostgreSQL back.
 import logging
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import psutil
 
@@ -16,7 +16,6 @@ from runtime.settings import Settings
 from runtime.state import State
 
 Where = Literal["shop", "other"]
-WHERE: tuple[str, ...] = get_args(Where)
 
 _logger = logging.getLogger(__name__)
 
@@ -29,8 +28,6 @@ def move(settings: Settings, where: Where) -> bool:
     the shop shares its CPUs with all other processes. The function logs the reason. Raises
     ValueError for another `where`.
     """
-    if where not in WHERE:
-        raise ValueError(f"where: must be {' or '.join(map(repr, WHERE))}, not {where!r}")
     if not hosts.is_loopback(settings.postgres_host):
         # For "other", this is no fault, because this PostgreSQL was never moved.
         level = logging.WARNING if where == "shop" else logging.INFO

@@ -65,7 +65,7 @@ def test_a_policy_takes_three_files(copy: ProjectCopy) -> None:
     assert '<input type="checkbox" name="policies" value="stale"' in page
     assert "Stale</label>" in page
     copy.tests(
-        "tests/lab/test_titles.py",
+        "tests/lab/test_wording.py",
         "tests/lab/report/drawing/test_palette.py",
         "tests/lab/cli/test_policy_sheets.py",
     )

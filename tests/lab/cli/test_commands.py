@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from doorbuster.commands import main
+from lab.cli.experiment_options import with_options
 from lab.results.comparison import ComparisonResult
 from lab.runner.comparison import plan
 from lab.spec.experiment import Spec, changed, load_spec
@@ -234,3 +235,17 @@ def test_damaged_attempts_are_named(results):
     status, said = doorbuster("results", "draw")
     assert status == 1
     assert str(file) in said
+
+
+@pytest.mark.parametrize(
+    ("policies", "abandonments", "keys"),
+    [
+        ([{"name": "sq", "label": "X"}, {"name": "sq", "abandonment": "cancel", "label": "S"}],
+         ["ignore", "drop-queued"], ["sq", "sq+drop-queued"]),
+        ([{"name": "sq"}, {"name": "sq", "parameters": {"capacity": 10}, "label": "short"}],
+         ["ignore", "cancel"], ["sq", "sq+cancel", "short+ignore", "short+cancel"]),
+    ],
+)  # fmt: skip
+def test_only_labels_that_tell_choices_apart_stay(policies, abandonments, keys):
+    spec = with_options(Spec(policy=policies), {"abandonment": abandonments})
+    assert [choice.key for choice in spec.policy] == keys

@@ -1,12 +1,21 @@
+"""The customers of a live run, also from workers that are elsewhere."""
+
+from pathlib import Path
+
 import pytest
 
-from lab.engines.load_generators import load_plan
+from common import cpus, ports
+from lab.engines.load_generators import LoadGenerator, distributed_options, load_plan, run_loads
 from lab.errors import ExperimentError
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
 from lab.spec.sections import Clients, Customers, Load
-from loadgen.plan import LoadPlan
-from loadgen.workload.sessions import Schedule, Segment
+from loadgen.plan import LoadPlan, Sessions
+from loadgen.records.attempt_log import read_metadata
+from loadgen.workload.sessions import Schedule, Segment, SessionModel
+from runtime.settings import load
+from tests.fake_shop.pages import small_shop
+from tests.loadgen import locust_process
 
 
 def plan_of(load, customers, rho=1.4):
@@ -47,3 +56,51 @@ def test_a_run_that_cannot_be_played_is_an_error_of_the_experiment():
     spec = Spec(engine="live", load=Load(), customers=Customers())
     with pytest.raises(ExperimentError, match="capacity_rps"):
         load_plan(ShopRun.of_spec(spec, "sq", 1.4))
+
+
+def test_customers_come_from_here_unless_the_settings_say_otherwise(tmp_path: Path) -> None:
+    assert distributed_options(load({}, tmp_path)) == {}
+
+
+def test_the_customers_of_a_run_come_from_its_workers(tmp_path: Path) -> None:
+    lab = load({}, tmp_path).changed(loadgen_workers=2)
+    port = ports.free(1)[0]
+    attempts_file = tmp_path / "attempts.parquet"
+    worker = ("--worker", "--master-port", str(port))
+    with (
+        small_shop() as shop,
+        locust_process.started(tmp_path, *worker),
+        locust_process.started(tmp_path, *worker),
+    ):
+        plan = LoadPlan(
+            load=Sessions(model=SessionModel(timeout_s=600), session_rate=5, count=40),
+            time_scale=20,
+            attempts_file=attempts_file,
+        )
+        options = {
+            **distributed_options(lab),
+            "master-bind-port": port,
+            "expect-workers-max-wait": 240,
+        }
+        heard: list[object] = []
+        load_generator = LoadGenerator(shop.url, plan, tmp_path / "log", heard.append, options)
+        run_loads([load_generator], cpus.for_others(()))
+    found = read_metadata(attempts_file)
+    assert found["complete"] is True
+    assert [part["of"] for part in found["workers"]] == [2, 2]
+    assert heard
+
+
+def test_a_run_whose_workers_do_not_come_says_so(tmp_path: Path) -> None:
+    lab = load({}, tmp_path).changed(loadgen_workers=1)
+    options = {
+        **distributed_options(lab),
+        "master-bind-port": ports.free(1)[0],
+        "expect-workers-max-wait": 1,
+    }
+    plan = LoadPlan(load=Sessions(rho=1, count=10))
+    load_generator = LoadGenerator(
+        "http://127.0.0.1:1", plan, tmp_path / "log", lambda line: None, options
+    )
+    with pytest.raises(ExperimentError, match="workers"):
+        run_loads([load_generator], cpus.for_others(()))

@@ -6,8 +6,9 @@ import sys
 import psutil
 import pytest
 
-from lab.errors import ExperimentError
+from lab.errors import ExperimentError, SpecError
 from lab.executors.executor import TasksError, run_tasks
+from lab.executors.tasks import checked, shown
 from runtime.settings import REPOSITORY
 from tests.lab.executors import tasks as functions
 from tests.waiting import until
@@ -116,3 +117,25 @@ def test_whatever_ends_the_caller_ends_its_processes(tmp_path, sign):
     assert runner.returncode != 0
     assert said.count("Traceback") == (1 if sign == signal.SIGINT else 0)
     until(lambda: not psutil.pid_exists(pid))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("redis://:secret@head:6379/1", "redis://head:6379/1"),
+        ("rediss://me:sec@ret@head/1", "rediss://head/1"),
+        ("--celery=redis://:secret@head", "--celery=redis://head"),
+        ("redis://[::1", "redis://[::1"),
+        ("redis://head:6379/1", "redis://head:6379/1"),
+        ("--quick", "--quick"),
+    ],
+)
+def test_a_password_is_not_shown(text, expected):
+    assert shown(text) == expected
+
+
+def test_another_kind_of_broker_is_refused_by_the_option_that_names_it():
+    assert checked("rediss://head", "--broker") == "rediss://head"
+    with pytest.raises(SpecError, match=r"^--broker: 'amqp://head' is not the address") as refusal:
+        checked("amqp://:secret@head", "--broker")
+    assert "secret" not in str(refusal.value)

@@ -2,7 +2,6 @@ import json
 
 import pytest
 
-from lab.engines.simulated.run import scenario_of
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec, load_spec
 from lab.spec.runs import AdServerRun, Appliance, Host, PlatformRun, ShopRun, run_of
@@ -65,21 +64,6 @@ def test_whatever_differs_makes_another_case():
     ]
     assert len({one.id for one in (case, *others)}) == 1 + len(others)
     assert Case.of_json(json.loads(json.dumps(case.as_json()))) == case
-
-
-def test_the_scenario_is_what_the_run_says():
-    run = small_case(
-        1.5,
-        server=FifoServer(20.0, (FileClass(1.0, 100.0, 200.0),)),
-        policy=small_policy(
-            admission="sbac-responsive", admission_parameters={"ac_interval_s": 5.0}
-        ),
-    ).run
-    scenario = scenario_of(run, 7)
-    assert scenario.customers.session_rate == pytest.approx(1.5 * 20 / 3)
-    assert scenario.policy.name == "sq+sbac-responsive"
-    assert scenario.server.file_classes == (FileClass(1.0, 100.0, 200.0),)
-    assert (scenario.arrivals_until_s, scenario.stop_s, scenario.seed) == (30.0, 30.0, 7)
 
 
 def test_a_schedule_brings_its_own_loads():

@@ -134,8 +134,3 @@ def test_another_users_cannot_be_moved(
             os.seteuid(0)
         assert os.sched_getaffinity(somebodys.pid) == set(ALL)
     assert "PostgreSQL cannot be moved to CPU" in caplog.text
-
-
-def test_a_wrong_word_names_the_right_ones(lab: Settings) -> None:
-    with pytest.raises(ValueError, match="where: must be 'shop' or 'other', not 'both'"):
-        move(lab, "both")  # type: ignore[arg-type]

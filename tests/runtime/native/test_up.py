@@ -10,6 +10,7 @@ import re
 import signal
 import socket
 import ssl
+import stat
 import sys
 import threading
 import time
@@ -17,6 +18,7 @@ import urllib.request
 
 import psutil
 import pytest
+import requests
 
 from common import answering, cpus
 from runtime import certificate_files
@@ -149,6 +151,59 @@ def test_a_service_that_dies_is_started_again(appliance: Appliance) -> None:
     before = pids(appliance)
     os.kill(before["redis"], signal.SIGKILL)
     assert until(lambda: pids(appliance)["redis"] not in (0, before["redis"]))
+
+
+def test_other_settings_restart_everything_for_a_class(appliance: Appliance) -> None:
+    """With accounts, `make up` prints the console's https address and the authority to import."""
+    before = pids(appliance)
+    appliance.variables |= {"DOORBUSTER_LAB_ACCOUNTS": "1", "DOORBUSTER_LAB_CLASSROOM": "1"}
+    code, printed = appliance.run("up", COLUMNS="200")
+    assert code == 0, printed
+    assert not set(before.values()) & set(pids(appliance).values())
+    settings = appliance.settings
+    assert f"https://127.0.0.1:{settings.lab_port}/" in printed
+    assert str(certificate_files.of(settings.state_dir).authority) in printed
+
+
+def test_a_student_logs_in_by_tls(appliance: Appliance) -> None:
+    """An account that was made at a terminal opens the console, whose certificate is verified."""
+    settings = appliance.settings
+    _, printed = appliance.run("class", "student", "bert")
+    _, _, password = printed.strip().splitlines()[-1].partition(",")
+    assert password, printed
+    url = f"https://localhost:{settings.lab_port}/"
+    with requests.Session() as browser:
+        browser.verify = str(certificate_files.of(settings.state_dir).authority)
+        page = browser.get(url, timeout=240)
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.text)
+        assert token, page.text
+        sent = {"username": "bert", "password": password, "csrfmiddlewaretoken": token[1]}
+        answer = browser.post(page.url, sent, headers={"Referer": page.url}, timeout=240)
+        assert "Log out" in answer.text
+        assert browser.get(f"{url}results/", timeout=240).status_code == 200
+
+
+def test_nothing_in_the_state_folder_is_for_others(appliance: Appliance) -> None:
+    """Other accounts of the machine reach no file of the appliance, whatever its name.
+
+    Root's PostgreSQL and Redis only pass through to their folders, under their accounts.
+    """
+    folder = appliance.state.folder
+    open_to_others = []
+    for parent, folders, files in os.walk(folder):
+        mode = stat.S_IMODE(os.stat(parent).st_mode)
+        if mode & 0o077 == 0:
+            folders.clear()  # nobody else gets past it
+            continue
+        open_to_others += [
+            f"{parent}/{name}"
+            for name in files
+            if os.lstat(f"{parent}/{name}").st_mode & 0o077 and not name.endswith(".pem")
+        ]
+        open_to_others += [parent] if mode & 0o066 else []
+    # A copy of the embedded PostgreSQL, for a clone that its account cannot enter, has no secrets.
+    kept_by_others = tuple(str(folder / name) for name in ("redis", "certificates", "postgresql"))
+    assert not [path for path in open_to_others if not path.startswith(kept_by_others)]
 
 
 def lives(process: psutil.Process) -> bool:
