@@ -1,8 +1,6 @@
 """The program `doorbuster`: its table of commands, and what its help imports."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import click
@@ -12,7 +10,7 @@ from click.testing import CliRunner
 from doorbuster import program
 from doorbuster.commands import OLDER, main
 from doorbuster.program import Entry, Group
-from runtime.settings import REPOSITORY
+from tests.programs import python
 
 IMPORTED = """
 import sys
@@ -56,10 +54,7 @@ def test_a_former_name_leads_to_the_present_one(older: str) -> None:
     "words", [["--help"], ["policy", "--help"], ["bench", "--help"], ["--version"]], ids=" ".join
 )
 def test_a_list_of_commands_imports_none_of_them(words: list[str]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORTED, *words],
-        cwd=REPOSITORY, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    done = python("-c", IMPORTED, *words, check=True)
     loaded = {name.split(".")[0] for name in done.stdout.split()}
     assert not loaded & {"lab", "bench", "numpy", "pyarrow", "pydantic", "django", "psutil"}
 
@@ -76,12 +71,8 @@ def test_a_list_of_commands_imports_none_of_them(words: list[str]) -> None:
 )
 def test_a_shell_completes_commands(words: str, position: str, found: str) -> None:
     """Completion is click's, for every shell that it knows; the words of a list complete, too."""
-    done = subprocess.run(
-        [sys.executable, "-m", "doorbuster"],
-        env={**os.environ, "_DOORBUSTER_COMPLETE": "bash_complete", "COMP_WORDS": words,
-             "COMP_CWORD": position},
-        cwd=REPOSITORY, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    asked = {"_DOORBUSTER_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": position}
+    done = python("-m", "doorbuster", env=os.environ | asked)
     assert done.stdout.split() == [f"plain,{found}"]
 
 

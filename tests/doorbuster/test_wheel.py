@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from runtime.settings import REPOSITORY
+from tests import programs
 from tests.test_arrows import PARTS
 
 UV = Path(sys.executable).with_name("uv")
@@ -57,10 +58,7 @@ def unguarded(path: Path) -> list[str]:
 def test_what_a_policy_needs_is_imported_on_every_system() -> None:
     """No module of the simulator or of policies imports a module that Windows lacks, or the
     appliance's libraries."""
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_APPLIANCE],
-        cwd=REPOSITORY, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    done = programs.python("-c", WITHOUT_APPLIANCE, check=True)
     files = [Path(file) for file in done.stdout.split()]
     ours = [file for file in files if file.is_relative_to(REPOSITORY)
             and file.relative_to(REPOSITORY).parts[0] in PARTS]  # fmt: skip
@@ -75,15 +73,8 @@ def test_what_a_policy_needs_is_imported_on_every_system() -> None:
 
 def run(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
     """Run a program with nothing of this repository's environment."""
-    return subprocess.run(
-        list(command),
-        cwd=folder,
-        env={"PATH": os.defpath, "HOME": str(folder / "home")},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    environment = {"PATH": os.defpath, "HOME": str(folder / "home")}
+    return programs.run(*command, cwd=folder, env=environment)
 
 
 @pytest.mark.long

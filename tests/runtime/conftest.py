@@ -19,6 +19,7 @@ from runtime.native.services import Service
 from runtime.native.supervision import end, left_over
 from runtime.settings import REPOSITORY, Settings, load
 from runtime.state import State
+from tests.programs import python
 
 
 class Appliance:
@@ -37,16 +38,13 @@ class Appliance:
 
     def run(self, *command: str, timeout_s: float = 300, **variables: str) -> tuple[int, str]:
         """Run the command; return the exit code and all output."""
-        done = subprocess.run(
-            [sys.executable, "-m", "doorbuster", *command],
-            cwd=REPOSITORY,
+        done = python(
+            *("-m", "doorbuster", *command),
             env={"PATH": "/usr/bin:/bin", **self.variables, **variables},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
             timeout=timeout_s,
-            check=False,
         )
         return done.returncode, done.stdout
 

@@ -3,12 +3,12 @@
 import fcntl
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from runtime.settings import REPOSITORY
+from tests.programs import run
 
 
 @pytest.fixture
@@ -21,16 +21,9 @@ def clone(tmp_path: Path) -> Path:
 
 
 def bootstrap(clone: Path, **variables: str) -> tuple[int, str]:
-    done = subprocess.run(
-        [clone / "runtime" / "bootstrap.sh"],
-        env={"PATH": os.environ["PATH"], **variables},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    return done.returncode, done.stdout
+    environment = {"PATH": os.environ["PATH"], **variables}
+    done = run(clone / "runtime" / "bootstrap.sh", env=environment)
+    return done.returncode, done.stdout + done.stderr
 
 
 def python_program(folder: Path, script: str) -> str:

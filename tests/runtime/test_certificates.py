@@ -1,6 +1,7 @@
 """Certificates: made once, kept while they are valid, refused in one line."""
 
 import contextlib
+import datetime
 import socket
 import ssl
 import threading
@@ -13,7 +14,6 @@ from doorbuster.commands import main
 from runtime import certificates
 from runtime.certificate_files import CertificateError, CertificateFiles
 from tests.runtime.conftest import Appliance
-from tests.runtime.dates import in_days
 
 NAMES = ("localhost", "127.0.0.1", "::1", "shop.example")
 
@@ -127,6 +127,18 @@ def test_one_that_names_nobody_is_no_good(tmp_path: Path) -> None:
 
 def test_a_new_name_needs_a_new_one(made: CertificateFiles) -> None:
     assert certificates.unusable(made, [*NAMES, "10.0.0.7"]) == "not valid for 10.0.0.7"
+
+
+def in_days(days: int) -> type[datetime.datetime]:
+    """Return a `datetime.datetime` that is `days` days ahead."""
+    then = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=days)
+
+    class Then(datetime.datetime):
+        @classmethod
+        def now(cls, tz: datetime.tzinfo | None = None) -> "Then":
+            return cls.fromtimestamp(then.timestamp(), tz)
+
+    return Then
 
 
 def test_what_ends_within_days_is_as_good_as_over(

@@ -3,8 +3,6 @@
 import os
 import shutil
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,8 +10,9 @@ import pytest
 from runtime import doctor
 from runtime.doctor import Verdict
 from runtime.native.supervision import Supervisor
-from runtime.settings import REPOSITORY, load
+from runtime.settings import load
 from runtime.state import State, said
+from tests.programs import python
 from tests.runtime.conftest import Appliance, service
 from tests.waiting import until
 
@@ -95,14 +94,8 @@ def test_the_consoles_database_is_closed_before_anything_is_in_it(tmp_path: Path
     before = os.umask(0)
     try:
         for _ in range(2):
-            made = subprocess.run(
-                [sys.executable, "-m", "doorbuster", "class", "teacher", "anna"],
-                cwd=REPOSITORY,
-                env={"PATH": "/usr/bin:/bin", "DOORBUSTER_STATE_DIR": str(tmp_path / "state")},
-                capture_output=True,
-                text=True,
-                timeout=120,
-            )
+            environment = {"PATH": os.defpath, "DOORBUSTER_STATE_DIR": str(tmp_path / "state")}
+            made = python("-m", "doorbuster", "class", "teacher", "anna", env=environment)
             assert made.returncode == 0, made.stderr
             assert mode(folder) == 0o700
             assert {mode(path) for path in folder.glob("console.sqlite3*")} == {0o600}

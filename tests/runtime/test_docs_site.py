@@ -2,8 +2,6 @@
 
 import re
 import shutil
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -12,6 +10,7 @@ import pytest
 
 from runtime import docs_site, state
 from runtime.settings import REPOSITORY
+from tests.programs import python
 
 
 @pytest.fixture
@@ -131,26 +130,13 @@ def test_a_current_site_is_not_built_again(tmp_path: Path) -> None:
     program = (
         "from runtime import docs_site\ndocs_site.is_current = lambda: True\ndocs_site.main()\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, "--if-stale"],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == ""
+    assert python("-c", program, "--if-stale", check=True).stdout == ""
 
 
 def test_every_key_of_a_spec_has_a_meaning_on_its_page() -> None:
     """The page takes meanings from its table by their keys."""
     program = "import sys; sys.path.insert(0, 'docs/_extensions'); import spec_keys\n"
-    done = subprocess.run(
-        [sys.executable, "-c", program + "print(spec_keys.sections())"],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = python("-c", program + "print(spec_keys.sections())", check=True)
     assert "| `retry_probability` | number, at least 0, at most 1 | `0.4` |" in done.stdout
     bare = [line for line in done.stdout.splitlines() if "a section, whose keys are below" in line]
     assert len(bare) == 2, bare  # `load` and `customers`

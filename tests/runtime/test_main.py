@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from runtime import commands as command_line
 from runtime.compose.engine import EngineError
 from runtime.progress import Progress
 from runtime.settings import REPOSITORY, load
+from tests.programs import python
 from tests.runtime.conftest import Docker
 
 SLIP = "DOORBUSTER_GATEWAY_PROT=9000"
@@ -28,15 +28,9 @@ def clone(tmp_path: Path) -> Path:
 
 
 def run(clone: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "doorbuster", *command],
-        cwd=clone,
-        env={"PATH": os.defpath, "RUNTIME": "native"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
+    environment = {"PATH": os.defpath, "RUNTIME": "native"}
+    return python(
+        "-m", "doorbuster", *command, cwd=clone, env=environment, stdin=subprocess.DEVNULL
     )
 
 

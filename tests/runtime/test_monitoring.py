@@ -3,8 +3,6 @@
 import json
 import signal
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,9 +10,10 @@ import yaml
 
 from runtime import certificates, monitoring
 from runtime.native import services
-from runtime.settings import OPTIONAL_PORTS, REPOSITORY, load
+from runtime.settings import OPTIONAL_PORTS, load
 from runtime.state import State
 from tests import skips
+from tests.programs import python
 
 
 @pytest.fixture
@@ -164,11 +163,7 @@ def test_targets_of_a_platform_that_was_killed_are_forgotten(settings):
     targets.mkdir(parents=True)
     groups = monitoring.application_targets("application-1", 1, [2])
     with monitoring.also_scraped(settings, "race", groups):
-        killed = subprocess.run(
-            [sys.executable, "-c", KILLED, settings.state_dir, json.dumps(groups)],
-            cwd=REPOSITORY,
-            timeout=240,
-        )
+        killed = python("-c", KILLED, settings.state_dir, json.dumps(groups))
         assert killed.returncode == -signal.SIGKILL
         assert json.loads((targets / "platform.json").read_text()) == groups
         monitoring.forget_dead(settings.state_dir)

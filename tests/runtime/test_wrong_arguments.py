@@ -1,8 +1,5 @@
 """Invalid arguments: one line with the allowed values, status 2."""
 
-import subprocess
-import sys
-
 import click
 import pytest
 from click.testing import CliRunner
@@ -12,7 +9,7 @@ from bench.classroom import command as classroom
 from bench.console import command as console
 from common.one_line import OneLineGroup
 from doorbuster.commands import main
-from runtime.settings import REPOSITORY
+from tests.programs import python, run
 from tests.runtime.conftest import Docker, told
 
 
@@ -72,7 +69,7 @@ def test_the_log_of_a_container_that_there_is_not(docker: Docker) -> None:
     ],
 )  # fmt: skip
 def test_make_and_scripts(command: list[str], said: str) -> None:
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    done = run(*command)
     assert done.returncode == 2
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -93,13 +90,7 @@ def test_tests_that_want_an_engine(
     docker.answers(None)
     for name, text in variables.items():
         docker.setenv(name, text)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", tests],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-m", "pytest", tests)
     assert done.returncode == 2
     assert said in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr

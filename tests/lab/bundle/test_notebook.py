@@ -1,8 +1,6 @@
 """The notebook of a bundle runs as it is, and its numbers are Doorbuster's."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
@@ -12,6 +10,7 @@ from lab.analysis.cells import read_cells
 from lab.bundle.extras import notebook
 from lab.results.comparison import ComparisonResult
 from lab.results.reference import FOLDER, folders
+from tests.programs import python
 
 SEND = """
 import sys
@@ -25,11 +24,8 @@ def run(folder: Path) -> list[dict]:
     """Run the code cells in a fresh process in the result's folder; its table."""
     cells = nbformat.read(folder / "analysis.ipynb", as_version=4).cells
     program = "\n\n".join(cell.source for cell in cells if cell.cell_type == "code")
-    ended = subprocess.run(
-        [sys.executable, "-W", "error", "-P", "-c", program + SEND],
-        cwd=folder, env={"MPLBACKEND": "agg", "PATH": "", "MPLCONFIGDIR": str(folder.parent)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    environment = {"MPLBACKEND": "agg", "PATH": "", "MPLCONFIGDIR": str(folder.parent)}
+    ended = python("-W", "error", "-P", "-c", program + SEND, cwd=folder, env=environment)
     assert ended.returncode == 0, ended.stderr
     return json.loads(ended.stdout)
 

@@ -3,8 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 
 import psycopg
 import pytest
@@ -17,7 +15,8 @@ from lab.database.database import ResultsDatabase
 from lab.database.schema import READER, ResultsDatabaseError
 from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
-from runtime.settings import REPOSITORY, load
+from runtime.settings import load
+from tests.programs import python
 from tests.results_in_postgres import connected, own_database, small_result
 
 
@@ -273,18 +272,12 @@ def test_what_prepares_waits_for_a_database_that_is_not_there_yet(lab, asked):
 def test_what_prepares_fails_in_one_line_with_the_mend(lab, tmp_path):
     with pytest.raises(ResultsDatabaseError, match=r"PostgreSQL at .*:1: .*; fix: start it"):
         results_publishing.prepare(lab.changed(postgres_port=1), pytest.fail)
-    done = subprocess.run(
-        [sys.executable, "-m", "lab.console", "prepare", "--wait-s", "0"],
-        cwd=REPOSITORY,
-        env=os.environ
-        | {
-            "DJANGO_SETTINGS_MODULE": "lab.console.site.settings",
-            "DOORBUSTER_STATE_DIR": str(tmp_path / "state"),
-            "DOORBUSTER_POSTGRES_PORT": "1",
-        },
-        capture_output=True,
-        text=True,
-    )
+    nowhere = {
+        "DJANGO_SETTINGS_MODULE": "lab.console.site.settings",
+        "DOORBUSTER_STATE_DIR": str(tmp_path / "state"),
+        "DOORBUSTER_POSTGRES_PORT": "1",
+    }
+    done = python("-m", "lab.console", "prepare", "--wait-s", "0", env=os.environ | nowhere)
     assert done.returncode == 1
     assert done.stderr.startswith("Error: PostgreSQL at ")
     assert done.stderr.count("\n") == 1

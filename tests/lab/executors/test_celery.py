@@ -22,6 +22,7 @@ from runtime.settings import REPOSITORY, load
 from tests.conftest import serving
 from tests.lab.executors import tasks as functions
 from tests.lab.executors.test_local import results_of
+from tests.programs import run
 from tests.waiting import until
 
 pytestmark = pytest.mark.timeout(600)
@@ -257,10 +258,7 @@ def test_a_simulation_comes_back_with_all_its_files(broker, tmp_path):
         try:
             assert "tasks at a time" in process.stdout.readline()
             wait_for_answer(broker)
-            done = subprocess.run(
-                [*command, *here, "--celery", broker],
-                cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=240,
-            )  # fmt: skip
+            done = run(*command, *here, "--celery", broker, env=environment)
             process.send_signal(signal.SIGINT)
             assert process.wait(timeout=240) == 0
         except BaseException:
@@ -272,8 +270,7 @@ def test_a_simulation_comes_back_with_all_its_files(broker, tmp_path):
     files = {file.name for file in path.iterdir()}
     assert files == {"attempts.parquet", "samples.parquet", "events.jsonl", "run.json"}
     # The same as made here, byte for byte but for the time of day.
-    subprocess.run([*command, *here, "--fresh"], cwd=REPOSITORY, env=environment, check=True,
-                   capture_output=True)  # fmt: skip
-    both = [RunFolder(run) for run in sorted(tmp_path.glob("*/runs/*"))]
+    run(*command, *here, "--fresh", env=environment, check=True)
+    both = [RunFolder(one) for one in sorted(tmp_path.glob("*/runs/*"))]
     assert both[0].attempts().equals(both[1].attempts())
     assert both[0].summary() == both[1].summary()

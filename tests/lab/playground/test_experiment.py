@@ -3,8 +3,6 @@
 import io
 import json
 import re
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -21,6 +19,7 @@ from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
 from loadgen.records.attempt_log import AttemptLog
 from simulator.simulation import simulate
+from tests.programs import python
 
 CHOICE = {"policy": "8q-lifo-pri", "rho": 2.0, "sessions": 400, "seed": 3, "timeout_s": 5}
 
@@ -73,13 +72,7 @@ def test_the_archive_needs_nothing_else(tmp_path):
         "names = [policy['name'] for policy in e.choices()['policies']];"
         "print(json.dumps({name: e.run({'policy': name, 'sessions': 100}) for name in names}))"
     )
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", program, str(tmp_path)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = python("-I", "-S", "-c", program, tmp_path, cwd=tmp_path, check=True)
     found = json.loads(done.stdout)
     assert found["sq"] == json.loads(json.dumps(experiment.run({"policy": "sq", "sessions": 100})))
     assert len(found) == len(experiment.choices()["policies"])

@@ -1,14 +1,13 @@
 """A spec is read with few modules of the project: it names policies and imports none."""
 
 import json
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import lab
+from runtime.settings import REPOSITORY
+from tests.programs import python
 
-REPOSITORY = Path(__file__).parents[3]
 MOST_MODULES = 10
 """The most modules of the project, packages included."""
 
@@ -55,14 +54,7 @@ PACKAGES = {path.parent.name for path in REPOSITORY.glob("*/__init__.py")}
 
 def imported_by(*specs: str) -> list[str]:
     """The project's modules that a fresh process imports to read specs."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *specs],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
+    done = python("-c", PROGRAM, *specs, check=True)
     return sorted(name for name in json.loads(done.stdout) if name.split(".")[0] in PACKAGES)
 
 

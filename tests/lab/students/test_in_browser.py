@@ -2,8 +2,6 @@
 
 import io
 import json
-import subprocess
-import sys
 import zipfile
 
 import pytest
@@ -13,6 +11,7 @@ from gateway.students.policy_file import PolicyFile
 from lab.playground import experiment, sources
 from lab.students import in_browser
 from lab.students.template import policy_text
+from tests.programs import python
 
 NAME = "own/quiet_door.py"
 TEXT = policy_text("quiet-door")
@@ -47,14 +46,8 @@ def test_the_archive_needs_nothing_else(tmp_path):
     with zipfile.ZipFile(io.BytesIO(sources.archive(in_browser.__name__))) as archive:
         archive.extractall(tmp_path)
     calls = [["check", NAME, TEXT], ["run", NAME, TEXT, json.dumps(CHOICE)]]
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", PROGRAM, str(tmp_path)],
-        cwd=tmp_path,
-        input=json.dumps(calls),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    sent = json.dumps(calls)
+    done = python("-I", "-S", "-c", PROGRAM, tmp_path, cwd=tmp_path, input=sent, check=True)
     *findings, valid, run = map(json.loads, done.stdout.splitlines())
     assert [one["finding"]["check"] for one in findings] == [
         *("pure", "sheet", "rules", "every request", "switched", "replay", "time")

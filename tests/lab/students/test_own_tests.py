@@ -15,6 +15,7 @@ from lab.students import own_tests
 from lab.students.own_tests import Limits
 from lab.students.template import write_policy
 from runtime.settings import REPOSITORY
+from tests.programs import run
 from tests.waiting import until
 
 DOORBUSTER = Path(sys.executable).with_name("doorbuster")
@@ -216,10 +217,7 @@ def test_the_command_passes_arguments_and_the_exit_status(folder):
     command = [DOORBUSTER, "policy", "test", "-q"]
 
     def ran(*arguments):
-        return subprocess.run(
-            [*command, *arguments], cwd=folder.parent,
-            capture_output=True, text=True, timeout=240, check=False,
-        )  # fmt: skip
+        return run(*command, *arguments, cwd=folder.parent)
 
     assert ran("-k", "test_a").returncode == 0
     failed = ran("own/test_mine.py::test_b")

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from runtime.compose.settings import Project
 from runtime.native import postgres, redis_server
 from runtime.settings import REPOSITORY, SettingsError, load
 from runtime.state import State
+from tests.programs import run
 
 COMPOSE = yaml.safe_load((REPOSITORY / "docker-compose.yml").read_text(encoding="utf-8"))
 
@@ -99,13 +99,8 @@ def test_each_container_has_the_secrets_it_needs_and_no_other(tmp_path: Path) ->
         DOORBUSTER_GRID_BROKER="redis://:has-one-too@elsewhere:1/2",
     )
     made.write([])
-    rendered = subprocess.run(
-        made.command("--profile", "*", "config", "--format", "json"),
-        env=made.environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    command = made.command("--profile", "*", "config", "--format", "json")
+    rendered = run(*command, env=made.environment(), check=True).stdout
     texts = made.outside([])
     seen = {
         service: {short for short, name in secret.items() if texts[name] in json.dumps(told)}
