@@ -1,15 +1,14 @@
 """A whole separate appliance for tests: it has other ports and another state than a running one."""
 
 import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
 from common import ports
-from runtime.settings import REPOSITORY, load
+from runtime.settings import load
+from tests.programs import python
 
 
 @pytest.fixture(scope="session")
@@ -46,12 +45,5 @@ def appliance():
 
 
 def _runtime(command, environment):
-    done = subprocess.run(
-        [sys.executable, "-m", "doorbuster", command],
-        cwd=REPOSITORY,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=400,
-    )
+    done = python("-m", "doorbuster", command, env=environment, timeout=400)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -136,11 +136,9 @@ def test_a_console_with_accounts_is_scraped_by_tls(tmp_path):
         assert job["tls_config"] == {"ca_file": "console.pem", "server_name": name}
         assert (folder / "console.pem").read_bytes() == server.read_bytes()
         assert [job for job in written if "tls_config" in job] == [job]
-
-
-def test_a_console_without_accounts_is_scraped_by_plain_http(settings):
-    assert monitoring.trust(settings) is None
-    groups = monitoring.targets(settings, monitoring.native(settings, []))
+    plain = load({"DOORBUSTER_STATE_DIR": str(tmp_path)})
+    assert monitoring.trust(plain) is None
+    groups = monitoring.targets(plain, monitoring.native(plain, []))
     assert not [group for group in groups if "__scheme__" in group["labels"]]
 
 

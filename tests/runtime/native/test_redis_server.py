@@ -18,7 +18,7 @@ from tests.conftest import serving
 PASSWORD = "a 'secret' %/@\\ of \"theirs\""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def folder():
     """Yield a folder that other users may enter, which pytest's folder is not."""
     made = Path(tempfile.mkdtemp(prefix="doorbuster-test-"))
@@ -39,7 +39,7 @@ def test_one_that_asks_for_a_password_answers(tmp_path):
         assert redis_server.refusal(store.port) is None
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def locked(folder):
     """Run a server that requires PASSWORD; as root under another account."""
     run_as = accounts.for_database()
@@ -58,32 +58,23 @@ def test_who_has_no_password_gets_nothing_out_of_it(locked):
     store, _ = locked
     with redis.Redis(port=store.port) as anybody, pytest.raises(redis.AuthenticationError):
         anybody.get("session")
-    with redis.Redis(port=store.port, password=PASSWORD) as ours:
+    address = settings.redis_address("127.0.0.1", store.port, PASSWORD)
+    with redis.Redis.from_url(f"{address}/1") as ours:
         ours.set("session", "x")
         assert ours.get("session") == b"x"
 
 
-def test_an_address_with_any_password_is_understood(locked):
-    store, _ = locked
-    address = settings.redis_address("127.0.0.1", store.port, PASSWORD)
-    with redis.Redis.from_url(f"{address}/1") as ours:
-        assert ours.ping()
-
-
-def test_it_writes_no_files_for_anybody(locked):
+def test_it_writes_no_files_and_runs_no_scripts_for_anybody(locked):
     store, _ = locked
     with redis.Redis(port=store.port, password=PASSWORD) as ours:
         assert ours.config_get("dir")["dir"] == str(store.folder)
-        for command in (["CONFIG", "SET", "dir", "/tmp"], ["SAVE"], ["MODULE", "LIST"]):
-            with pytest.raises(redis.exceptions.NoPermissionError):
-                ours.execute_command(*command)
-
-
-def test_sessions_run_no_scripts(locked):
-    """The server of sessions refuses Lua; that of Celery's queues does not."""
-    store, _ = locked
-    with redis.Redis(port=store.port, password=PASSWORD) as ours:
-        for command in (["EVAL", "return 1", "0"], ["SCRIPT", "LOAD", "return 1"]):
+        for command in (
+            *(["CONFIG", "SET", "dir", "/tmp"], ["SAVE"], ["MODULE", "LIST"]),
+            *(
+                ["EVAL", "return 1", "0"],
+                ["SCRIPT", "LOAD", "return 1"],
+            ),  # Celery's queues need Lua
+        ):
             with pytest.raises(redis.exceptions.NoPermissionError):
                 ours.execute_command(*command)
     assert "-@scripting" not in redis_server.access(PASSWORD)
