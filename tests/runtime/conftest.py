@@ -132,22 +132,28 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Docker:
     return Docker(tmp_path, monkeypatch)
 
 
+@contextmanager
+def open_folder() -> Iterator[Path]:
+    """Yield a folder that other users may enter, which pytest's folder is not."""
+    folder = Path(tempfile.mkdtemp(prefix="doorbuster-test-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
 @pytest.fixture(scope="module")
 def appliance() -> Iterator[Appliance]:
     """Yield an appliance of this module alone, ended and removed however the tests end."""
-    folder = Path(tempfile.mkdtemp(prefix="doorbuster-test-"))
-    folder.chmod(0o755)
     names = list(load().ports())
-    made = Appliance(
-        {
+    with open_folder() as folder:
+        variables = {
             "RUNTIME": "native",
             "DOORBUSTER_STATE_DIR": str(folder / "state"),
             "DOORBUSTER_RESULTS_DIR": str(folder / "results"),
             "DOORBUSTER_FIRST_LOOK": "0",
-            **{name: str(port) for name, port in zip(names, ports.free(len(names)), strict=True)},
         }
-    )
-    yield made
-    made.run("down")
-    end(left_over(made.state))
-    shutil.rmtree(folder)
+        free = zip(names, ports.free(len(names)), strict=True)
+        made = Appliance(variables | {name: str(port) for name, port in free})
+        yield made
+        made.run("down")
+        end(left_over(made.state))

@@ -74,8 +74,11 @@ def test_good_ones_are_kept(made: CertificateFiles) -> None:
     [
         (lambda files: files.key.unlink(), "there is no "),
         (lambda files: files.server.write_bytes(b"rubbish"), "damaged"),
-        (lambda files: files.key.write_bytes(other_key()), "is not the private key for"),
-        (lambda files: files.authority.write_bytes(other_authority(files)), "damaged"),
+        (
+            lambda files: files.key.write_bytes(other(files).key.read_bytes()),
+            "is not the private key for",
+        ),
+        (lambda files: files.authority.write_bytes(other(files).authority.read_bytes()), "damaged"),
     ],
     ids=["gone", "damaged", "other key", "other authority"],
 )
@@ -88,16 +91,8 @@ def test_others_are_made_anew(tmp_path: Path, spoil, why: str) -> None:
     assert certificates.unusable(made, NAMES) is None
 
 
-def other_key() -> bytes:
-    from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-
-
-def other_authority(files: CertificateFiles) -> bytes:
-    return certificates.make(files.folder / "other", names=NAMES).authority.read_bytes()
+def other(files: CertificateFiles) -> CertificateFiles:
+    return certificates.make(files.folder / "other", names=NAMES)
 
 
 def test_one_that_names_nobody_is_no_good(tmp_path: Path) -> None:

@@ -40,7 +40,6 @@ def opened(tmp_path: Path) -> State:
 
 
 def test_a_new_folder_is_closed(tmp_path: Path) -> None:
-    """The umask of the user who makes it does not matter."""
     before = os.umask(0)
     try:
         state = State(tmp_path / "state")
@@ -89,7 +88,6 @@ def test_the_doctor_names_what_is_open(opened: State, tmp_path: Path) -> None:
 
 
 def test_the_consoles_database_is_closed_before_anything_is_in_it(tmp_path: Path) -> None:
-    """A new database, and one that an earlier version left open, are for their owner alone."""
     folder = tmp_path / "state" / "console"
     before = os.umask(0)
     try:

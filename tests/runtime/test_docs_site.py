@@ -95,7 +95,6 @@ def test_a_term_leads_to_the_glossary_once_in_a_section(small: Path) -> None:
 
 
 def test_every_link_of_the_site_leads_to_a_page_without_a_network() -> None:
-    """Anchors too; links to other sites are left out."""
     docs_site.build(if_stale=True)
     ids: dict[Path, set[str]] = {}
     broken = []

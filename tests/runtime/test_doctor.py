@@ -109,7 +109,6 @@ def test_the_doctor_says_whether_other_people_reach_the_inner_host(appliance: Ap
 
 
 def test_programs_get_the_findings_as_json(appliance: Appliance) -> None:
-    """The verdict of a finding is a word, and the exit status is that of the text."""
     code, printed = appliance.run("doctor", "--json", DOORBUSTER_SHOP_WORKERS="many")
     answer = json.loads(printed)
     assert code == 1

@@ -79,7 +79,6 @@ def test_a_scrape_ends_before_the_next_begins():
 
 
 def test_every_job_has_limits_with_room():
-    """A part with too many series or too long labels is refused, and a normal one is not."""
     worst = {"gateway": 2 * 10 * 7 * 20 + 8 * 10 + 3 * 21 + 200}  # two policies, eight shadows
     for name, job in configured().items():
         assert 2 * worst.get(name, 300) <= job["sample_limit"] <= 20_000, name
@@ -112,8 +111,6 @@ def test_a_configuration_is_whole_and_without_what_was_there(tmp_path):
 
 
 def test_a_console_with_accounts_is_scraped_by_tls(tmp_path):
-    """Prometheus accepts the console's certificate, made or given, by a name for which
-    it is valid."""
     given = certificates.make(tmp_path / "given", names=["lab.example.edu", "10.0.0.5"])
     own = certificates.make(tmp_path / "certificates")
     accounts = {"DOORBUSTER_STATE_DIR": str(tmp_path), "DOORBUSTER_LAB_ACCOUNTS": "1"}

@@ -59,12 +59,9 @@ def test_children_get_every_setting_spelt_out(repository: Path) -> None:
     [
         ("DOORBUSTER_GATEWAY_PORT", "http", "a whole number from 1 to 65535"),
         ("DOORBUSTER_REDIS_PORT", "70000", "a whole number from 1 to 65535"),
-        ("DOORBUSTER_REDIS_PORT", "-1", "a whole number from 1 to 65535"),
-        ("DOORBUSTER_SHOP_WORKERS", "0", "a whole number from 1 to 100"),
         ("DOORBUSTER_SHOP_WORKERS", "²", "a whole number from 1 to 100"),
         ("DOORBUSTER_LOADGEN_WORKERS", "two", "a whole number from 0 to 1000"),
         ("DOORBUSTER_CATALOGUE_BOOKS", "many", "a whole number from 1000 to 500000"),
-        ("DOORBUSTER_ADS_PORT", "none", "a whole number from 1 to 65535"),
         ("DOORBUSTER_ADS_BANNERS", "2000001", "a whole number from 0 to 2000000"),
         ("DOORBUSTER_TELEMETRY_SAMPLED_RATIO", "2", "a number from 0 to 1"),
         ("DOORBUSTER_TELEMETRY_VIEWER", "http://viewer", "an address with {trace} in it"),
@@ -242,7 +239,6 @@ def test_the_broker_of_the_appliances_own_redis_has_its_password(tmp_path: Path)
 @pytest.mark.parametrize("name", ["REDIS_PASSWORD", "INNER_TOKEN"])
 @pytest.mark.parametrize("weak", ["a", "fifteen-letters", "sixteen-l\u00e4tters-"])
 def test_a_weak_secret_is_refused_without_being_shown(tmp_path: Path, name: str, weak: str) -> None:
-    """A chosen secret has 16 printable ASCII characters or more; the refusal does not show it."""
     given = {"DOORBUSTER_STATE_DIR": str(tmp_path), f"DOORBUSTER_{name}": weak}
     with pytest.raises(SettingsError, match=f"DOORBUSTER_{name}: too weak") as refused:
         load(given, tmp_path)
@@ -265,7 +261,6 @@ def test_the_token_is_required_where_others_may_log_in(
     accounts: list[tuple[str, int, str]],
     wanted: str,
 ) -> None:
-    """The default follows from the people with accounts here, besides this user."""
     ours = ("us", os.geteuid(), "/bin/bash")
     entries = [
         pwd.struct_passwd((name, "x", uid, uid, "", "/", shell))

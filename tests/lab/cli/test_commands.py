@@ -42,8 +42,6 @@ def doorbuster(*arguments):
         ("compare --policies nope", ["--policies", "'nope' is unknown", "8q-lifo-pri"]),
         ("compare --admission nope", ["--admission", "'nope' is unknown", "sbac-responsive"]),
         ("compare --rho a,b", ["--rho", "allowed: numbers"]),
-        ("compare --rho -1", ["load.rho.0", "greater than or equal to 0.01"]),
-        ("compare --sessions 0", ["load.sessions", "greater than or equal to 1"]),
         ("compare --sessions x", ["--sessions", "integer"]),
         ("compare --sessions 5 --duration-s 5", ["--duration-s", "--sessions"]),
         ("compare --page-profile x", ["--page-profile", "'paper', 'cpu', 'real'"]),

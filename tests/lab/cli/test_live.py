@@ -102,7 +102,6 @@ def test_leaving_changes_in_gateway_and_shop(asked, run):
 
 
 def test_a_load_is_applied_once_the_customers_have_it(run):
-    """The run's customers confirm the factor; without arrivals, the command fails."""
     run.tell({"planned": 100, "started": 60, "load_changes": [{"at_s": 5.0, "factor": 2.0}]})
     assert said("load", "2").startswith("Applied at ")
     run.tell({"planned": 100, "started": 100, "load_changes": []})

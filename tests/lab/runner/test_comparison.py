@@ -139,7 +139,6 @@ def test_expectations_do_not_depend_on_the_number_of_runs():
 
 
 def test_a_closed_loop_is_expected_to_ask_as_often_as_its_clients_think():
-    """Its requests grow with its duration and shrink with the think time."""
     text = "version = 1\nengine = 'simulated'\n[clients]\nper_set = 10\nthink_time_mean_s = 2"
     spec = read_spec(f"{text}\n[load]\nduration_s = 1000", "loop")
     assert Expectation(spec, None).all_requests == pytest.approx(3 * 20 * 500)

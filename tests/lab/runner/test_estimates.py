@@ -52,7 +52,6 @@ def test_measured_costs_are_kept_for_this_machine_alone(lab):
 
 
 def test_the_median_of_the_newest_five_measurements_counts():
-    """One command on a machine in trouble changes nothing."""
     usual = shipped().costs["start"]
     known = Speeds(measured={"start": (usual, usual * 1.1, usual * 3, usual, usual)})
     assert known.cost("start") == pytest.approx(usual)
@@ -87,7 +86,6 @@ def test_a_folder_of_somebody_else_gets_no_costs(lab):
 
 
 def test_a_simulation_takes_less_time_on_more_processors():
-    """Only the runs are spread: the start and the drawing are not."""
     one, two, many = (simulated_s(SIMULATED, processes) for processes in (1, 2, 1000))
     assert one > two > many > of_spec(SIMULATED, 5.0, KNOWN, processes=1).serial_s
     assert of_spec(SIMULATED, 5.0, KNOWN, processes=1000).processes == SIMULATED.number_of_runs
@@ -130,7 +128,6 @@ def test_a_students_own_policy_is_taken_for_an_average_one(tmp_path):
 
 
 def test_everything_in_the_gallery_has_a_predicted_time(lab, tmp_path):
-    """So have all specs and commands that `doorbuster estimates` lists."""
     gallery = told(
         tmp_path,
         """

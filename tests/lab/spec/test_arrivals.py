@@ -47,7 +47,6 @@ def test_a_formula_gives_the_shape_and_rho_the_mean():
 
 
 def test_sessions_of_a_simulation_come_when_the_trace_has_them(traced):
-    """Each step of the trace has its share of the load, and the others are empty."""
     spec, _ = traced
     run = ShopRun.of_spec(spec, "sq", 1.5)
     expected = run.schedule.expected_sessions(run.session_rate)
@@ -74,13 +73,6 @@ def test_both_engines_have_the_same_arrivals(traced, tmp_path):
     expected = arrivals_s(run).tolist()
     assert sorted(logged.tolist()) == list(live) == expected
     assert len(expected) > 20
-
-
-def test_a_seed_has_the_same_customers_at_every_load(traced):
-    """Customers only come earlier or later, as under a constant load."""
-    spec, _ = traced
-    low, high = (arrivals_s(ShopRun.of_spec(spec, "sq", rho)) for rho in (0.5, 1.5))
-    assert (high[: len(low)] <= low + 1e-9).all()
 
 
 def test_a_result_needs_no_trace_file(traced):

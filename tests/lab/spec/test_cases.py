@@ -51,7 +51,6 @@ def test_a_run_survives_json(run):
 
 
 def test_whatever_differs_makes_another_case():
-    """Runs, what is kept of them, and texts of policies are all part of the identity."""
     case = small_case()
     others = [
         case.with_(rho=2.5),
@@ -95,6 +94,5 @@ def test_a_live_run_has_no_capacity_until_it_is_measured():
 
 
 def test_a_simulated_run_has_its_servers_capacity():
-    """LIFO-Pri's server does 5.6 requests per paper second."""
     spec = Spec(engine="simulated")
     assert ShopRun.of_spec(spec, "sq", 1.4).capacity_rps == pytest.approx(5.6, 1e-3)

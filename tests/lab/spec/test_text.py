@@ -50,7 +50,6 @@ def test_a_text_that_is_no_spec_is_refused_at_once(what: str) -> None:
 
 
 def test_strings_and_comments_may_have_what_keys_may_not() -> None:
-    """The scan looks at the text outside strings and comments alone."""
     word = "x" * 100 + "." * 10 + "[" * 20
     text = f"a = \"{word}\" # {word}\nb = '{word}'\nc = '''{word}'''\nd = \"\"\"{word}\n\"\"\"\n"
     assert parse(text, "t") == {"a": word, "b": word, "c": word, "d": word + "\n"}

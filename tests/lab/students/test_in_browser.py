@@ -78,7 +78,6 @@ def test_a_fault_ends_the_check_with_its_fix(changed, check, says):
 
 
 def test_a_policy_that_fails_in_a_run_is_replaced_by_fifo_and_its_line_named():
-    """The run goes on, as in the gateway."""
     text = TEXT.replace("number = min(free, len(self.queue))", "number = free // 0")
     (part,) = parts(in_browser.run, text, json.dumps(CHOICE))
     fallen = part["run"]["fallen_back"]

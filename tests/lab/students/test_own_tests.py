@@ -190,7 +190,6 @@ def test_memory_is_limited(folder):
 
 
 def test_what_it_prints_has_no_control_characters(folder):
-    """It cannot write to the terminal what a terminal would obey."""
     ran = Ran(written(folder, "def test_it(): print('a\\x1b]0;title\\x07\\tb')\n"), "-q", "-s")
     assert "a�]0;title�\tb" in ran.shown
     assert "\x1b" not in ran.shown

@@ -188,5 +188,4 @@ def test_a_newcomer_s_walk_ends_with_a_row(tmp_path, monkeypatch, capsys):
     ],
 )
 def test_no_author_is_the_project(text, by):
-    """A student's file cannot pass for one of the known policies, nor for another author."""
     assert author(text) == by

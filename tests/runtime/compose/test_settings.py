@@ -110,7 +110,9 @@ def test_each_container_has_the_secrets_it_needs_and_no_other(tmp_path: Path) ->
 
 
 def test_what_every_container_is_told_holds_no_secret(tmp_path: Path) -> None:
-    made = project(tmp_path)
+    made = project(tmp_path, DOORBUSTER_LAB_OIDC_CLIENT_SECRET="from-the-provider")
+    assert made.outside([])["DOORBUSTER_LAB_OIDC_CLIENT_SECRET"] == "from-the-provider"
+    assert not [name for name in made.inside() if "OIDC" in name]  # the console's alone
     assert not compose_settings.SECRETS & made.inside().keys()
     texts = made.outside([])
     assert not {texts[name] for name in compose_settings.SECRETS} & set(made.inside().values())
@@ -291,7 +293,6 @@ def test_ones_own_certificate_is_copied_for_the_user_of_the_containers(tmp_path:
 
 @as_root
 def test_the_consoles_certificate_is_copied_beside_the_gateways(tmp_path: Path) -> None:
-    """With accounts the console's container reads a given certificate, without them none."""
     given = {}
     for part in ("GATEWAY", "LAB"):
         for kind in ("CERTIFICATE", "KEY"):
@@ -324,10 +325,3 @@ def test_buildx_is_told_that_the_build_may_read_its_secrets(tmp_path: Path) -> N
     assert "COMPOSE_BAKE" not in told
     of_the_machine = project(tmp_path, DOORBUSTER_BUILD_NETWORK="host")
     assert of_the_machine.environment()["COMPOSE_BAKE"] == "false"
-
-
-def test_the_secret_of_the_sign_in_is_the_consoles_alone(tmp_path: Path) -> None:
-    """Compose hands it to the console's containers; the others read no setting of the sign-in."""
-    made = project(tmp_path, DOORBUSTER_LAB_OIDC_CLIENT_SECRET="from-the-provider")
-    assert made.outside([])["DOORBUSTER_LAB_OIDC_CLIENT_SECRET"] == "from-the-provider"
-    assert not [name for name in made.inside() if "OIDC" in name]

@@ -59,7 +59,6 @@ def full(folder: Path) -> Iterator[None]:
 @skips.needs_open_clone()
 @pytest.mark.parametrize("bad", [read_only, full])
 def test_everything_can_be_stopped_and_looked_at(small: Appliance, bad: object) -> None:
-    """`make down` stops what runs; no command ends in a traceback."""
     with bad(small.state.folder):  # type: ignore[operator]
         for command in ("doctor", "up", "status"):
             code, printed = small.run(command)

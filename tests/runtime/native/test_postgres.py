@@ -5,7 +5,6 @@ import pwd
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +22,7 @@ from runtime.settings import Settings
 from runtime.state import State
 from tests import skips
 from tests.conftest import serving
+from tests.runtime import conftest
 from tests.runtime.conftest import Appliance
 
 IS_ROOT = os.geteuid() == 0
@@ -31,11 +31,8 @@ as_root = pytest.mark.skipif(not IS_ROOT, reason="only root runs PostgreSQL as a
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """Yield a folder that other users may enter, which pytest's folder is not."""
-    made = Path(tempfile.mkdtemp(prefix="doorbuster-test-"))
-    made.chmod(0o755)
-    yield made
-    shutil.rmtree(made)
+    with conftest.open_folder() as made:
+        yield made
 
 
 def other_account(name: str) -> Account | None:

@@ -2,10 +2,8 @@
 
 import os
 import pwd
-import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from common import cpus
 from runtime.native import postgres_cpus
 from runtime.native.postgres_cpus import move
 from runtime.settings import Settings
+from tests.runtime import conftest
 
 ALL = sorted(os.sched_getaffinity(0))
 several_cpus = pytest.mark.skipif(len(ALL) < 2, reason="two CPUs are needed")
@@ -64,11 +63,8 @@ def lab(appliance_database: Settings) -> Iterator[Settings]:
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """Yield a folder that other users may enter, which pytest's folder is not."""
-    made = Path(tempfile.mkdtemp(prefix="doorbuster-test-"))
-    made.chmod(0o755)
-    yield made
-    shutil.rmtree(made)
+    with conftest.open_folder() as made:
+        yield made
 
 
 @several_cpus

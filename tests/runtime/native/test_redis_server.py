@@ -2,8 +2,6 @@
 
 import os
 import shutil
-import tempfile
-from pathlib import Path
 
 import psutil
 import pytest
@@ -14,17 +12,15 @@ from runtime import accounts, settings
 from runtime.native import redis_server
 from runtime.state import State
 from tests.conftest import serving
+from tests.runtime import conftest
 
 PASSWORD = "a 'secret' %/@\\ of \"theirs\""
 
 
 @pytest.fixture(scope="module")
 def folder():
-    """Yield a folder that other users may enter, which pytest's folder is not."""
-    made = Path(tempfile.mkdtemp(prefix="doorbuster-test-"))
-    made.chmod(0o755)
-    yield made
-    shutil.rmtree(made)
+    with conftest.open_folder() as made:
+        yield made
 
 
 def test_one_that_asks_for_a_password_answers(tmp_path):
@@ -119,7 +115,6 @@ def test_a_chosen_folder_without_either_is_refused_with_both_names(tmp_path):
 
 
 def test_the_system_s_valkey_comes_before_the_embedded_one(tmp_path, monkeypatch):
-    """A system may have Valkey and no Redis, as Fedora has."""
     shutil.copy2(redis_server.find(None).program, tmp_path / "valkey-server")
     monkeypatch.setenv("PATH", str(tmp_path))
     found = redis_server.find(None)

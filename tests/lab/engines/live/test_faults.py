@@ -20,7 +20,6 @@ def test_a_run_without_faults_has_none():
 
 
 def test_a_fault_has_a_begin_and_an_end():
-    """A longer fault is one; it is written as text."""
     found = faults((0, at(0, 0)), (5, at(90, 1)), (10, at(85, 1)), (15, at(99, 2)), (20, at(0, 2)))
     assert words(found.as_dicts()) == "the database was slow from 0 s to 20 s"
     assert found.ends == found.found
