@@ -49,12 +49,8 @@ def test_sharing_a_cpu_is_a_warning_not_an_error(appliance: Appliance) -> None:
     [(1, "expired on "), (4, "expires soon, on ")],  # from yesterday on
 )
 def test_a_certificate_that_ends_is_named_with_its_mend(
-    appliance: Appliance,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    valid_days: int,
-    words: str,
-) -> None:
+    appliance, tmp_path, monkeypatch, valid_days, words
+):
     """It may be the appliance's certificate, or one that another authority has signed."""
     appliance.state.make()
     own = certificate_files.of(appliance.settings.state_dir)

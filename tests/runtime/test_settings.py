@@ -255,12 +255,7 @@ def test_a_weak_secret_is_refused_without_being_shown(tmp_path: Path, name: str,
         ([("nobody", 65534, "/bin/sh"), ("gone", 1002, "/bin/false")], "0"),
     ],
 )
-def test_the_token_is_required_where_others_may_log_in(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    accounts: list[tuple[str, int, str]],
-    wanted: str,
-) -> None:
+def test_the_token_is_required_where_others_may_log_in(tmp_path, monkeypatch, accounts, wanted):
     ours = ("us", os.geteuid(), "/bin/bash")
     entries = [
         pwd.struct_passwd((name, "x", uid, uid, "", "/", shell))

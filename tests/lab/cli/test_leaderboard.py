@@ -12,15 +12,8 @@ from lab.results.comparison import ComparisonResult
 
 POLICIES = ",".join([*(key for key, _ in STEPS), "sq", "sq+sbac-hybrid"])
 TINY = (
-    "--no-recovery",
-    "--sessions",
-    "60",
-    "--repetitions",
-    "2",
-    "--rho",
-    "1.4,2",
-    "--policies",
-    POLICIES,
+    *("--no-recovery", "--sessions", "60", "--repetitions", "2"),
+    *("--rho", "1.4,2", "--policies", POLICIES),
 )
 
 

@@ -239,17 +239,8 @@ def test_a_broker_that_cannot_be_reached_is_one_line(address, fault, hint):
 def test_a_simulation_comes_back_with_all_its_files(broker, tmp_path):
     environment = {**os.environ, "DOORBUSTER_RESULTS_DIR": str(tmp_path)}
     command = [sys.executable, "-m", "doorbuster"]
-    here = (
-        "simulate",
-        "--policies",
-        "sq",
-        "--rho",
-        "1.4",
-        "--sessions",
-        "300",
-        "--repetitions",
-        "1",
-    )
+    here = ["simulate", "--policies", "sq", "--rho", "1.4"]
+    here += ["--sessions", "300", "--repetitions", "1"]
     with subprocess.Popen([*command, "worker", "--broker", broker], cwd=REPOSITORY,
                           stdout=subprocess.PIPE, text=True) as process:  # fmt: skip
         try:

@@ -166,16 +166,7 @@ def fates(behind):
     return {fate: number for fate, number in total.items() if number}
 
 
-STATUS = {
-    "time_s": 1.0,
-    "policy": {"name": "haproxy"},
-    "abandonment": {"mode": "cancel"},
-    "waiting": 3,
-    "in_service": 30,
-    "waiting_by_page": {"Br-1": None},
-    "counts": {"Br-1": {"arrived": 5}},
-    "load": {},
-}
+STATUS = dict.fromkeys((*baseline_proxy.STATUS_KEYS, "load"), 3)
 
 
 def test_it_is_shown_as_long_as_the_run_goes_on(tmp_path):
