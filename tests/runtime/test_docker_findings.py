@@ -63,7 +63,6 @@ def test_a_runtime_that_is_unknown_is_the_diagnosis(settings: Settings, docker: 
 
 
 def test_containers_that_run_are_looked_at_one_by_one(settings: Settings, docker: Docker) -> None:
-    """Their ports do not count as taken."""
     docker.answers()
     docker.contains(
         told("shop", Health={"Status": "healthy"}),

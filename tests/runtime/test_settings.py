@@ -12,13 +12,8 @@ from runtime import credentials
 from runtime.settings import SettingsError, load, load_leniently
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    return tmp_path
-
-
-def test_defaults_are_those_of_the_architecture(repository: Path) -> None:
-    settings = load({}, repository)
+def test_defaults_are_those_of_the_architecture(tmp_path: Path) -> None:
+    settings = load({}, tmp_path)
     assert sorted(settings.ports().values()) == [*range(8080, 8090), *range(8091, 8095), 8443]
     assert settings.host == settings.inner_host == settings.lab_host == "127.0.0.1"
     assert set(settings.reached_hosts().values()) == {"127.0.0.1"}
@@ -26,30 +21,30 @@ def test_defaults_are_those_of_the_architecture(repository: Path) -> None:
     assert settings.celery_broker == "redis://127.0.0.1:8094/1"
     assert settings.shop_workers == 30
     assert settings.catalogue_books == 4309
-    assert settings.results_dir == repository / "results"
+    assert settings.results_dir == tmp_path / "results"
     assert settings.shop_cpus == (max(os.sched_getaffinity(0)),)
 
 
 def test_the_environment_goes_before_the_file_and_the_file_before_the_default(
-    repository: Path,
+    tmp_path: Path,
 ) -> None:
-    (repository / ".env").write_text(
+    (tmp_path / ".env").write_text(
         "# a comment\n\nDOORBUSTER_GATEWAY_PORT=9000\nexport DOORBUSTER_SHOP_PORT='9001'  \n"
         "DOORBUSTER_REDIS_PORT=9002 # why\n"
     )
-    settings = load({"DOORBUSTER_GATEWAY_PORT": "9100"}, repository)
+    settings = load({"DOORBUSTER_GATEWAY_PORT": "9100"}, tmp_path)
     assert (settings.gateway_port, settings.shop_port, settings.redis_port) == (9100, 9001, 9002)
 
 
-def test_children_get_every_setting_spelt_out(repository: Path) -> None:
-    (repository / ".env").write_text("SOMETHING_OF_A_PART=1\n")
-    settings = load({"DOORBUSTER_SHOP_CPUS": "0", "DOORBUSTER_OTHER_CPUS": "0"}, repository)
+def test_children_get_every_setting_spelt_out(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("SOMETHING_OF_A_PART=1\n")
+    settings = load({"DOORBUSTER_SHOP_CPUS": "0", "DOORBUSTER_OTHER_CPUS": "0"}, tmp_path)
     child = settings.environment()
     assert child["DOORBUSTER_SHOP_CPUS"] == "0"
     assert child["DOORBUSTER_GATEWAY_ADMIN_PORT"] == "8081"
     assert child["SOMETHING_OF_A_PART"] == "1"
     assert child["PATH"] == os.environ["PATH"]
-    again = load(child, repository)
+    again = load(child, tmp_path)
     assert (again.shop_cpus, again.ports()) == (settings.shop_cpus, settings.ports())
     assert again.reached_hosts() == settings.reached_hosts()
 
@@ -77,10 +72,10 @@ def test_children_get_every_setting_spelt_out(repository: Path) -> None:
     ],
 )
 def test_a_refusal_names_the_variable_and_what_is_allowed(
-    repository: Path, variable: str, text: str, words: str
+    tmp_path: Path, variable: str, text: str, words: str
 ) -> None:
     with pytest.raises(SettingsError) as refused:
-        load({variable: text}, repository)
+        load({variable: text}, tmp_path)
     assert str(refused.value).startswith(f"{variable}={text}: ")
     assert words in str(refused.value)
 
@@ -100,10 +95,10 @@ def test_a_refusal_names_the_variable_and_what_is_allowed(
     ],
 )
 def test_what_is_not_set_is_reached_where_it_listens(
-    repository: Path, given: dict[str, str], pages: str, admin: str, shop: str, console: str
+    tmp_path: Path, given: dict[str, str], pages: str, admin: str, shop: str, console: str
 ) -> None:
-    settings = load({f"DOORBUSTER_{name}": text for name, text in given.items()}, repository)
-    for one in (settings, load(settings.variables(), repository)):  # and so in a child
+    settings = load({f"DOORBUSTER_{name}": text for name, text in given.items()}, tmp_path)
+    for one in (settings, load(settings.variables(), tmp_path)):  # and so in a child
         assert (one.gateway_pages_host, one.gateway_admin_host) == (pages, admin)
         assert (one.shop_host, one.lab_host) == (shop, console)
 
@@ -119,28 +114,28 @@ def test_what_is_not_set_is_reached_where_it_listens(
     ],
 )
 def test_a_console_without_accounts_is_not_shown_where_the_shop_is(
-    repository: Path, given: dict[str, str], hidden: bool
+    tmp_path: Path, given: dict[str, str], hidden: bool
 ) -> None:
     given = {f"DOORBUSTER_{name}": text for name, text in given.items()}
-    assert load(given, repository).lab_is_hidden is hidden
+    assert load(given, tmp_path).lab_is_hidden is hidden
 
 
-def test_cpus_of_a_shop_elsewhere_are_not_those_of_this_machine(repository: Path) -> None:
+def test_cpus_of_a_shop_elsewhere_are_not_those_of_this_machine(tmp_path: Path) -> None:
     given = {"DOORBUSTER_SHOP_HOST": "shop", "DOORBUSTER_SHOP_CPUS": "4711"}
-    assert load(given, repository).shop_cpus == (4711,)
+    assert load(given, tmp_path).shop_cpus == (4711,)
     for here in ({}, {"DOORBUSTER_INNER_HOST": "10.0.0.5", "DOORBUSTER_SHOP_HOST": "10.0.0.5"}):
         with pytest.raises(SettingsError, match="this machine has no CPU 4711"):
-            load({"DOORBUSTER_SHOP_CPUS": "4711", **here}, repository)
+            load({"DOORBUSTER_SHOP_CPUS": "4711", **here}, tmp_path)
 
 
-def test_a_service_that_may_not_run_takes_no_port_from_one_that_does(repository: Path) -> None:
-    settings = load({"DOORBUSTER_LAB_PORT": "8088"}, repository)
+def test_a_service_that_may_not_run_takes_no_port_from_one_that_does(tmp_path: Path) -> None:
+    settings = load({"DOORBUSTER_LAB_PORT": "8088"}, tmp_path)
     assert settings.lab_port == settings.prometheus_port
 
 
-def test_two_parts_cannot_share_a_port(repository: Path) -> None:
+def test_two_parts_cannot_share_a_port(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="DOORBUSTER_SHOP_PORT and DOORBUSTER_REDIS_PORT"):
-        load({"DOORBUSTER_SHOP_PORT": "9000", "DOORBUSTER_REDIS_PORT": "9000"}, repository)
+        load({"DOORBUSTER_SHOP_PORT": "9000", "DOORBUSTER_REDIS_PORT": "9000"}, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -152,28 +147,28 @@ def test_two_parts_cannot_share_a_port(repository: Path) -> None:
         ("what is this", "not of the form NAME=value"),
     ],
 )
-def test_a_mistake_in_the_file_names_its_line(repository: Path, line: str, words: str) -> None:
-    (repository / ".env").write_text(f"# first\n{line}\n")
+def test_a_mistake_in_the_file_names_its_line(tmp_path: Path, line: str, words: str) -> None:
+    (tmp_path / ".env").write_text(f"# first\n{line}\n")
     with pytest.raises(SettingsError, match="line 2") as refused:
-        load({}, repository)
+        load({}, tmp_path)
     assert words in str(refused.value)
 
 
-def test_read_leniently_a_fault_costs_its_own_line_alone(repository: Path) -> None:
-    (repository / ".env").write_text(
+def test_read_leniently_a_fault_costs_its_own_line_alone(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text(
         "DOORBUSTER_GATEWAY_PROT=9000\nDOORBUSTER_SHOP_PORT=x\nDOORBUSTER_STATE_DIR=elsewhere\n"
     )
-    settings, faults = load_leniently({}, repository)
-    assert settings.state_dir == repository / "elsewhere"
+    settings, faults = load_leniently({}, tmp_path)
+    assert settings.state_dir == tmp_path / "elsewhere"
     assert (settings.gateway_port, settings.shop_port) == (8080, 8082)
     assert ["GATEWAY_PROT" in faults[0], "SHOP_PORT=x" in faults[1]] == [True, True]
     assert len(faults) == 2
 
 
-def test_a_state_folder_that_is_no_path_is_read_leniently_as_the_default(repository: Path) -> None:
+def test_a_state_folder_that_is_no_path_is_read_leniently_as_the_default(tmp_path: Path) -> None:
     given = {"DOORBUSTER_STATE_DIR": "~nobody-of-this-name/state"}
-    settings, (fault,) = load_leniently(given, repository)
-    assert settings.state_dir == load({}, repository).state_dir
+    settings, (fault,) = load_leniently(given, tmp_path)
+    assert settings.state_dir == load({}, tmp_path).state_dir
     assert fault.startswith("DOORBUSTER_STATE_DIR=~nobody-of-this-name/state: not a path")
 
 
@@ -210,12 +205,12 @@ def test_a_given_password_goes_before_the_generated_one(tmp_path: Path) -> None:
     assert load(given, tmp_path).postgres_password == "mine"
 
 
-def test_variables_of_one_part_pass_through_from_file_and_environment(repository: Path) -> None:
-    (repository / ".env").write_text(
+def test_variables_of_one_part_pass_through_from_file_and_environment(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text(
         "DOORBUSTER_GATEWAY_ADMIN_NAMES=lab.example\nDOORBUSTER_GATEWAY_POLICY=sq\n"
     )
     given = {"DOORBUSTER_GATEWAY_POLICY": "8q-af", "DOORBUSTER_ADS_THREADS": "4", "EDITOR": "ed"}
-    assert load(given, repository).of_parts == {
+    assert load(given, tmp_path).of_parts == {
         "DOORBUSTER_GATEWAY_ADMIN_NAMES": "lab.example",
         "DOORBUSTER_GATEWAY_POLICY": "8q-af",
         "DOORBUSTER_ADS_THREADS": "4",

@@ -111,7 +111,6 @@ def test_a_load_is_applied_once_the_customers_have_it(run):
 
 
 def test_a_fault_is_caused_for_a_time(asked, run):
-    """The shop receives how long it lasts; a longer time is refused before."""
     assert said("fault", "slow-database", "--for", "50").startswith("Begun at ")
     assert asked == [("PUT", "/slow-database", {"for_s": 50.0})]
     assert "10.0<=x<=600.0" in said("fault", "slow-database", "--for", "601", status=2)

@@ -206,7 +206,6 @@ def test_nobody_there_names_the_command(broker, monkeypatch):
 
 
 def test_a_redis_that_is_full_is_named_and_the_worker_lives(store):
-    """An executor that cannot send tasks reports what to do, and works when there is room."""
     broker = f"{store}3"
     tasks = [{"n": n} for n in range(2)]
     with worker(broker), redis.Redis.from_url(broker) as client:

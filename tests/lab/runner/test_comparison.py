@@ -120,7 +120,6 @@ def test_the_expected_time_follows_load_and_scale():
 
 
 def test_expectations_do_not_depend_on_the_number_of_runs():
-    """The size of 100,000 runs is known as fast as that of one, before any is planned."""
     policies = [{"name": "sq", "label": f"p{number}"} for number in range(50)]
     spec = changed(
         SPEC,

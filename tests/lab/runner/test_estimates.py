@@ -92,7 +92,6 @@ def test_a_simulation_takes_less_time_on_more_processors():
 
 
 def test_an_estimate_contains_the_start_and_the_drawing():
-    """Two short runs take seconds, not the fraction of a second that is simulated."""
     tiny = changed(SIMULATED, load__sessions=100, load__rho=[1.4], repetitions=1)
     found = of_spec(tiny, 5.0, KNOWN, processes=2)
     assert found.real_s > KNOWN.cost("start") + 8 * KNOWN.cost("draw comparison")

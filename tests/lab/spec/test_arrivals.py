@@ -113,7 +113,6 @@ def test_an_included_trace_is_what_its_command_writes(name):
 
 
 def test_the_included_specs_have_the_loads_that_they_state():
-    """The sale begins with several times the capacity; waves go up to 1.9 times."""
     sale, waves = load_checked("flash-sale").load, load_checked("waves").load
     loads = [segment.rho for segment in sale.schedule_at(0.9).segments]
     assert np.mean(loads[300:330]) == pytest.approx(4, abs=0.7)

@@ -95,7 +95,6 @@ def test_the_logs_of_removed_containers_can_still_be_read(project: Project, dock
 
 
 def test_an_image_without_its_digest_is_named_for_compose(project: Project) -> None:
-    """A stand-in or an image of an archive replaces the pinned name."""
     pinned = compose_settings.images()["VALKEY_IMAGE"]
     tagged = compose_settings.without_digest(pinned)
     assert pinned.startswith(f"{tagged}@sha256:")

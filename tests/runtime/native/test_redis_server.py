@@ -24,7 +24,6 @@ def folder():
 
 
 def test_one_that_asks_for_a_password_answers(tmp_path):
-    """Redis servers of lab hosts do (the role redis); the check does not need the password."""
     state = State(tmp_path / "state")
     state.make()
     store = redis_server.Store(redis_server.find(None), state.redis, ports.free(1)[0])

@@ -49,7 +49,6 @@ def supervisor(tmp_path):
 
 
 def test_one_that_is_ending_says_so_and_is_waited_for(supervisor, tmp_path):
-    """A stop that was interrupted goes on; another one waits until everything has ended."""
     supervisor.start_service("slow")
     until(lambda: "ready" in supervisor.state.log("slow").read_text())
     with supervisor.calls() as calls:  # as an interrupted `make down` leaves it

@@ -230,8 +230,6 @@ def test_down_leaves_nothing_even_when_the_supervisor_was_killed(appliance: Appl
 
 
 def test_a_port_that_is_soon_free_again_stops_no_start(appliance: Appliance) -> None:
-    """The start waits for the resources of a killed predecessor while the supervisor
-    tries again."""
     with socket.socket() as held:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         began = threading.Event()

@@ -26,7 +26,6 @@ def test_a_fault_has_a_begin_and_an_end():
 
 
 def test_a_fault_between_two_samples_is_found():
-    """The shop counts them, so that none is lost."""
     found = faults((0, at(0, 0)), (5, at(0, 1)), (10, at(50, 2)))
     assert words(found.as_dicts()) == (
         "the database was slow from 0 s to 5 s; the database was slow from 5 s to the end"
