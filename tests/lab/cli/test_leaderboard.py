@@ -93,6 +93,7 @@ def test_its_page_needs_nothing_else_and_decides_its_claims(board):
         ("--engine live --processes 2", ["--processes", "allowed: with simulated"]),
         ("hysteresis --rho 2", ["--rho", "allowed: with board or fairness"]),
         ("robustness --json", ["--json", "robustness", "allowed: with board or fairness"]),
+        ("bound --sessions 60", ["--sessions: bound has fixed lengths"]),
         ("--policies nope", ["--policies", "'nope' is unknown", "Few hands"]),
     ],
 )
@@ -104,22 +105,6 @@ def test_what_cannot_be_meant_is_refused_in_one_line(results, arguments, words):
     assert [word for word in words if word not in line] == [], line
 
 
-@pytest.mark.parametrize(
-    ("section", "said"),
-    [
-        ("[customers.lengths]\nmean = 5", "leaderboard: policies are ranked by sales"),
-        ("[[load.schedule]]\nduration_s = 9\nrho = 2",
-         "leaderboard: the leaderboard has a column for each rho"),
-    ],
-)  # fmt: skip
-def test_where_nobody_can_be_ranked_it_is_no_board(tmp_path, results, section, said):
-    spec = tmp_path / "my.toml"
-    spec.write_text(f'version = 1\nengine = "simulated"\nleaderboard = true\n{section}\n')
-    done = CliRunner().invoke(main, ["run", str(spec)])
-    assert done.exit_code == 2
-    assert said in done.stderr
-
-
 def test_every_policy_may_try_to_exceed_the_bound(results):
     done = CliRunner().invoke(main, ["leaderboard", "bound", "--quick", "--policies", "sq"])
     assert done.exit_code == 0, done.output
@@ -127,9 +112,3 @@ def test_every_policy_may_try_to_exceed_the_bound(results):
     assert "Does not hold" not in done.output
     (page,) = results.glob("*-leaderboard-bound-quick/report.html")
     assert "No policy exceeds the bound in runs of 2,400 sessions" in page.read_text()
-
-
-def test_the_bound_is_tried_in_runs_of_its_own_lengths():
-    done = CliRunner().invoke(main, ["leaderboard", "bound", "--sessions", "60"])
-    assert done.exit_code == 2
-    assert "--sessions: bound has fixed lengths" in done.output

@@ -55,6 +55,10 @@ def test_a_spec_that_gives_its_version_alone_is_the_default_comparison():
         ("shadows = ['lifo']", "shadows", "8q-lifo-pri"),
         ("shadows = ['sq', 'sq']", "shadows", "each policy once"),
         # what contradicts itself
+        (f"[[policy]]\nname = 'sq'\nsha256 = '{'0' * 64}'", "policy.0.sha256", "name is a path"),
+        ("leaderboard = true\n[customers.lengths]\nmean = 5", "leaderboard", "ranked by sales"),
+        ("leaderboard = true\n[[load.schedule]]\nduration_s = 9\nrho = 2", "leaderboard",
+         "a column for each rho"),
         ("engine = 'simulated'\nshadows = ['sq']", "shadows", "engine = 'live'"),
         ("shadows = ['sq']\n[[policy]]\ngateway = 'nginx'", "shadows", "or the baseline proxies"),
         ("engine = 'simulated'\n[server]\nsession_known_from = 'admission'\n"

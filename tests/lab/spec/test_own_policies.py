@@ -102,11 +102,6 @@ def test_a_fault_names_its_field(text, more, words, path):
         spec_of(path, more)
 
 
-def test_a_digest_is_for_files():
-    with pytest.raises(SpecError, match="allowed only if name is a path"):
-        read_spec(f"version = 1\n[[policy]]\nname = 'sq'\nsha256 = '{'0' * 64}'", "mine")
-
-
 def test_the_command_line_takes_a_path_beside_names(path):
     spec = with_options(Spec(engine="simulated"), {"policies": [str(path), "sq"]})
     assert [choice.key for choice in spec.policy] == ["plain_queue", "sq"]
