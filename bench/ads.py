@@ -61,8 +61,6 @@ BUDGET_S = 20.0  # for all rounds of one way to search
 
 
 class Times(NamedTuple):
-    """The times of one kind of request, in seconds."""
-
     quarter: float
     middle: float
     three_quarters: float

@@ -53,14 +53,12 @@ class Bench:
         self._port = port
 
     def session(self) -> "psycopg.Connection[tuple[Any, ...]]":
-        """Return a session of the database in autocommit mode."""
         return psycopg.connect(
             host="127.0.0.1", port=self._cluster.port, user=self._cluster.user,
             password=self._cluster.password, dbname=self._cluster.database, autocommit=True,
         )  # fmt: skip
 
     def request(self, path: str) -> socket.socket:
-        """Return a client that has sent its request."""
         client = socket.create_connection(("127.0.0.1", self._port), timeout=PATIENCE_S)
         client.sendall(f"GET {path} HTTP/1.1\r\nHost: shop\r\n\r\n".encode())
         return client
@@ -188,7 +186,6 @@ def served(folder: Path, worker_class: str = "gthread") -> Iterator[tuple[Bench,
 
 
 def measured(doors: tuple[Bench, Bench], rounds: int, say: Callable[[str], None]) -> Rows:
-    """Measure every scene at both addresses."""
     rows: Rows = {}
     with ExitStack() as stack:
 

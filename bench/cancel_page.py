@@ -44,7 +44,6 @@ def wait(request: HttpRequest, key: int) -> HttpResponse:
 
 
 def burn(request: HttpRequest) -> HttpResponse:
-    """Keep the interpreter busy for a while."""
     for _ in range(2_000_000):
         pass
     return HttpResponse("burnt")

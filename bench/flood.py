@@ -76,7 +76,6 @@ class Score:
 
 
 def share(score: Score) -> float:
-    """Return the share of the sessions in progress that completed."""
     return score.completed / max(1, score.under_way)
 
 
@@ -87,7 +86,6 @@ def newcomers_share(score: Score) -> float:
 
 @contextmanager
 def shop(on: tuple[int, ...], capacity_rps: int) -> Iterator[int]:
-    """Run the shop on these CPUs; yield its port."""
     [port] = ports.free(1)
     command = [sys.executable, "-m", "bench.flood_shop", str(port), str(capacity_rps)]
     with harness.running(command, lambda: ports.accepts(port), on=on):

@@ -37,7 +37,6 @@ class Session:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the customer received all pages."""
         return len(self.served) == len(PATHS)
 
     def is_under_way(self, time_s: float) -> bool:

@@ -42,8 +42,6 @@ REFUSE = {
 
 @dataclass(frozen=True)
 class Subject:
-    """A gateway that runs for the measurement."""
-
     process: psutil.Process
     port: int
     admin_port: int
@@ -56,14 +54,12 @@ class Subject:
         time.sleep(0.1)  # several intervals of the refusing policy
 
     def cpu_s(self) -> float:
-        """Return the CPU time used so far by the gateway's process."""
         used = self.process.cpu_times()
         return float(used.user + used.system)
 
 
 @contextmanager
 def gateway(folder: Path) -> Iterator[Subject]:
-    """Run a gateway with the certificate in this folder."""
     files = CertificateFiles(folder)
     port, admin_port, tls_port, nobody = ports.free(4)
     command = gateway_command(
@@ -83,7 +79,6 @@ class Customer:
         self._context.minimum_version = self._context.maximum_version = VERSIONS[version]
 
     def connect(self, session: ssl.SSLSession | None = None) -> ssl.SSLSession | None:
-        """Connect and leave; return the session that can be resumed."""
         with (
             socket.create_connection(self._address) as raw,
             self._context.wrap_socket(raw, server_hostname="localhost", session=session) as sock,
@@ -96,7 +91,6 @@ class Customer:
             return sock.session
 
     def ticket(self) -> ssl.SSLSession:
-        """Return a session that can be resumed."""
         with (
             socket.create_connection(self._address) as raw,
             self._context.wrap_socket(raw, server_hostname="localhost") as sock,

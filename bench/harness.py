@@ -111,7 +111,6 @@ def gateway_command(
 
 
 def listeners(wanted: set[int]) -> set[int]:
-    """Return the ids of the processes that listen on these ports."""
     found = psutil.net_connections("inet")
     pids = {
         one.pid
@@ -133,7 +132,6 @@ class Wrk:
 
     @property
     def served(self) -> int:
-        """The number of requests with a successful answer."""
         return self.answered - self.turned_away
 
     @classmethod

@@ -1,10 +1,7 @@
 """The CPU time of a decision in µs per event, for every policy and several queue lengths.
 
-In a round of `make bench-policies`, the queue keeps its length: a request arrives, and the one in
-service ends. The time includes the gateway's driver. Policies that turn arrivals away are measured
-at their longest queue.
-
-The last column is the cost of the policy as a shadow of SQ at twice the shop's capacity.
+In a round of `make bench-policies`, the queue keeps its length, and the time includes the gateway's
+driver. The last column is the cost of the policy as a shadow of SQ at twice the capacity.
 """
 
 import statistics
@@ -89,7 +86,6 @@ class Queue:
         self._worker.free = 1
 
     def round_us(self) -> float:
-        """Return the microseconds of CPU per event."""
         driver, worker = self.driver, self._worker
         began_s = time.process_time()
         for _ in range(EVENTS):

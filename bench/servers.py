@@ -96,7 +96,6 @@ class Backend:
         folder.chmod(0o755)
 
     def file(self, name: str, text: str) -> str:
-        """Write a file into the folder; return its path."""
         path = self.folder / name
         path.write_text(text)
         return str(path)

@@ -26,7 +26,6 @@ SHOPS = b"csrftoken=2wGqYRtZ0bX1; sessionid=8hzn3k2m5q7r9t1v4w6y"
 
 
 def request(cookies: bytes = b"") -> RequestHead:
-    """Return the head of a customer's request."""
     reader = RequestReader(HeadLimits(), BodyLimits())
     field = b"Cookie: %b\r\n" % cookies if cookies else b""
     reader.receive(
@@ -61,7 +60,6 @@ def passed_on(head: RequestHead) -> Callable[[], bytes]:
 
 
 def cases() -> list[tuple[str, Callable[[], object]]]:
-    """Return the name of each case, and the call to measure."""
     without, known = sessions(is_guarded=False), sessions(is_guarded=True)
     stranger, shops = request(), request(SHOPS)
     new = known.of(stranger)

@@ -37,8 +37,6 @@ STORES = {
 
 @dataclass
 class Cost:
-    """The times of one page type in one shop, in ms."""
-
     cpu: list[float] = field(default_factory=list)
     waiting: list[float] = field(default_factory=list)
     took: list[float] = field(default_factory=list)
@@ -116,7 +114,6 @@ def seed(settings: dict[str, str]) -> None:
 
 
 def walk(shop: Shop, rng: random.Random, servers: list[psutil.Process], counts: bool) -> None:
-    """Walk as one customer from Br-1 to Tr-4."""
     from shop.accounts import seeded_username
     from shop.page_costs.calibration import controller_at
     from shop.page_costs.walker import Walker

@@ -41,8 +41,6 @@ SINGLE_REQUESTS = SessionModel(
 
 @dataclass(frozen=True)
 class Work:
-    """The numbers of requests and events in one simulation."""
-
     requests: int
     events: int
 

@@ -39,8 +39,6 @@ _OF_ONE_THREAD: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The limits of one call."""
-
     memory_bytes: int
     """The address space, in bytes, that the function may add after the import of its module."""
     cpu_s: int

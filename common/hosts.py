@@ -37,7 +37,6 @@ def from_here(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether the host is `localhost` or a loopback address."""
     if host == "localhost":
         return True
     # A name may have any address.

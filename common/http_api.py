@@ -75,9 +75,7 @@ class ParameterFaults(Protocol):
         ...
 
     @property
-    def pydantic_validation_error(self) -> ValidationError:
-        """The faults that pydantic has found."""
-        ...
+    def pydantic_validation_error(self) -> ValidationError: ...
 
 
 class CallError(ValueError):

@@ -62,7 +62,6 @@ class JsonClient:
         self.close()
 
     def close(self) -> None:
-        """Close the connection; the next call opens a new one."""
         self._connection.close()
 
     def call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:

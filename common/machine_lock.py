@@ -54,7 +54,6 @@ class Holder:
 
     @property
     def is_ours(self) -> bool:
-        """Whether a process of this user holds the lock."""
         return self.user == os.geteuid() and self.process is not None
 
     def __str__(self) -> str:

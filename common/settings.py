@@ -189,7 +189,6 @@ def is_secret(info: FieldInfo) -> bool:
 
 
 def _kind(info: FieldInfo) -> Any:
-    """Return the type of a setting without None and without bounds."""
     kind: Any = info.annotation
     if get_origin(kind) in (Union, types.UnionType):
         kind = next(each for each in get_args(kind) if each is not type(None))

@@ -40,7 +40,6 @@ class Described:
 
 
 def every() -> dict[str, list[Described]]:
-    """Return the metrics of each part, sorted by name."""
     return {part: _asked(part) for part in PARTS}
 
 

@@ -91,7 +91,6 @@ def page() -> str:
 
 
 def configuration() -> dict[str, Any]:
-    """Return the content of prometheus.yml."""
     found: dict[str, Any] = yaml.safe_load((SOURCE / "prometheus.yml").read_text(encoding="utf-8"))
     return found
 

@@ -90,7 +90,6 @@ class ProcessTree:
 
     @property
     def is_alive(self) -> bool:
-        """Whether any process of the tree still runs."""
         return not all(process.has_ended for process in self.members.values())
 
     def inherit(self, former: "ProcessTree") -> None:
@@ -114,7 +113,6 @@ class ProcessTree:
         self._bind(found)
 
     def _bind(self, cpus_for: Callable[[Process], frozenset[int]]) -> int:
-        """Bind threads to the CPUs of `cpus_for`; return the number of changed threads."""
         changed = 0
         for _ in range(MOST_PASSES):
             by_this_pass = 0
@@ -139,7 +137,6 @@ class ProcessTree:
 
 
 def _bind(process: Process, cpus: frozenset[int]) -> int:
-    """Let the process's threads run only on `cpus`; return the number of changes."""
     changed = 0
     for thread in threads(process.pid):
         try:

@@ -3,8 +3,8 @@
 import psycopg
 
 from common import hosts, log_tail
-from hosting.errors import HostingError
 from hosting.options import MOST_THREADS
+from hosting.starting import HostingError
 from runtime.native import redis_server
 from runtime.settings import Settings
 
@@ -35,7 +35,6 @@ def threads_of_a_shop(lab: Settings, shop_processes: int, wanted: int | None) ->
 
 
 def check_redis(lab: Settings) -> None:
-    """Raise HostingError if Redis does not answer."""
     if (why := redis_server.refusal(lab.redis_port, lab.redis_host)) is not None:
         raise _not_up("Redis", hosts.authority(lab.redis_host, lab.redis_port), why)
 

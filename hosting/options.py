@@ -1,13 +1,16 @@
 """The options of a hosting platform. Sections and equations are those of Guitart et al., 2008."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
+
+import click
 
 from common import cpus
 from gateway.policies.processor_assignment import Sharing
-from hosting.errors import HostingError
+from hosting.starting import HostingError
 from runtime.certificate_files import CertificateError, rsa_bits
 
 Provisioning = Literal["ecm", "static", "linux"]
@@ -29,13 +32,10 @@ class PlatformOptions:
     """The options of a platform.
 
     `cpus` are its processors, by default all. `priorities` has each application's P_i of eq. (1).
-
-    With `provisioning` `ecm`, the CPU manager assigns processors; with `static`, each application
-    has an even share; with `linux`, each application may use all (section 2).
-
-    `eac` needs the CPU time of a resumed (`cto_s`) and a new (`ctn_s`) connection, in paper
-    seconds. `port` is the first HTTPS port, followed by the others; without it, ports are free
-    ones.
+    `provisioning` `ecm` lets the CPU manager assign processors, `static` gives even shares, and
+    `linux` lets each application use all (section 2). `eac` needs the CPU time of a resumed
+    (`cto_s`) and a new (`ctn_s`) connection, in paper seconds. `port` is the first HTTPS port, if
+    they are not any free ports.
     """
 
     applications: int = 2
@@ -146,3 +146,31 @@ def even_shares(
         on = {processors[half // 2] for half in range(i * halves, (i + 1) * halves)}
         shares.append((halves / 2, tuple(sorted(on))))
     return shares
+
+
+class Finite(click.FloatRange):
+    """A number in a range; unlike click's type, it rejects `nan`."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number", param, ctx)
+        return number
+
+
+class CpuList(click.ParamType[tuple[int, ...]]):
+    """A tuple of CPUs on which the process may run."""
+
+    name = "cpus"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            return cpus.parse(value, cpus.usable())
+        except ValueError as fault:
+            self.fail(str(fault), param, ctx)

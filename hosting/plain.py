@@ -15,8 +15,7 @@ from common import hosts, log_tail, ports, processes
 from common.answering import get_refusal
 from common.waiting import wait_while
 from hosting import affinity, database, starting
-from hosting.errors import HostingError
-from hosting.started import Started
+from hosting.starting import HostingError, Started
 from runtime import monitoring
 from runtime.native.services import APPLIANCE_VARIABLE
 from runtime.settings import Settings

@@ -13,10 +13,9 @@ from common import ports, processes
 from common.waiting import wait_while
 from hosting import database, starting, template
 from hosting.ecm.process import ManagerProcess
-from hosting.errors import HostingError
 from hosting.options import PlatformOptions, even_shares
 from hosting.running import RunningApplication
-from hosting.started import Started
+from hosting.starting import HostingError, Started
 from hosting.template import Application
 from runtime import certificates, monitoring
 from runtime.certificate_files import CertificateError, CertificateFiles

@@ -76,7 +76,6 @@ def threads(pid: int) -> list[int]:
 
 
 def has_thread(pid: int, thread: int) -> bool:
-    """Return whether the thread belongs to the process."""
     return os.path.exists(f"/proc/{pid}/task/{thread}")
 
 
@@ -90,8 +89,6 @@ def tree_cpu_s(pid: int) -> float | None:
 
 
 class Listing(Mapping[int, Process]):
-    """A record of all processes of the machine, by process id."""
-
     def __init__(self, processes: Mapping[int, Process]) -> None:
         self._processes = processes
         self._children: dict[int, list[Process]] = defaultdict(list)

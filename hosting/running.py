@@ -11,9 +11,9 @@ from typing import Any
 from common import hosts, log_tail
 from common.answering import PAGE_TIMEOUT_S
 from common.http_json import JsonClient, NoAnswerError, RefusedError
-from hosting.errors import HostingError
 from hosting.options import PlatformOptions
 from hosting.processes import tree_cpu_s
+from hosting.starting import HostingError
 from hosting.template import Application
 
 _CALL_TIMEOUT_S = 60.0
@@ -84,7 +84,6 @@ class RunningApplication:
             self.ask(port, "PUT", "/settings", wanted)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the gateway's whole state."""
         return self.ask(self.admin_port, "GET", "/snapshot")
 
     def orders(self) -> int:

@@ -5,11 +5,38 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Self
 
 from common import log_tail, pinned
-from hosting.errors import HostingError
 from runtime.settings import REPOSITORY
+
+
+class HostingError(RuntimeError):
+    """The error of a platform or an additional shop; the message is the reason."""
+
+
+class Started:
+    """A context manager whose `_start` starts all parts and registers their ends in `_running`."""
+
+    def __init__(self) -> None:
+        self._running = ExitStack()
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self._running.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running.close()
+
+    def _start(self) -> None:
+        raise NotImplementedError
+
 
 SEEDING_PATIENCE_S = 300.0
 SEEDING_PATIENCE_S_PER_BOOK = 0.002

@@ -9,8 +9,7 @@ import click
 
 from common.page_types import CAPACITY_RPS
 from common.settings import SettingsError
-from loadgen.gateway_url import gateway_url
-from loadgen.options import OPTIONS
+from loadgen.options import OPTIONS, gateway_url
 from loadgen.workload.partly_open import PartlyOpenModel
 from loadgen.workload.sessions import MEAN_EXECUTION_S, PAGES, SessionModel
 
@@ -29,8 +28,8 @@ def describe_sessions(model: SessionModel | None = None) -> Iterator[str]:
             f"{MEAN_EXECUTION_S[page]:>7.3f}  {', '.join([*leads, f'exit {exits:.3g}'])}"
         )
     yield ""
-    yield f"requests per session      {chain.mean_requests():.3f}"
-    yield f"mean execution time       {chain.mean_execution_s() * 1000:.1f} ms"
+    yield f"requests per session      {model.mean_requests():.3f}"
+    yield f"mean execution time       {model.mean_execution_s() * 1000:.1f} ms"
     for rho in (0.85, 1.4, 2.0):
         rate = model.session_rate(rho, CAPACITY_RPS)
         yield f"sessions/s at rho = {rho:<4}  {rate:.3f}, capacity {CAPACITY_RPS} requests/s"

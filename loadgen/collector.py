@@ -23,8 +23,6 @@ _VERSIONS_OF = ("doorbuster", "locust", "gevent", "httptools", "pyarrow")
 
 @dataclass(slots=True)
 class WorkerPart:
-    """The latest report of a worker."""
-
     name: str
     counts: dict[str, Any]
     done: bool = False

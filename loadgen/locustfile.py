@@ -22,11 +22,10 @@ from locust.runners import MasterRunner, Runner, WorkerNode, WorkerRunner
 from common.settings import SettingsError
 from loadgen.customers.browser import Fetched, HostError, ShopAddress
 from loadgen.customers.shop_pages import PageRequest
-from loadgen.gateway_url import gateway_url
-from loadgen.options import OPTIONS, OptionError, plan_of, plan_of_master
+from loadgen.options import OPTIONS, OptionError, gateway_url, plan_of, plan_of_master
 from loadgen.plan import LoadPlan, Part
 from loadgen.records.attempts import Attempt, AttemptOutcome
-from loadgen.roles import Alone, Latecomer, Master, Role, Worker, warn_of_no_part
+from loadgen.roles import Alone, Master, Role, Worker, warn_of_no_part
 from loadgen.run import LoadRun
 
 logger = logging.getLogger(__name__)
@@ -38,8 +37,7 @@ _roles: dict[int, Role] = {}
 
 
 def role_of(environment: Environment) -> Role:
-    """Return the role of this process's only Locust environment."""
-    return _roles.get(id(environment)) or Latecomer()
+    return _roles.get(id(environment)) or Role()
 
 
 def _runner(environment: Environment) -> Runner:
@@ -58,8 +56,6 @@ def _options(environment: Environment) -> Namespace:
 
 
 class Customer(User):
-    """A Locust user that plays one session."""
-
     def __init__(self, environment: Environment, play: Callable[[], object] | None = None) -> None:
         super().__init__(environment)
         self._play = play
@@ -166,18 +162,18 @@ def _take_role(environment: Environment, runner: Any, web_ui: Any, **_: object) 
 @events.test_start.add_listener
 def _started(environment: Environment, **_: object) -> None:
     role = role_of(environment)
-    if isinstance(role, Worker | Latecomer):
-        if role.given is None:
-            warn_of_no_part()
-            return
+    if isinstance(role, Alone | Master):
+        plan, address = _checked(vars(_options(environment)), _host(environment))
+    elif not isinstance(role, Worker) or role.given is None:
+        warn_of_no_part()
+        return
+    else:
         try:
             plan = plan_of_master(role.given)
             address = ShopAddress.from_url(_host(environment), plan.authority)
         except (OptionError, HostError) as error:
             role.cannot_start(str(error))  # a file of the master may be missing here
             return
-    else:
-        plan, address = _checked(vars(_options(environment)), _host(environment))
 
     def make_run(part: Part) -> LoadRun:
         return LoadRun(plan, part, address, _reporter(environment, plan), _spawner(environment))

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -9,6 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from common import hosts
+from common.settings import SettingsModel, read
+from common.shared_settings import GatewayHost, GatewayPort
 from loadgen.plan import RHO, SESSIONS, LoadPlan, PlanError
 from loadgen.workload.load_schedule import RateStep
 from loadgen.workload.sessions import Schedule, Segment
@@ -331,7 +335,6 @@ def plan_of_master(plain: Mapping[str, Any]) -> LoadPlan:
 
 
 def _playable(plain: Any, model: str) -> LoadPlan:
-    """Return the plan. An error names the option that sets the invalid field, if there is one."""
     try:
         plan = LoadPlan.of_json(plain)
         plan.require_playable()
@@ -452,3 +455,16 @@ def _partly_open(load: dict[str, Any]) -> None:
             "is missing; give the time at which arrivals end, or end --sessions-schedule with "
             "rate 0, e.g. 0:3.5,600:0"),
     )  # fmt: skip
+
+
+class GatewayAddress(SettingsModel):
+    """The environment variables of the gateway's address (docs/settings.md)."""
+
+    gateway_host: GatewayHost
+    gateway_port: GatewayPort
+
+
+def gateway_url() -> str:
+    """Return the gateway's URL without TLS. Raises SettingsError if a setting is invalid."""
+    address = read(GatewayAddress, os.environ)
+    return f"http://{hosts.authority(address.gateway_host or hosts.LOOPBACK, address.gateway_port)}"

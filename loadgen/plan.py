@@ -91,10 +91,6 @@ def _reader(kind: type[_M]) -> Callable[[Any], _M]:
     return read
 
 
-def _written(model: SessionModel | ClientModel | PartlyOpenModel) -> dict[str, object]:
-    return model.parameters()
-
-
 def _pairs(given: Any) -> list[tuple[float, float]]:
     try:
         return [(float(first), float(second)) for first, second in given]
@@ -108,21 +104,14 @@ def _schedule(given: Any) -> Schedule:
     return Schedule(tuple(Segment(*pair) for pair in _pairs(given)))
 
 
-def _steps(given: Any) -> tuple[RateStep, ...]:
-    return tuple(RateStep(*pair) for pair in _pairs(given))
-
-
-def _without_end(model: SessionModel) -> SessionModel:
-    return replace(model, timeout_s=math.inf, think_time_mean_s=0.0)
-
-
-_Sessions = Annotated[
-    SessionModel, PlainValidator(_reader(SessionModel)), PlainSerializer(_written)
+_WRITTEN = PlainSerializer(lambda model: model.parameters())
+_Sessions = Annotated[SessionModel, PlainValidator(_reader(SessionModel)), _WRITTEN]
+_Endless = Annotated[
+    _Sessions,
+    AfterValidator(lambda model: replace(model, timeout_s=math.inf, think_time_mean_s=0.0)),
 ]
-_Clients = Annotated[ClientModel, PlainValidator(_reader(ClientModel)), PlainSerializer(_written)]
-_Partly = Annotated[
-    PartlyOpenModel, PlainValidator(_reader(PartlyOpenModel)), PlainSerializer(_written)
-]
+_Clients = Annotated[ClientModel, PlainValidator(_reader(ClientModel)), _WRITTEN]
+_Partly = Annotated[PartlyOpenModel, PlainValidator(_reader(PartlyOpenModel)), _WRITTEN]
 _Schedule = Annotated[
     Schedule,
     PlainValidator(_schedule),
@@ -130,7 +119,7 @@ _Schedule = Annotated[
 ]
 _Steps = Annotated[
     tuple[RateStep, ...],
-    PlainValidator(_steps),
+    PlainValidator(lambda given: tuple(RateStep(*pair) for pair in _pairs(given))),
     PlainSerializer(lambda steps: [list(step) for step in steps]),
 ]
 _Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -163,8 +152,6 @@ def _plan_error(faults: ValidationError) -> PlanError:
 
 
 class Load(Protocol):
-    """The customers of a plan."""
-
     @property
     def arrivals_until_s(self) -> float | None: ...
 
@@ -214,7 +201,6 @@ class Sessions(_Values):
         return self.session_rate or self.model.session_rate(self.rho or 1.0, self.capacity_rps)
 
     def customers(self, seed: int) -> Customers:
-        """Return the customers of all parts."""
         return Customers(self.model, seed, self.rate, self.schedule)
 
     def planned(self, seed: int) -> int:
@@ -247,16 +233,16 @@ class ClosedLoop(_Values):
     """
 
     kind: Literal["closed-loop"] = "closed-loop"
-    model: Annotated[_Sessions, AfterValidator(_without_end)] = Field(
-        default_factory=SessionModel, validate_default=True
-    )
+    model: Annotated[
+        _Sessions,
+        AfterValidator(lambda model: replace(model, timeout_s=math.inf, think_time_mean_s=0.0)),
+    ] = Field(default_factory=SessionModel, validate_default=True)
     customers: int = Field(ge=1)
     duration_s: _Positive = 120.0
     warm_up_s: float = Field(30.0, ge=0, allow_inf_nan=False)
 
     @property
     def arrivals_until_s(self) -> None:
-        """None, because no session arrives."""
         return None
 
     def sessions(self) -> Sessions:

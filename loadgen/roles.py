@@ -7,8 +7,8 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import gevent
 from locust.env import Environment
@@ -31,67 +31,68 @@ _LAST_REPORTS_WITHIN_S = 5.0
 MakeRun = Callable[[Part], LoadRun]
 
 
-class Role(Protocol):
-    """The interface of the roles, which receive Locust's events."""
+class Role:
+    """The role of a process, which receives Locust's events.
 
-    def started(self, plan: LoadPlan, host: str, make_run: MakeRun) -> None:
-        """Start a run."""
-        ...
-
-    def play(self, stop_customers: Callable[[], None]) -> None:
-        """Play this process's part of the run in the calling greenlet."""
-        ...
-
-    def over(self) -> bool:
-        """Return True when the run has ended by itself."""
-        ...
-
-    def stopping(self) -> None:
-        """Prepare for the end of the run, while customers are still active."""
-        ...
-
-    def stopped(self) -> None:
-        """Finish the run, after all customers have ended."""
-        ...
-
-
-class Latecomer:
-    """The role of a worker that joined during a run, and therefore has no part of it."""
-
-    given: Mapping[str, Any] | None = None
+    This class itself is the role of a worker that joined during a run, and has no part of it.
+    """
 
     def started(self, plan: LoadPlan, host: str, make_run: MakeRun) -> None:
         raise AssertionError("a worker that joined late has no plan")
 
-    def cannot_start(self, reason: str) -> None:
-        pass
-
     def play(self, stop_customers: Callable[[], None]) -> None:
-        pass
+        """Play this process's part of the run in the calling greenlet."""
 
     def over(self) -> bool:
+        """Return True when the run has ended by itself."""
         return False
 
     def stopping(self) -> None:
-        pass
+        """Prepare for the end of the run, while customers are still active."""
 
     def stopped(self) -> None:
-        pass
+        """Finish the run, after all customers have ended."""
 
 
-class Alone:
-    """The role of a single process, which plays all sessions and writes the files."""
+class _Recorder(Role):
+    """A role whose process writes the files."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
-        self._run: LoadRun | None = None
         self._collector: Collector | None = None
         self._reporter: gevent.Greenlet[[], None] | None = None
 
-    def started(self, plan: LoadPlan, host: str, make_run: MakeRun) -> None:
-        self._collector = Collector.expecting(plan, host, ["local"])
-        self._run = make_run(Part())
+    def stopped(self) -> None:
+        if self._reporter is not None:
+            self._reporter.kill(block=False)
+        if self._collector is not None:
+            self._collect(self._collector, done=True)
+            conclude(self._environment, self._collector)
+        self._collector = None
+
+    def _expect(self, plan: LoadPlan, host: str, names: Sequence[str]) -> None:
+        self._collector = Collector.expecting(plan, host, names)
         self._reporter = gevent.spawn(self._report_for_ever)
+
+    def _collect(self, collector: Collector, *, done: bool) -> None:
+        """Bring the collector up to date; `done` is True at the end of the run."""
+
+    def _report_for_ever(self) -> None:
+        while True:
+            gevent.sleep(REPORT_EVERY_S)
+            if self._collector is not None:  # None after the run's end
+                self._collect(self._collector, done=False)
+                show_progress(self._collector)
+
+
+class Alone(_Recorder):
+    """The role of a single process, which plays all sessions and writes the files."""
+
+    _run: LoadRun | None = None
+
+    def started(self, plan: LoadPlan, host: str, make_run: MakeRun) -> None:
+        self._run = make_run(Part())
+        self._expect(plan, host, ["local"])
 
     def play(self, stop_customers: Callable[[], None]) -> None:
         assert self._run is not None
@@ -111,27 +112,15 @@ class Alone:
             self._collector.interrupted = not self._run.finished.is_set()
 
     def stopped(self) -> None:
-        if self._reporter is not None:
-            self._reporter.kill(block=False)
-        if self._run is not None and self._collector is not None:
-            self._collect(done=True)
-            conclude(self._environment, self._collector)
-        self._run = self._collector = None
+        super().stopped()
+        self._run = None
 
-    def _collect(self, done: bool) -> None:
+    def _collect(self, collector: Collector, *, done: bool) -> None:
         assert self._run is not None
-        assert self._collector is not None
-        self._collector.add(0, self._run.new_rows(), self._run.tally.as_counts(), done)
-
-    def _report_for_ever(self) -> None:
-        while True:
-            gevent.sleep(REPORT_EVERY_S)
-            if self._collector is not None:  # None after the run's end
-                self._collect(done=False)
-                show_progress(self._collector)
+        collector.add(0, self._run.new_rows(), self._run.tally.as_counts(), done)
 
 
-class Worker:
+class Worker(Role):
     """The role of a worker, which plays the master's part and reports rows and counts."""
 
     def __init__(self, environment: Environment) -> None:
@@ -165,9 +154,6 @@ class Worker:
         self._run.await_start()
         self._run.play(stop_customers)
         self._report()
-
-    def over(self) -> bool:
-        return False  # the master decides
 
     def stopping(self) -> None:
         """End the regular reports; `stopped` sends the last report."""
@@ -207,15 +193,13 @@ class Worker:
         )
 
 
-class Master:
+class Master(_Recorder):
     """The role of the master, which distributes parts, collects reports and writes the files."""
 
     def __init__(self, environment: Environment) -> None:
         assert isinstance(environment.runner, MasterRunner)
-        self._environment = environment
+        super().__init__(environment)
         self._runner = environment.runner
-        self._collector: Collector | None = None
-        self._reporter: gevent.Greenlet[[], None] | None = None
         self._runner.register_message(REPORT_MESSAGE, self._reported)
 
     def started(self, plan: LoadPlan, host: str, make_run: MakeRun) -> None:
@@ -223,12 +207,11 @@ class Master:
         names = sorted(
             (client.id for client in self._runner.clients.ready), key=self._runner.get_worker_index
         )
-        self._collector = Collector.expecting(plan, host, names)
+        self._expect(plan, host, names)
         given = plan.with_(attempts_file=None).as_json()  # the master writes the file
         for index, name in enumerate(names):
             part = {"index": index, "of": len(names), "plan": given}
             self._runner.send_message(PART_MESSAGE, part, name)
-        self._reporter = gevent.spawn(self._report_for_ever)
 
     def play(self, stop_customers: Callable[[], None]) -> None:
         raise AssertionError("a master does not play sessions")
@@ -256,14 +239,9 @@ class Master:
                 gevent.sleep(0.02)
                 self._notice_lost_workers()
 
-    def stopped(self) -> None:
-        if self._reporter is not None:
-            self._reporter.kill(block=False)
-        if self._collector is not None:
-            for part in self._collector.parts.values():
-                part.lost = not part.done
-            conclude(self._environment, self._collector)
-        self._collector = None
+    def _collect(self, collector: Collector, *, done: bool) -> None:
+        for part in collector.parts.values() if done else ():
+            part.lost = not part.done
 
     def _reported(self, environment: Environment, msg: Any, **_: object) -> None:
         if self._collector is None:
@@ -293,12 +271,6 @@ class Master:
         if not part.lost:
             part.lost = True
             logger.error("worker %s %s; the rest of its sessions are lost", part.name, how)
-
-    def _report_for_ever(self) -> None:
-        while True:
-            gevent.sleep(REPORT_EVERY_S)
-            if self._collector is not None:
-                show_progress(self._collector)
 
 
 def warn_of_no_part() -> None:

@@ -36,8 +36,6 @@ _AFTER_FAILURE_S = 1.0
 
 
 class LoadRun:
-    """The part of a run that one process plays."""
-
     def __init__(
         self,
         plan: LoadPlan,

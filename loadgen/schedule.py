@@ -18,7 +18,6 @@ class RunClock:
         """The start of the run, in Unix time."""
 
     def now_s(self) -> float:
-        """Return the paper seconds since the start."""
         return (time.monotonic() - self._start) * self.time_scale
 
     def real_s(self, paper_s: float) -> float:

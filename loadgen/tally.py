@@ -11,6 +11,11 @@ from loadgen.records.attempts import AttemptOutcome
 from loadgen.schedule import Lag
 from loadgen.workload.sessions import CONFIRM_PAGE
 
+_SUMMED = (
+    *("planned", "started", "ended", "confirms", "revenue_cents", "broken"),
+    *("attempts", "late_attempts"),
+)
+
 
 @dataclass(slots=True)
 class Tally:
@@ -56,19 +61,7 @@ class Tally:
 def add_up(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Combine several workers' counts into the counts of one run: sums, and the largest lags."""
     parts = list(parts)
-    total: dict[str, Any] = {
-        name: sum(part[name] for part in parts)
-        for name in (
-            "planned",
-            "started",
-            "ended",
-            "confirms",
-            "revenue_cents",
-            "broken",
-            "attempts",
-            "late_attempts",
-        )
-    }
+    total: dict[str, Any] = {name: sum(part[name] for part in parts) for name in _SUMMED}
     total["outcomes"] = {
         outcome.value: sum(part["outcomes"][outcome.value] for part in parts)
         for outcome in AttemptOutcome

@@ -26,8 +26,6 @@ class PageCount:
 
 @dataclass(slots=True)
 class ThreadActivity:
-    """The counters of one thread."""
-
     busy: bool = False
     requests: int = 0
     orders: int = 0
@@ -47,7 +45,6 @@ _local = threading.local()
 
 
 def mine() -> ThreadActivity:
-    """Return the calling thread's counters."""
     try:
         return _local.activity  # type: ignore[no-any-return]
     except AttributeError:
@@ -57,12 +54,10 @@ def mine() -> ThreadActivity:
 
 
 def order_committed() -> None:
-    """Count a committed order."""
     mine().orders += 1
 
 
 def busy_workers() -> int:
-    """Return the number of threads that are working on a request."""
     return sum(thread.busy for thread in list(_threads))
 
 
@@ -72,7 +67,6 @@ def requests() -> int:
 
 
 def orders() -> int:
-    """Return the number of orders committed since the shop started."""
     return sum(thread.orders for thread in list(_threads))
 
 

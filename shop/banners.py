@@ -172,12 +172,10 @@ class Slot:
 
     @property
     def wanted(self) -> bool:
-        """Whether the page has a slot for a banner."""
         return banners.wanted
 
     @cached_property
     def banner(self) -> Banner | None:
-        """The banner in the slot; None leaves it empty."""
         page = _page_type(self._request)
         priority = _priority(self._request, page)
         return banners.choose(self.size, self._concepts(), priority, page)

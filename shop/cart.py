@@ -16,8 +16,6 @@ Quantities = dict[int, int]
 
 @dataclass(frozen=True, slots=True)
 class CartLine:
-    """A book and the number of copies in the cart."""
-
     book: Book
     quantity: int
 
@@ -40,7 +38,6 @@ def quantities(session: SessionBase) -> Quantities:
 
 
 def copies(session: SessionBase) -> int:
-    """Return the number of copies in the cart."""
     return sum(session.get(_KEY, {}).values())
 
 
@@ -66,5 +63,4 @@ def total_cents(cart_lines: Iterable[CartLine]) -> int:
 
 
 def total(cart_lines: Iterable[CartLine]) -> str:
-    """Return the total price of the lines as text."""
     return money(total_cents(cart_lines))

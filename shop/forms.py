@@ -38,15 +38,11 @@ def _password(label: str, autocomplete: str) -> forms.CharField:
 
 
 class LoginForm(forms.Form):
-    """The form for the user name and the password (Tr-1)."""
-
     username = _text("User name", 40, "username")
     password = _password("Password", "current-password")
 
 
 class SignUpForm(forms.Form):
-    """The form for a new account."""
-
     username = _text("User name", 40, "username", min_length=3, validators=[_VALID_USERNAME])
     full_name = _text("Full name", 80, "name")
     email = forms.EmailField(
@@ -74,8 +70,6 @@ class SignUpForm(forms.Form):
 
 
 class AddressForm(forms.Form):
-    """The form for the delivery address (Tr-2)."""
-
     full_name = _text("Full name", 80, "name")
     street = _text("Street and number", 120, "street-address")
     postal_code = _text(
@@ -174,8 +168,6 @@ class BuyForm(forms.Form):
 
 
 class SearchForm(forms.Form):
-    """The form for the words to search for."""
-
     q = forms.CharField(
         label="Search",
         required=False,

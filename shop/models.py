@@ -38,8 +38,6 @@ class Category(models.Model):
 
 
 class Author(models.Model):
-    """An author of books."""
-
     name = models.CharField(max_length=80, unique=True)
 
     class Meta:
@@ -50,8 +48,6 @@ class Author(models.Model):
 
 
 class BookQuerySet(models.QuerySet["Book"]):
-    """Queries for books."""
-
     def listed(self) -> "BookQuerySet":
         """Load only the columns that a list of books shows."""
         return self.select_related("author").only(
@@ -123,8 +119,6 @@ def money(cents: int) -> str:
 
 
 class CustomerManager(BaseUserManager["Customer"]):
-    """The manager that creates accounts."""
-
     def create_user(self, username: str, email: str, password: str, full_name: str) -> "Customer":
         """Create and return a customer. Raises IntegrityError if the user name is taken."""
         customer = self.model(username=username, email=email, full_name=full_name)

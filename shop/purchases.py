@@ -49,7 +49,6 @@ class Purchase:
         return replace(self, address=kept.address) if is_same else self
 
     def kept(self) -> dict[str, Any]:
-        """Return the purchase as JSON data for the session."""
         state = {
             "wanted": {str(book): copies for book, copies in self.wanted.items()},
             "key": str(self.key),
@@ -60,7 +59,6 @@ class Purchase:
         return {name: value for name, value in state.items() if value is not None}
 
     def signed(self) -> str:
-        """Return the signed purchase for a form."""
         return signing.dumps(self.kept(), salt=_SALT)
 
     def link(self) -> str:

@@ -72,7 +72,6 @@ def search_books(query: str, page: str | None) -> Results:
 
 
 def _suggestion(query: str) -> str | None:
-    """Return the corrected query if a book matches it."""
     other = spelling.corrected(query)
     if other is None:
         return None

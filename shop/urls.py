@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from shop.views import accounts, basket, browsing, checkout, covers, errors
+from shop.views import accounts, basket, browsing, checkout, errors
 
 urlpatterns = [
     path("", browsing.home, name="home"),
@@ -14,7 +14,7 @@ urlpatterns = [
     path("checkout/payment/", checkout.payment_step, name="checkout-payment"),
     path("checkout/confirm/", checkout.confirm_step, name="checkout-confirm"),
     path("checkout/", checkout.resume, name="checkout"),
-    path("covers/<int:book_id>.svg", covers.cover, name="cover"),
+    path("covers/<int:book_id>.svg", browsing.cover, name="cover"),
     path("cart/", basket.cart, name="cart"),
     path("account/", accounts.account, name="account"),
     path("account/orders/<int:order_id>/", accounts.order, name="order"),

@@ -192,7 +192,6 @@ class Attacker:
                 self._person.post("20 notes of 9 kB", path, {"text": "x" * 9000})
 
     def _streams(self) -> None:
-        """Open streams of the watch page, and read none of them."""
         with ExitStack() as stack:
             for _ in range(60):
                 began_s = time.perf_counter()
@@ -210,7 +209,6 @@ class Attacker:
             time.sleep(5)
 
     def _inner_host(self) -> None:
-        """Call the admin API and the shop's controller without a token, as any local user could."""
         lab = self._person.lab
         calls: tuple[tuple[str, int, str, dict[str, str]], ...] = (
             ("PUT", lab.gateway_admin_port, "/policy", {"name": "sq"}),

@@ -57,7 +57,6 @@ class Person:
         return Person(self.lab, self.name, "", self._records)
 
     def get(self, page: str, path: str, **more: Any) -> requests.Response | None:
-        """Return a page, or None without an answer."""
         return self._ask(page, "GET", path, **more)
 
     def post(self, page: str, path: str, data: object = None, **more: Any) -> Any:

@@ -244,7 +244,6 @@ class MemoryMeter:
 
 
 def machine() -> str:
-    """Return a description of the machine and its present load."""
     facts = describe_machine(load())
     busy = psutil.cpu_percent(2.0)
     return f"{facts['cpus']} x {facts['cpu']}, {busy:.0f} % busy, load {os.getloadavg()[0]:.1f}"
@@ -404,8 +403,6 @@ def _lessons(
 
 
 class Lesson:
-    """A lesson, with its students and attackers, and its results."""
-
     def __init__(
         self,
         kind: str,
@@ -442,7 +439,6 @@ class Lesson:
 
 
 def _until_idle(lab: Settings) -> None:
-    """Wait for the end of the class's launches, which would disturb the runs without a class."""
     out.print("  waiting for the remaining launches")
     count = "select count(*) from console_launch where state in ('queued', 'running')"
     with _console_database(lab) as database:

@@ -33,7 +33,6 @@ out = console_of(100)
 
 @contextmanager
 def _in_one_line() -> Iterator[None]:
-    """Report the appliance's faults in one line, without a traceback."""
     try:
         yield
     except (ExperimentError, RuntimeError, requests.RequestException) as fault:
@@ -145,7 +144,6 @@ def _console(lab: Settings) -> tuple[str, int]:
 
 
 def _machine() -> str:
-    """Return a description of the machine's load over two seconds."""
     busy = psutil.cpu_percent(2.0, percpu=True)
     return f"load average {os.getloadavg()[0]:.1f}, CPUs busy {_percents(busy)}"
 

@@ -54,7 +54,6 @@ class Browser:
         return answer.text
 
     def post(self, path: str, files: Mapping[str, tuple[str, str]] | None = None) -> str:
-        """Send a form; return the address of the answer."""
         token = self._session.cookies["lab_csrf"]
         assert token is not None
         answer = self._session.post(

@@ -57,5 +57,4 @@ class Grown:
 
 
 def repeated(measure: Callable[[], float], rounds: int) -> float:
-    """Return the median of several measurements."""
     return median(measure() for _ in range(rounds))

@@ -44,20 +44,17 @@ class Progress:
         return self._share * axis.expected_s(size)
 
     def opened(self, axis: Axis) -> None:
-        """Record the end of an axis's preparation."""
         self._done_s += axis.takes_s[0]
 
     def measured(self, axis: Axis, size: int) -> None:
         self._done_s += self._part_s(axis, size)
 
     def left_s(self) -> float:
-        """Return the expected real seconds until the end."""
         pace = (time.monotonic() - self._began_s) / self._done_s if self._done_s > 10 else 1.0
         return max(0.0, self._expected_s - self._done_s) * pace
 
 
 def measure(axes: Sequence[Axis], is_quick: bool, console: Console) -> list[Grown]:
-    """Measure all axes, from their smallest to their largest size."""
     progress = Progress(axes, is_quick)
     console.print(f"{len(axes)} axes, about {duration(progress.left_s())}.")
     found = []
@@ -84,7 +81,6 @@ def measure(axes: Sequence[Axis], is_quick: bool, console: Console) -> list[Grow
 
 
 def table(grown: Grown) -> Table:
-    """Return a table with a row for each curve of an axis."""
     sizes = sorted({size for costs in grown.curves.values() for size in costs})
     shown = Table(title=f"{grown.axis.title}: {grown.axis.y_label}")
     shown.add_column(grown.axis.x_label, no_wrap=True)

@@ -53,7 +53,6 @@ def draw(grown: Grown, folder: Path, origin: str) -> Path:
 
 
 def _draw_proportion(axes: Axes, sizes: Sequence[int], costs: Sequence[float]) -> None:
-    """Set the axes, and draw the line of a cost that is proportional to the size."""
     low = 10 ** math.floor(math.log10(min(costs)))
     high = max(10 ** math.ceil(math.log10(max(costs))), 100 * low)
     axes.plot(

@@ -149,7 +149,6 @@ def banners(is_quick: bool) -> Iterator[Measure]:
 
 
 def copies(of: inventory.Inventory, times: int) -> inventory.Inventory:
-    """Return an inventory with `times` copies of every banner."""
     return inventory.of_columns(
         id=np.arange(len(of) * times),
         advertiser=np.tile(of.advertiser, times),

@@ -69,8 +69,6 @@ _PATHS = ", ".join(f'"{path}"' for path in PATHS)
 
 @dataclass
 class Subject:
-    """A running gateway."""
-
     process: int
     port: int
     admin_port: int
@@ -108,7 +106,6 @@ def allow_files(wanted: int) -> None:
 
 @contextmanager
 def gateway(shop_port: int, **options: object) -> Iterator[Subject]:
-    """Run a gateway on the last CPU."""
     port, admin_port = ports.free(2)
     own, _ = harness.split_cpus()
     command = harness.gateway_command(
@@ -128,7 +125,6 @@ def gateway(shop_port: int, **options: object) -> Iterator[Subject]:
 
 @contextmanager
 def customers(subject: Subject, number: int, script: Path) -> Iterator[None]:
-    """Let wrk's customers send requests to the gateway."""
     _, others = harness.split_cpus()
     command = harness.wrk_command(
         subject.port, connections=number, seconds=600, timeout_s=600, options=["-s", str(script)]
@@ -198,7 +194,6 @@ def with_customers(
 
 
 def _all_there(subject: Subject, size: int, waits: bool) -> bool:
-    """Return whether nearly all wait or, if not `waits`, customers sent three requests each."""
     if waits:
         return bool(subject.snapshot()["waiting"] >= 0.85 * size)
     return subject.arrived() > 3 * size

@@ -33,7 +33,6 @@ class TraceContext(NamedTuple):
         return context if all(context) else None
 
     def child(self) -> Self:
-        """Return a new span of the same trace."""
         return self._replace(span_id=_new_span_id())
 
     def traceparent(self) -> str:

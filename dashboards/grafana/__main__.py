@@ -8,7 +8,6 @@ from dashboards.grafana.frame import Board
 
 
 def as_text(board: Board) -> str:
-    """Return the text of the dashboard's committed file."""
     return json.dumps(board.as_plain(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 

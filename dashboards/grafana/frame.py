@@ -75,7 +75,6 @@ class Board:
         return uid(self.name)
 
     def as_plain(self) -> Json:
-        """Return the JSON for Grafana."""
         register()
         made = (
             dashboard.Dashboard(self.title)
@@ -158,7 +157,6 @@ def question(name: str, label: str, sql: str) -> dashboard.QueryVariable:
 
 
 def _sources() -> Sequence[dashboard.DatasourceVariable]:
-    """Return the variables that select the data sources, also in another Grafana."""
     return [
         dashboard.DatasourceVariable(name)
         .label(title)

@@ -52,8 +52,6 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """A query of the results in SQL."""
-
     sql: str
     over_time: bool = False
     """True for lines over the column `time`, one for each value of the text column."""

@@ -27,7 +27,6 @@ class SqlQuery(cogvariants.Dataquery):
         self.raw_sql, self.ref_id, self.datasource, self.form = raw_sql, ref_id, datasource, form
 
     def to_json(self) -> dict[str, object]:
-        """Return the query as Grafana stores it."""
         return {
             "datasource": self.datasource,
             "editorMode": "code",
@@ -48,8 +47,6 @@ class SqlQuery(cogvariants.Dataquery):
 
 
 class SqlQueryBuilder(cogbuilder.Builder[SqlQuery]):
-    """The builder of a PostgreSQL query for the SDK."""
-
     def __init__(self, query: SqlQuery) -> None:
         self._query = query
 

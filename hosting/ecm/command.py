@@ -27,7 +27,7 @@ from hosting.ecm import server
 from hosting.ecm.accounts import AccountFile
 from hosting.ecm.cpu_manager import CpuManager
 from hosting.ecm.metrics import CpuManagerMetrics
-from hosting.option_types import Finite
+from hosting.options import Finite
 
 LEAST_SETTLE_S = 1.0
 _PATIENCE_S = 10.0

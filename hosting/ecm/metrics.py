@@ -38,7 +38,6 @@ class CpuManagerMetrics(Collector):
         ProcessCollector(registry=self.registry)
 
     def collect(self) -> Iterator[Metric]:
-        """Iterate over the metrics; the registry calls this method."""
         values: _Values
         status = self._status()
         # An application that has left may return with the same name.

@@ -9,8 +9,8 @@ from pathlib import Path
 from common import cpus, hosts, log_tail, ports, private_file, processes
 from common.waiting import wait_while
 from hosting import starting
-from hosting.errors import HostingError
 from hosting.options import PlatformOptions
+from hosting.starting import HostingError
 from runtime import monitoring
 from runtime.native.services import APPLIANCE_VARIABLE
 from runtime.settings import Settings
@@ -92,7 +92,6 @@ class ManagerProcess:
             raise HostingError(f"the CPU manager did not start; {log_tail.of(self._log)}")
 
     def _wait_until_free(self) -> None:
-        """Raise HostingError if another platform's manager uses the socket."""
         if wait_while(self._accepts, LEFT_OVER_PATIENCE_S):
             raise HostingError(
                 f"the CPU manager of another platform uses {self.socket}; fix: end that platform"

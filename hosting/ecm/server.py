@@ -50,7 +50,6 @@ class EcmServer:
         self._stop = asyncio.Event()
 
     def stop(self) -> None:
-        """End `serve`."""
         self._stop.set()
 
     async def serve(self) -> None:
@@ -212,7 +211,6 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.close()
 
     def abort(self) -> None:
-        """End the connection without waiting for its client."""
         if self._transport is not None:
             self._transport.abort()
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from common.shared_settings import LONGEST_FAULT_S, SHORTEST_FAULT_S
 from gateway.policies import ADMISSIONS, NO_ADMISSION, Abandonment
-from hosting.option_types import Finite
+from hosting.options import Finite
 from lab.cli.command import LabCommand
 from lab.cli.experiment_options import (
     PAGE_PROFILE,

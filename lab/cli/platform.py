@@ -12,8 +12,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from hosting.errors import HostingError
-from hosting.option_types import Finite
+from hosting.options import Finite
+from hosting.starting import HostingError
 from lab.cli.command import LabCommand
 from lab.cli.platform_options import of_platform, platform_options
 from lab.errors import ExperimentError

@@ -6,9 +6,16 @@ from typing import Any, get_args
 import click
 
 from gateway.policies.processor_assignment import Sharing
-from hosting.errors import HostingError
-from hosting.option_types import CpuList, Finite
-from hosting.options import MOST_APPLICATIONS, Admission, PlatformOptions, Profile, Provisioning
+from hosting.options import (
+    MOST_APPLICATIONS,
+    Admission,
+    CpuList,
+    Finite,
+    PlatformOptions,
+    Profile,
+    Provisioning,
+)
+from hosting.starting import HostingError
 from lab.cli.command import Decorator, all_of
 from lab.engines.hosted import connection_costs
 from lab.errors import SpecError

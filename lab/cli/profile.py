@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from hosting.errors import HostingError
-from hosting.option_types import Finite
+from hosting.options import Finite
+from hosting.starting import HostingError
 from lab.cli.command import LabCommand
 from lab.cli.platform_options import (
     CPUS_OPTION,

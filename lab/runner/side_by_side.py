@@ -6,8 +6,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from hosting.confinement import confined
-from hosting.errors import HostingError
 from hosting.plain import PlainShops
+from hosting.starting import HostingError
 from lab.analysis.reconciliation import summarise
 from lab.engines.live.appliance import Appliance
 from lab.engines.live.run import LiveRun, record_runs

@@ -135,7 +135,6 @@ def _client(
 
 
 def _judge(body: bytes) -> None:
-    """Raise `WrongPageError` for an answer without banners."""
     try:
         banners = json.loads(body)["banners"]
     except (ValueError, KeyError, TypeError):
@@ -150,7 +149,6 @@ def _cpu_s() -> float:
 
 
 def main() -> None:
-    """Carry out the orders on standard input."""
     if len(sys.argv) != 2:
         sys.exit("usage: python -m loadgen.customers.ad_clients http://127.0.0.1:PORT < orders")
     try:

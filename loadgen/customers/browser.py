@@ -119,8 +119,6 @@ class _Response:
 
 
 class Browser:
-    """The connection and the cookies of one customer."""
-
     __slots__ = ("_fixed", "_origin", "connection", "cookies")
 
     def __init__(self, address: ShopAddress, connected: Connected | None = None) -> None:

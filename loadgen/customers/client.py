@@ -51,6 +51,5 @@ class ClientProcess:
             self._visitor.leave()
 
     def _begins(self, due_s: float, until_s: float) -> bool:
-        """Wait for `due_s`; return False if the request would begin after the run's end."""
         self._clock.sleep_until(min(due_s, until_s))
         return due_s < until_s and self._clock.now_s() < until_s

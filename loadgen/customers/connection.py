@@ -123,7 +123,6 @@ class Connection:
 
     @property
     def is_secure(self) -> bool:
-        """Return whether the connection uses TLS."""
         return self._address.tls is not None
 
     def open(self) -> None:
@@ -151,7 +150,6 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """Close the connection, even during a request."""
         sock, self._sock = self._sock, None
         if sock is None:
             self._began = None
@@ -167,7 +165,6 @@ class Connection:
         sock.close()
 
     def fileno(self) -> int:
-        """Return the descriptor of the open socket, or -1."""
         return -1 if self._sock is None else int(self._sock.fileno())
 
     def is_kept(self) -> bool:
@@ -232,7 +229,6 @@ class Connection:
 
 
 def why(error: OSError) -> str:
-    """Return the error's text in one line."""
     return error.strerror or str(error)
 
 

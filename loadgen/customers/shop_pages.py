@@ -122,7 +122,6 @@ def covers(body: bytes) -> list[str]:
 
 
 def _books_in_stock(body: bytes) -> list[bytes]:
-    """Return the links to the books in stock, the only books that customers choose."""
     entries = [entry for entry in body.split(_END_OF_ENTRY) if _OUT_OF_STOCK not in entry]
     return [link for entry in entries for link in BOOK_LINK.findall(entry)]
 

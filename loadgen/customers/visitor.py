@@ -19,8 +19,6 @@ class AttemptObserver(Protocol):
 
 
 class ConnectionObserver(Protocol):
-    """A callback after every attempt to open a connection."""
-
     def __call__(self, connection: OpenedConnection, /) -> None: ...
 
 

@@ -48,6 +48,4 @@ def not_generated(session: int, step: int, page: str) -> Attempt:
 class AttemptKeeper(Protocol):
     """An object that stores attempts: a list, or an `AttemptLog`."""
 
-    def append(self, attempt: Attempt, /) -> None:
-        """Keep one attempt."""
-        ...
+    def append(self, attempt: Attempt, /) -> None: ...

@@ -23,8 +23,6 @@ class ConnectionKind(StrEnum):
 
 
 class OpenedConnection(NamedTuple):
-    """One row of `connections.parquet`."""
-
     session: int
     opened_s: float
     """The time at which the customer began to connect."""

@@ -195,7 +195,6 @@ def distinct(path: Path, column: str) -> set[Any]:
 
 
 def metadata_of(table: pa.Table) -> dict[str, Any]:
-    """Return the run's metadata in the file."""
     found: dict[str, Any] = json.loads((table.schema.metadata or {}).get(_METADATA_KEY, b"{}"))
     return found
 

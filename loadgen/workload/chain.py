@@ -73,20 +73,11 @@ class Chain:
                 )
 
     def row(self, page: str) -> Mapping[str, float]:
-        """Return the transitions from `page`, without the exit."""
         return self.transitions.get(page, {})
 
     def visits(self) -> dict[str, float]:
         """Return the expected requests per session for each page type, if all succeed."""
         return dict(_visits(tuple((page, *row.items()) for page, row in self.transitions.items())))
-
-    def mean_requests(self) -> float:
-        """Return the expected number of requests per session (2.397 for LIFO-Pri)."""
-        return sum(self.visits().values())
-
-    def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
-        """Return a request's mean execution time in paper seconds (LIFO-Pri: 0.2501, Table 2)."""
-        return mean_execution_s(self.visits(), execution_s)
 
     def probability_of_confirm(self, page: str) -> float:
         """Return the probability that a session now at `page` reaches Tr-4.
@@ -179,14 +170,6 @@ class Chain:
                     exiting.add(page)
                     grew = True
         return exiting
-
-
-def mean_execution_s(
-    visits: Mapping[str, float], execution_s: Mapping[str, float] = MEAN_EXECUTION_S
-) -> float:
-    """Return a request's mean execution time in paper seconds, for `visits` by page type."""
-    total = sum(count * execution_s[page] for page, count in visits.items())
-    return total / sum(visits.values())
 
 
 @lru_cache(maxsize=256)  # a page of the console asks for the same few chains hundreds of times

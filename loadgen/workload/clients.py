@@ -1,9 +1,7 @@
 """The closed loop of the Connection Sentry, whose clients' requests do not depend on the answers.
 
 Source: Kraemer, Paixão, Guedes, Meira, Almeida, *Minimizing the Impact of Orphan Requests in
-e-Commerce Services*, section 4.2. The control set never cancels, and its requests are measured; the
-test set cancels when its patience ends. The paper's processes replay a trace; here, each request is
-drawn from the shares of the request classes. This project chose the distributions of patience and
+e-Commerce Services*, section 4.2. This project chose the distributions of requests, patience and
 think times, and the reaction after a cancelled request. All times are paper seconds.
 """
 
@@ -119,19 +117,6 @@ class Clients:
     has a separate random stream, addressed by client, step and attempt.
     """
 
-    __slots__ = (
-        "_away_key",
-        "_bounds",
-        "_kind_key",
-        "_kinds",
-        "_patience_key",
-        "_reload_key",
-        "_think_key",
-        "count",
-        "model",
-        "seed",
-    )
-
     def __init__(self, model: ClientModel, seed: int) -> None:
         self.model = model
         self.seed = seed
@@ -147,7 +132,6 @@ class Clients:
         self._bounds = tuple(accumulate(model.shares().values()))[:-1]
 
     def set_of(self, client: int) -> ClientSet:
-        """Return the set of the client with number `client` (from 0)."""
         return "control" if client < self.model.per_set else "test"
 
     def kind(self, client: int, step: int) -> str:
@@ -160,7 +144,6 @@ class Clients:
         return KIND_PAGE[self.kind(client, step)]
 
     def think_time_s(self, client: int, step: int) -> float:
-        """Return the pause before request `step`, in paper seconds."""
         draw = uniform(self._think_key, place(client, step))
         mean_s = self.model.think_time_mean_s
         return draw * mean_s if step == 0 else exponential(draw, mean_s)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import accumulate, cycle, islice
 from typing import Any, Literal, NamedTuple, get_args
 
-from loadgen.workload.chain import FIRST_PAGE, MEAN_EXECUTION_S, mean_execution_s
+from loadgen.workload.chain import FIRST_PAGE
 from loadgen.workload.draws import LONGEST_WALK, exponential
 from loadgen.workload.refusals import SessionModelError
 
@@ -94,12 +94,6 @@ class SessionLengths:
     def visits(self) -> dict[str, float]:
         """Return the expected requests per session for each page type, if all succeed."""
         return dict(_visits(self))
-
-    def mean_requests(self) -> float:
-        return math.fsum(self.visits().values())
-
-    def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
-        return mean_execution_s(self.visits(), execution_s)
 
     def parameters(self) -> dict[str, object]:
         """Return all parameters by name, ready for JSON, with either `mean` or `mixture`."""

@@ -160,18 +160,6 @@ class Partly:
     Each kind of draw has a separate random stream, addressed by session and interaction.
     """
 
-    __slots__ = (
-        "_arrival_key",
-        "_image_key",
-        "_length_key",
-        "_onwards",
-        "_page_key",
-        "_scale",
-        "_think_key",
-        "model",
-        "seed",
-    )
-
     def __init__(self, model: PartlyOpenModel, seed: int) -> None:
         self.model = model
         self.seed = seed

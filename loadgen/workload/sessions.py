@@ -20,7 +20,6 @@ from loadgen.workload.chain import (
     MEAN_EXECUTION_S,
     PAGES,
     Chain,
-    mean_execution_s,
 )
 from loadgen.workload.draws import (
     LARGEST_MAX_RETRIES,
@@ -149,7 +148,10 @@ class SessionModel:
         return math.fsum(self.visits().values())
 
     def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
-        return mean_execution_s(self.visits(), execution_s)
+        """Return a request's mean execution time in paper seconds (LIFO-Pri: 0.2501, Table 2)."""
+        visits = self.visits()
+        total = sum(count * execution_s[page] for page, count in visits.items())
+        return total / sum(visits.values())
 
     def session_rate(self, rho: float, capacity_rps: float) -> float:
         """Return the sessions per paper second that offer load ρ to a capacity in requests/s.
@@ -172,23 +174,6 @@ class Customers:
     Each kind of draw has a separate random stream, addressed by session, step and attempt. Two
     policies therefore meet the same customers.
     """
-
-    __slots__ = (
-        "_arrival_key",
-        "_class_key",
-        "_file",
-        "_length_key",
-        "_length_law",
-        "_mixed",
-        "_patience_key",
-        "_retry_key",
-        "_think_key",
-        "_walk_key",
-        "model",
-        "schedule",
-        "seed",
-        "session_rate",
-    )
 
     def __init__(
         self,

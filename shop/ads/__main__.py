@@ -55,7 +55,6 @@ def serve() -> None:
 
 
 def _await_database() -> None:
-    """Wait until PostgreSQL accepts a connection, and report the wait."""
     from django.db import OperationalError, connection
 
     try:
@@ -79,9 +78,9 @@ def migrate_and_seed() -> None:
 @main.command()
 def token() -> None:
     """Print the token for calls of the contract API."""
-    from shop.ads.management import permission
+    from shop.ads.management import answers
 
-    click.echo(permission.token())
+    click.echo(answers.token())
 
 
 @main.command()

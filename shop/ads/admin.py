@@ -54,8 +54,6 @@ admin.site.login_form = LoginForm
 
 @admin.register(Concept)
 class ConceptAdmin(admin.ModelAdmin):
-    """The admin pages of concepts."""
-
     search_fields = ("word",)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -70,8 +68,6 @@ class NamedAdmin(admin.ModelAdmin):
 
 
 class SlotInline(admin.TabularInline):
-    """The slots in a page's form."""
-
     model = Slot
     autocomplete_fields = ("concepts",)
     extra = 0
@@ -102,8 +98,6 @@ class PageAdmin(admin.ModelAdmin):
 
 
 class BannerForm(forms.ModelForm):
-    """The form of a banner, which checks the number of concepts."""
-
     def clean_concepts(self) -> Any:
         concepts = self.cleaned_data["concepts"]
         try:
@@ -213,8 +207,6 @@ class _Counted(admin.ModelAdmin):
 
 @admin.register(Delivery)
 class DeliveryAdmin(_Counted):
-    """The admin pages of banners' delivery counts."""
-
     list_display = ("banner_id", "delivered", "clicks")
 
 

@@ -63,7 +63,6 @@ def _wide(
     colours: _Colours,
     rng: random.Random,
 ) -> str:
-    """Return the SVG of a wide banner: an emblem, two lines, and a button if there is room."""
     ink, accent, accent_ink = colours
     margin = height * 0.2
     button = 0.0 if width < 5 * height else height * 1.75
@@ -90,7 +89,6 @@ def _tall(
     colours: _Colours,
     rng: random.Random,
 ) -> str:
-    """Return the SVG of a tall or square banner: an emblem, text, and a button if there is room."""
     ink, accent, accent_ink = colours
     narrow = min(width, height)
     is_column = height > 2 * width
@@ -155,7 +153,6 @@ def _button(x: float, y: float, wide: float, tall: float, accent: str, ink: str)
 
 
 def _emblem(x: float, y: float, radius: float, accent: str, rng: random.Random) -> str:
-    """Return the SVG of a decoration: a book, a sun or waves."""
     kind = rng.randrange(3)
     ring = (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{accent}" fill-opacity=".18"/>'

@@ -1,11 +1,7 @@
-"""The capacity check, which decides whether enough impressions are free for a new contract.
+"""The capacity check, which decides whether enough impressions are free (docs/ads.md, *Capacity*).
 
-The forecast is the expected views, over the contract's time, of the slots that fit the banner.
-Other contracts whose banners fit one of these slots hold their missing impressions, spread evenly
-over their time; one that renews itself continues at its rate.
-
-The check uses averages, counts the other contracts in full, and counts a page's views twice if it
-has two slots of the size. So it may refuse a possible contract, or accept an impossible one.
+Other contracts hold their missing impressions, spread evenly over their time. The check counts them
+in full, so it may refuse a possible contract or accept an impossible one.
 """
 
 from dataclasses import dataclass

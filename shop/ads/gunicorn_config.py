@@ -15,36 +15,16 @@ from common import hosts
 from shop import settings
 from shop.ads import configuration
 from shop.server import serving
+from shop.server.gunicorn_config import *  # noqa: F403
+from shop.server.gunicorn_config import SWITCH_INTERVAL_S
 
 _configuration = configuration.read()
 
 bind = hosts.authority(settings.INNER_HOST, _configuration.port)
 wsgi_app = "shop.ads.wsgi:application"
 proc_name = "doorbuster-ads"
-worker_class = "gthread"
 workers = _configuration.processes
 threads = _configuration.threads
-worker_connections = 1000
-backlog = 512
-keepalive = 75
-timeout = 120  # a large inventory takes long to load
-graceful_timeout = 10
-loglevel = "warning"
-forwarded_allow_ips = settings.FORWARDED_ALLOW_IPS
-control_socket_disable = True
-
-# Gunicorn accepts everything that the gateway lets through, because the gateway's refusals name the
-# exceeded limit, while Gunicorn answers 400 without a reason. The gateway adds up to six fields;
-# 8190 is Gunicorn's maximum.
-limit_request_line = 8190
-limit_request_fields = 128
-limit_request_field_size = 32 * 1024
-
-# The time for which a thread keeps the interpreter while other threads wait for it. A search
-# releases the interpreter in every operation and then needs it again, so Python's default of 5 ms
-# would make searches slow.
-SWITCH_INTERVAL_S = 0.0005
-
 
 _COUNTS_OF = "doorbuster-counts-"
 

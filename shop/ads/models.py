@@ -39,7 +39,32 @@ def next_revision() -> int:
         return int(cursor.fetchone()[0])
 
 
-class Concept(models.Model):
+class _Revised(models.Model):
+    class Meta:
+        abstract = True
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        with transaction.atomic():
+            revision = next_revision()
+            super().save(*args, **kwargs)
+            self._mark(revision)
+
+    def _mark(self, revision: int) -> None:
+        """Give the revision to the contracts that this change concerns, by default to none."""
+
+
+class _Named(_Revised):
+    name = models.CharField(max_length=80, unique=True)
+
+    class Meta:
+        abstract = True
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Concept(_Revised):
     """A keyword that banners and slots can have."""
 
     word = models.CharField(
@@ -58,48 +83,19 @@ class Concept(models.Model):
     def __str__(self) -> str:
         return self.word
 
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        with transaction.atomic():
-            next_revision()
-            super().save(*args, **kwargs)
 
-
-class Advertiser(models.Model):
+class Advertiser(_Named):
     """A company that orders banners."""
 
-    name = models.CharField(max_length=80, unique=True)
-
-    class Meta:
-        ordering = ("name",)
-
-    def __str__(self) -> str:
-        return self.name
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        with transaction.atomic():
-            revision = next_revision()
-            super().save(*args, **kwargs)
-            Contract.objects.filter(banner__advertiser=self).update(revision=revision)
+    def _mark(self, revision: int) -> None:
+        Contract.objects.filter(banner__advertiser=self).update(revision=revision)
 
 
-class Publisher(models.Model):
+class Publisher(_Named):
     """A site that shows banners on its pages."""
 
-    name = models.CharField(max_length=80, unique=True)
 
-    class Meta:
-        ordering = ("name",)
-
-    def __str__(self) -> str:
-        return self.name
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        with transaction.atomic():
-            next_revision()
-            super().save(*args, **kwargs)
-
-
-class Page(models.Model):
+class Page(_Revised):
     """A publisher's page, with a forecast of its views per day."""
 
     publisher = models.ForeignKey(Publisher, on_delete=models.PROTECT, related_name="pages")
@@ -115,13 +111,8 @@ class Page(models.Model):
     def __str__(self) -> str:
         return f"{self.publisher}: {self.name}"
 
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        with transaction.atomic():
-            next_revision()
-            super().save(*args, **kwargs)
 
-
-class Slot(models.Model):
+class Slot(_Revised):
     """A place for a single banner on a publisher's page."""
 
     page = models.ForeignKey(Page, on_delete=models.CASCADE, related_name="slots")
@@ -141,13 +132,8 @@ class Slot(models.Model):
     def __str__(self) -> str:
         return f"{self.page}, {self.name} ({self.size})"
 
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        with transaction.atomic():
-            next_revision()
-            super().save(*args, **kwargs)
 
-
-class Banner(models.Model):
+class Banner(_Revised):
     """A picture with a text, which pages show while its contract runs."""
 
     advertiser = models.ForeignKey(Advertiser, on_delete=models.PROTECT, related_name="banners")
@@ -172,11 +158,8 @@ class Banner(models.Model):
     def __str__(self) -> str:
         return f"{self.pk}: {self.headline} ({self.size})"
 
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        with transaction.atomic():
-            revision = next_revision()
-            super().save(*args, **kwargs)
-            Contract.objects.filter(banner=self).update(revision=revision)
+    def _mark(self, revision: int) -> None:
+        Contract.objects.filter(banner=self).update(revision=revision)
 
 
 class Contract(models.Model):

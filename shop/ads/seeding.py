@@ -129,7 +129,6 @@ def _remove_contracts() -> None:
 
 
 def _next_id(table: str) -> int:
-    """Return the first free id of the table."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT coalesce(max(id), 0) + 1 FROM {table}")
         return int(cursor.fetchone()[0])

@@ -72,7 +72,6 @@ class AdServer:
         return row is not None
 
     def stop(self) -> None:
-        """Report the remaining counts and end all threads."""
         self.fan_out.close()
         self.writer.stop()
 

@@ -17,8 +17,15 @@ from django.views.decorators.http import require_safe
 from common.http_api import CallError
 from shop.ads import artwork, server
 from shop.ads.delivery import loading, metrics
-from shop.ads.management import openapi, permission, schemas
-from shop.ads.management.answers import answer_of, refusal, single
+from shop.ads.management import openapi, schemas
+from shop.ads.management.answers import (
+    answer_of,
+    direct,
+    granted,
+    refusal,
+    single,
+    without_token,
+)
 from shop.ads.models import Banner
 from shop.ads.selection.selector import Request
 from shop.ads.sizes import NUMBER_OF, SIZES
@@ -47,9 +54,9 @@ def internal(view: _View) -> _View:
 
     @wraps(view)
     def checked(request: HttpRequest, **path: Any) -> HttpResponse:
-        if permission.direct(request) or permission.granted(request):
+        if direct(request) or granted(request):
             return view(request, **path)
-        return permission.refusal()
+        return without_token()
 
     return checked
 
@@ -68,7 +75,6 @@ def candidates(request: HttpRequest) -> HttpResponse:
 
 
 def _concepts(query: schemas.CandidatesQuery, ads: server.AdServer) -> list[int]:
-    """Return the ids of the concepts in the query; raise CallError if one is unknown."""
     concepts = ads.names.concepts
     unknown = [word for word in query.concepts if word not in concepts]
     if unknown:
@@ -193,7 +199,6 @@ def landing(request: HttpRequest, id: int) -> HttpResponse:
 @require_safe
 @answering
 def description(request: HttpRequest) -> HttpResponse:
-    """Answer with the OpenAPI document of all calls."""
     return JsonResponse(openapi.document())
 
 
@@ -215,15 +220,12 @@ def health(request: HttpRequest) -> HttpResponse:
 @answering
 @internal
 def figures(request: HttpRequest) -> HttpResponse:
-    """Answer with the metrics of all processes, for Prometheus."""
     return HttpResponse(metrics.exposition(), content_type=metrics.CONTENT_TYPE)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer with 404 to a call of an unknown path."""
     return refusal(404, f"no such call: {request.path}; /ads/openapi.json lists the calls")
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """Answer with 500 after an unexpected error in the ad server."""
     return refusal(500, "the call failed; the ad server's log shows the reason")

@@ -32,7 +32,6 @@ _HEADERS = (
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Answer one request."""
     body = _selected(environ)
     if body is None:
         answered: Iterable[bytes] = _django(environ, start_response)

@@ -202,7 +202,6 @@ def _with_articles(text: str) -> str:
 
 
 def _capitalised(text: str) -> str:
-    """Return the text with a capital letter at the start of each sentence."""
     return _SENTENCE_START.sub(lambda start: start.group().upper(), text)
 
 

@@ -12,7 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import NamedTuple
@@ -27,7 +27,7 @@ from shop.control import calls, metrics
 from shop.page_costs import page_work
 from shop.page_costs.slow_database import slow_database
 from shop.redis_memory import memory
-from shop.stock import returns, shelf_filling
+from shop.stock import shelf_filling
 
 CONNECTIONS = 32
 IDLE_S = 300.0
@@ -39,8 +39,6 @@ _logger = logging.getLogger(__name__)
 
 
 class Answer(NamedTuple):
-    """The answer to a call."""
-
     status: int
     body: bytes
     content_type: str = "application/json"
@@ -59,10 +57,6 @@ def _refused(error: CallError) -> Answer:
     return _json(error.answer, error.status)._replace(headers=error.headers)
 
 
-def _health(body: bytes) -> Answer:
-    return _json({"status": "ok"})
-
-
 def _status(body: bytes) -> Answer:
     pages = activity.pages(page.name for page in PAGE_TYPES)
     return _json(
@@ -79,18 +73,7 @@ def _status(body: bytes) -> Answer:
             "redis_away": memory.losses + sessions.absences(),
             "slow_database": _slowness_json(),
             "books": shelf_filling.size(),
-            "pages": {
-                name: {
-                    "served": count.served,
-                    "cpu_s": count.cpu_s,
-                    "execution_s": count.execution_s,
-                    "drawn_s": count.drawn_s,
-                    "own_cpu_s": count.own_cpu_s,
-                    "own_wait_s": count.own_wait_s,
-                    "queries": count.queries,
-                }
-                for name, count in pages.items()
-            },
+            "pages": {name: asdict(count) for name, count in pages.items()},
             "sentry": {"watching": sentry.watching(), **sentry.snapshot()},
             "settings": _settings_json(),
         }
@@ -105,18 +88,14 @@ def _workers() -> int:
 
 
 def _settings_json() -> dict[str, object]:
-    settings = page_work.work.settings
     return {
-        "profile": settings.profile,
-        "time_scale": settings.time_scale,
-        "seed": settings.seed,
+        **asdict(page_work.work.settings),
         "sentry": sentry.mode(),
         "ads": banners.banners.wanted,
     }
 
 
 def _read(body: bytes) -> object:
-    """Return the JSON value in the body. Raises CallError if the body is not JSON."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):  # RecursionError: the body is nested too deeply
@@ -159,28 +138,20 @@ def _put_catalogue(body: bytes) -> Answer:
 
 def _reset(body: bytes) -> Answer:
     sessions.SessionStore.clear_expired()
-    return _json({"orders_removed": returns.take_back()})
-
-
-def _orders(body: bytes) -> Answer:
-    return _json(metrics.orders_in_database())
-
-
-def _metrics(body: bytes) -> Answer:
-    return Answer(200, metrics.exposition(), metrics.CONTENT_TYPE)
+    return _json({"orders_removed": shelf_filling.take_back()})
 
 
 _CALLS: dict[tuple[str, str], Callable[[bytes], Answer]] = {
     (call.method, call.path): handler
     for call, handler in (
-        (calls.HEALTH, _health),
+        (calls.HEALTH, lambda _: _json({"status": "ok"})),
         (calls.STATUS, _status),
         (calls.CHANGE_SETTINGS, _put_settings),
         (calls.SLOW_DATABASE, _put_slow_database),
         (calls.RESIZE_CATALOGUE, _put_catalogue),
         (calls.RESET, _reset),
-        (calls.ORDERS, _orders),
-        (calls.METRICS, _metrics),
+        (calls.ORDERS, lambda _: _json(metrics.orders_in_database())),
+        (calls.METRICS, lambda _: Answer(200, metrics.exposition(), metrics.CONTENT_TYPE)),
         (calls.OPENAPI, lambda _: _json(calls.document())),
     )
 }

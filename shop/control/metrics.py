@@ -1,7 +1,7 @@
 """The shop's counts as Prometheus metrics, and the totals of all orders in the database."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from django.conf import settings
 from django.db.models import Sum
@@ -26,7 +26,6 @@ def orders_in_database() -> dict[str, int | float]:
 
 
 def exposition() -> bytes:
-    """Return all metrics in Prometheus' text format."""
     return generate_latest(registry)
 
 
@@ -93,13 +92,18 @@ _OF_PAGES = (
 """The counters of each page type: (name, field of `activity.PageCount`, meaning)."""
 
 
+def _counter(name: str, meaning: str, label: str, values: Mapping[str, float]) -> Metric:
+    family = CounterMetricFamily(f"doorbuster_shop_{name}", meaning, labels=[label])
+    for value, count in values.items():
+        family.add_metric([value], count)
+    return family
+
+
 def _per_page() -> Iterator[Metric]:
     pages = activity.pages(page.name for page in PAGE_TYPES)
     for name, field, meaning in _OF_PAGES:
-        family = CounterMetricFamily(f"doorbuster_shop_{name}", meaning, labels=["page"])
-        for page, count in pages.items():
-            family.add_metric([page], getattr(count, field))
-        yield family
+        counts = {page: getattr(count, field) for page, count in pages.items()}
+        yield _counter(name, meaning, "page", counts)
 
 
 def _wasted_work() -> Iterator[Metric]:
@@ -118,35 +122,27 @@ def _wasted_work() -> Iterator[Metric]:
         "Running queries that the sentry tried to cancel.",
         counts["cancels_attempted"],
     )
-    families = (
-        (
-            "requests",
-            "Requests whose customer left: stopped (interrupted), or served to the end (finished).",
-            ("interrupted", "finished"),
-        ),
-        (
-            "cancels",
-            "Attempts to cancel a query: the query ended by the cancel (effective) or before it "
-            "(too_late), or PostgreSQL did not confirm in time (failed).",
-            ("effective", "too_late", "failed"),
-        ),
+    yield _counter(
+        "sentry_requests",
+        "Requests whose customer left: stopped (interrupted), or served to the end (finished).",
+        "outcome",
+        {outcome: counts[outcome] for outcome in ("interrupted", "finished")},
     )
-    for what, help, outcomes in families:
-        family = CounterMetricFamily(f"{name}_{what}", help, labels=["outcome"])
-        for outcome in outcomes:
-            key = outcome if what == "requests" else f"cancels_{outcome}"
-            family.add_metric([outcome], counts[key])
-        yield family
+    yield _counter(
+        "sentry_cancels",
+        "Attempts to cancel a query: the query ended by the cancel (effective) or before it "
+        "(too_late), or PostgreSQL did not confirm in time (failed).",
+        "outcome",
+        {outcome: counts[f"cancels_{outcome}"] for outcome in ("effective", "too_late", "failed")},
+    )
     for resource in ("cpu", "database"):
-        family = CounterMetricFamily(
-            f"{name}_{resource}_seconds",
+        yield _counter(
+            f"sentry_{resource}_seconds",
             "Time spent on requests whose customer left: before the customer left (unanswered), "
             "or afterwards (kept if the request had to be finished, otherwise wasted).",
-            labels=["work"],
+            "work",
+            {work: counts[f"{work}_{resource}_s"] for work in ("wasted", "kept", "unanswered")},
         )
-        for work in ("wasted", "kept", "unanswered"):
-            family.add_metric([work], counts[f"{work}_{resource}_s"])
-        yield family
 
 
 registry = CollectorRegistry()

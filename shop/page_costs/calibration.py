@@ -114,7 +114,6 @@ def _controller_url() -> str:
 
 @contextmanager
 def _own_shop() -> Iterator[tuple[str, str]]:
-    """Start a shop on free ports, and end it afterwards."""
     port, controller_port = ports.free(2)
     environment = os.environ | {
         "DOORBUSTER_INNER_HOST": "127.0.0.1",
@@ -174,7 +173,6 @@ def _calibrate(url: str, controller: JsonClient, rounds: int, time_scale: float)
 
 
 def _walk(url: str, controller: JsonClient, rng: random.Random) -> dict[str, Request]:
-    """Visit the eight pages once; return the cost of each page as the controller counted it."""
     visits: dict[str, Request] = {}
     status = controller.call("GET", "/status")
     before = status["pages"]
@@ -206,7 +204,6 @@ def book_on_sale(rng: random.Random, books: int) -> int:
 
 
 def _cpu_outside_s(url: str, controller: JsonClient, requests: int = 200) -> float:
-    """Return the shop's CPU time per request outside the page's thread."""
     controller.call("PUT", "/settings", {"profile": "real"})
     with Walker(url) as walker:
         walker.request("/")

@@ -1,19 +1,10 @@
-"""Page work, which makes a page of the shop cost as much as a page in the LIFO-Pri paper.
+"""Page work, which makes a page cost as much as a page in the LIFO-Pri paper (docs/shop.md).
 
-Under profile `paper`, the execution time is drawn uniformly within ± 50 % of the published mean
-(Table 2), divided by the time scale. The share BUSY_RATIO is CPU time of the page's thread, and the
-rest waits in the database (`pg_sleep`, which the sentry can cancel). Both alternate (section
-3.2.1).
-
-Under profile `cpu`, a page uses CPU_INTENSIVE_S of CPU time on average (section 3.1). The paper
-does not give this time; times within ± 50 % reproduce Table 1, exponential times do not.
-
-The page's own CPU time counts, with CPU_OUTSIDE_S for Gunicorn. Its own wait for PostgreSQL and
-Redis counts, too, at most as learnt from requests that were alone in the shop, because other
-requests mostly wait for the interpreter.
-
-A difference from the drawn time changes the next draw of the page type, so that means are right. In
-mode `cancel`, a page whose customer has left ends at the next slice, and does not count.
+Profile `paper` draws times within ± 50 % of Table 2; profile `cpu` draws them within ± 50 % of
+CPU_INTENSIVE_S (section 3.1), which reproduces Table 1, as exponential times would not. The page's
+own cost counts. Its own wait counts at most as learnt from requests that were alone in the shop,
+because other requests mostly wait for the interpreter. The next draw of the page type takes over a
+difference from the drawn time.
 """
 
 import random

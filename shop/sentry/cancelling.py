@@ -15,7 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from typing import Any, Final, NamedTuple
 
-from . import configuration, forks
+from . import configuration
+from .sockets import in_child
 from .watch import FIRST_PAUSE_S, Cancel, Watch
 
 _logger = logging.getLogger(__name__)
@@ -28,8 +29,6 @@ _CANCEL: Final = b"SELECT pg_cancel_backend(pid) FROM unnest($1::int[]) AS pid"
 
 
 class Attempt(NamedTuple):
-    """An attempt to cancel the query of a watched request."""
-
     watch: Watch
     cancel: Cancel
 
@@ -39,7 +38,7 @@ class Canceller:
 
     def __init__(self) -> None:
         self._forget()
-        forks.in_child(self._forget)
+        in_child(self._forget)
 
     def _forget(self) -> None:
         """Create an empty state, because a forked child cannot use its parent's."""
@@ -130,7 +129,6 @@ def _cancel_alone(attempt: Attempt) -> None:
 
 
 def _database(session: Any) -> tuple[object, ...]:
-    """Return the database and the role of a psycopg connection."""
     info = session.info
     return info.host, info.port, info.dbname, info.user
 

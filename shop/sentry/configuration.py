@@ -84,8 +84,6 @@ _BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 
 class Configuration(NamedTuple):
-    """The settings of a project, after their check."""
-
     methods: frozenset[str]
     cancel_timeout_s: float
     database_check_s: float

@@ -40,13 +40,11 @@ _lock = threading.Lock()
 
 
 def client_left() -> None:
-    """Count a client that left during its request."""
     with _lock:
         _counts.disconnects += 1
 
 
 def cancel_attempted() -> None:
-    """Count an attempt to cancel a running query."""
     with _lock:
         _counts.cancels_attempted += 1
 

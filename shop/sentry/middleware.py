@@ -1,23 +1,41 @@
-"""The middleware, which watches a request until its response is complete."""
+"""The middleware, which watches a request until its response is complete, and its decorators."""
 
 import errno
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn, TypeGuard, cast
+from typing import Any, NoReturn, TypeGuard, TypeVar, cast
 
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 
-from . import configuration, permission, queries, servers
+from . import configuration, queries, servers
 from .cancelling import canceller
 from .sockets import SocketWatcher
 from .watch import ClientGone, Watch, current, set_current
 
 _CLIENT_CLOSED_REQUEST = 499  # nginx's status, which appears only in access logs
 
+View = TypeVar("View", bound=Callable[..., Any])
+_MAY_CANCEL = "sentry_may_cancel"
+
+
+def cancellable(view: View) -> View:
+    """Allow the sentry to cancel this view, even on a POST.
+
+    Its data must be written in one transaction that ends with `commit_point()`.
+    """
+    setattr(view, _MAY_CANCEL, True)
+    return view
+
+
+def protected(view: View) -> View:
+    """Forbid the sentry to cancel this view, even on a GET."""
+    setattr(view, _MAY_CANCEL, False)
+    return view
+
+
 watcher = SocketWatcher(on_cancel=canceller.cancel)
 
 
 def watching() -> int:
-    """Return the number of requests that this process is watching."""
     return len(watcher)
 
 
@@ -55,8 +73,8 @@ class SentryMiddleware:
         """Decide whether the request may be stopped, now that its view is known."""
         watch = current()
         if watch is not None:
-            said = permission.said_of(view)
-            watch.view_is_known(request.method in self._methods if said is None else said)
+            by_method = request.method in self._methods
+            watch.view_is_known(getattr(view, _MAY_CANCEL, by_method))
 
 
 def _begin(request: HttpRequest) -> Watch | None:

@@ -70,7 +70,6 @@ def refusal() -> str | None:
 
 
 def _worker_class(arguments: str) -> str | None:
-    """Return the worker class in a Gunicorn command line."""
     words = arguments.replace("=", " ").split()
     for option, value in pairwise(words):
         if option in ("-k", "--worker-class"):

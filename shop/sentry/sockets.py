@@ -6,15 +6,21 @@ thread therefore checks the socket again, under the lock of the request with thi
 
 import errno
 import logging
+import os
 import select
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
 
-from . import forks
-
 _logger = logging.getLogger(__name__)
+
+
+def in_child(forget: Callable[[], object]) -> None:
+    """Call `forget` in every child process forked from now on, if the platform can fork."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=forget)
+
 
 AVAILABLE = hasattr(select, "epoll")
 _HUNG_UP = select.POLLRDHUP | select.POLLHUP | select.POLLERR if AVAILABLE else 0
@@ -52,7 +58,7 @@ class SocketWatcher:
     def __init__(self, on_cancel: Callable[[Any, Any], None]) -> None:
         self._on_cancel = on_cancel
         self._forget()
-        forks.in_child(self._forget)
+        in_child(self._forget)
 
     def _forget(self) -> None:
         """Create the state without a parent's epoll and thread; the first request starts them."""

@@ -11,8 +11,8 @@ import threading
 import time
 from typing import Any, Final, Protocol
 
-from . import forks, meter
-from .sockets import has_hung_up
+from . import meter
+from .sockets import has_hung_up, in_child
 
 _logger = logging.getLogger(__name__)
 
@@ -53,27 +53,6 @@ class Watch:
 
     `cancels` is True in mode `cancel`. A request is not stopped before its view is known.
     """
-
-    __slots__ = (
-        "_before",
-        "_cancel",
-        "_cancels",
-        "_clock",
-        "_committed",
-        "_database_s",
-        "_kept",
-        "_may_cancel",
-        "_query_started_s",
-        "_raised",
-        "_running",
-        "_session",
-        "_started_cpu_s",
-        "fd",
-        "finished",
-        "gone",
-        "interrupt",
-        "lock",
-    )
 
     def __init__(self, fd: int, *, cancels: bool) -> None:
         self.fd = fd
@@ -138,7 +117,6 @@ class Watch:
         self.check()
 
     def check(self) -> None:
-        """Raise ClientGone if the request must stop now."""
         if self.interrupt:
             self._raised = True
             raise ClientGone
@@ -254,7 +232,7 @@ def _forget() -> None:
     _local.watch = _local.clock = None
 
 
-forks.in_child(_forget)
+in_child(_forget)
 
 
 def current() -> Watch | None:
@@ -263,7 +241,6 @@ def current() -> Watch | None:
 
 
 def set_current(watch: Watch | None) -> None:
-    """Set the request on which this thread works."""
     _local.watch = watch
 
 

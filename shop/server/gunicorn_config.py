@@ -1,4 +1,4 @@
-"""Gunicorn's configuration: one process with many threads, and connections that stay open."""
+"""Gunicorn's configuration for the shop, of which the ad server uses a part: many threads."""
 
 import signal
 import sys
@@ -10,6 +10,12 @@ from common import hosts
 from shop import settings
 from shop.server import serving
 
+__all__ = [  # what the ad server's configuration has in common
+    "SWITCH_INTERVAL_S", "backlog", "control_socket_disable", "forwarded_allow_ips",
+    "graceful_timeout", "keepalive", "limit_request_field_size", "limit_request_fields",
+    "limit_request_line", "loglevel", "timeout", "worker_class", "worker_connections",
+]  # fmt: skip
+
 bind = hosts.authority(settings.INNER_HOST, settings.SHOP_PORT)
 wsgi_app = "shop.server.wsgi:application"
 proc_name = "doorbuster-shop"
@@ -19,7 +25,9 @@ threads = settings.SHOP_WORKERS
 worker_connections = 1000
 backlog = 512
 keepalive = 75
-timeout = 120  # the main thread sends heartbeats, so that Gunicorn does not kill a saturated shop
+# The main thread sends heartbeats, so that Gunicorn does not kill a saturated shop; the ad server
+# takes long to load a large inventory.
+timeout = 120
 graceful_timeout = 10
 loglevel = "warning"
 forwarded_allow_ips = settings.FORWARDED_ALLOW_IPS
@@ -33,7 +41,8 @@ limit_request_fields = 128
 limit_request_field_size = 32 * 1024
 
 # The time for which a thread keeps the interpreter while other threads wait for it: the quantum of
-# processor sharing.
+# processor sharing. A search of the ad server needs the interpreter again after every operation, so
+# Python's default of 5 ms would make searches slow.
 SWITCH_INTERVAL_S = 0.0005
 
 

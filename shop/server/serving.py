@@ -44,7 +44,6 @@ def check_inner_token() -> None:
 
 
 def serve() -> None:
-    """Replace this process with Gunicorn; never return."""
     check_inner_token()
     try:
         os.sched_setaffinity(0, settings.SHOP_CPUS)

@@ -76,7 +76,6 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def account(request: HttpRequest) -> HttpResponse:
-    """Show the account page with the customer's latest orders."""
     orders = customer_of(request).orders.prefetch_related("lines__book")[:_RECENT]
     return render(request, "shop/account.html", {"orders": orders})
 

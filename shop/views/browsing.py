@@ -6,10 +6,12 @@ from django.core.paginator import Paginator
 from django.db import connection
 from django.db.models import OuterRef, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseNotModified
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from shop.banners import Slot
+from shop.catalogue.covers import DESIGN_VERSION, cover_svg
 from shop.forms import SearchForm
 from shop.models import Book, Category
 from shop.searching import search_books
@@ -125,3 +127,28 @@ def health(request: HttpRequest) -> HttpResponse:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     return HttpResponse("ok\n", content_type="text/plain")
+
+
+# A cover changes only when its design changes, which also changes the ETag.
+_CACHE = "public, max-age=604800, immutable"
+
+
+@require_safe
+def cover(request: HttpRequest, book_id: int) -> HttpResponse:
+    etag = f'"{DESIGN_VERSION}-{book_id}"'
+    if request.headers.get("If-None-Match") == etag:
+        response: HttpResponse = HttpResponseNotModified()
+    else:
+        book = get_object_or_404(
+            Book.objects.select_related("author", "category").only(
+                "title", "author__name", "category__slug"
+            ),
+            pk=book_id,
+        )
+        response = HttpResponse(
+            cover_svg(book.pk, book.title, book.author.name, book.category.slug),
+            content_type="image/svg+xml",
+        )
+    response["ETag"] = etag
+    response["Cache-Control"] = _CACHE
+    return response

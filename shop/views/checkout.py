@@ -1,13 +1,7 @@
 """The transaction pages: login (Tr-1), shipping (Tr-2), payment (Tr-3), confirm (Tr-4).
 
-A `POST` to a step sends the form of the previous page, and the answer is the next page. A `GET`
-shows this page again, or redirects to the first missing step. Buttons send `?then=show`, and the
-answer redirects to the next page, which a browser can reload.
-
 Every form carries its signed purchase, and orders the books on its page, whatever happens in other
-tabs. Its key makes sure that a form sent again orders only once, also after a new sign-in. If
-stock, prices or books have changed, a page explains the change and the next step.
-
+tabs. The purchase's key makes sure that a form sent again orders only once (docs/shop.md).
 Therefore, the sentry may cancel every step when the customer leaves, but Tr-4 only until the order
 is committed (`place_order`). One statement writes each session.
 """
@@ -298,7 +292,6 @@ def _is_anothers(request: HttpRequest, purchase: Purchase) -> bool:
 
 
 def _to_login(request: HttpRequest, purchase: Purchase | None) -> HttpResponse:
-    """Redirect a customer who is not signed in to the login page of this purchase."""
     if purchase is None:
         return redirect("checkout-login")
     _keep(request, purchase)
@@ -306,7 +299,6 @@ def _to_login(request: HttpRequest, purchase: Purchase | None) -> HttpResponse:
 
 
 def _address(step: str, purchase: Purchase) -> str:
-    """Return the address at which `GET` shows this step of the purchase."""
     return f"{reverse(step)}?{urlencode({_PURCHASE: purchase.link()})}"
 
 
@@ -338,7 +330,6 @@ def _keep_in_cart(request: HttpRequest, purchase: Purchase, gone: frozenset[int]
 
 
 def _known_to_be_placed(request: HttpRequest, purchase: Purchase) -> Order | None:
-    """Return the order of this purchase if the session knows it, otherwise None."""
     return _own_order(request, request.session.get(_PLACED, {}).get(str(purchase.key)))
 
 
@@ -443,7 +434,6 @@ def _confirm_page(request: HttpRequest, order: Order, notice: str = "") -> HttpR
 
 
 def _slot(request: HttpRequest, books: Iterable[int]) -> Slot:
-    """Return the slot for a banner that depends on the shelves of these books."""
     return Slot(
         request,
         lambda: (

@@ -5,8 +5,8 @@ import pytest
 from common import cpus
 from gateway.policies.processor_assignment import Wish, assign
 from hosting import database
-from hosting.errors import HostingError
 from hosting.options import PlatformOptions, even_shares, most_halves
+from hosting.starting import HostingError
 
 COSTS = {"cto_s": 0.1, "ctn_s": 0.3}
 

@@ -13,9 +13,9 @@ import pytest
 
 from common import private_file
 from hosting.ecm import process as ecm_process
-from hosting.errors import HostingError
 from hosting.options import PlatformOptions
 from hosting.platform import Platform
+from hosting.starting import HostingError
 from lab.engines.hosted import connection_profile
 from runtime.settings import REPOSITORY
 from shop.page_costs.walker import Walker

@@ -13,7 +13,7 @@ from runtime.settings import load
 OPTIONS = PlatformOptions(cto_s=0.1, ctn_s=0.3, time_scale=5.0)
 
 
-def application(number: int) -> Application:
+def application(number):
     return Application(
         name=template.name_of(number),
         priority=1.0,
@@ -28,7 +28,7 @@ def application(number: int) -> Application:
     )
 
 
-def told(number: int, **given: str) -> gateway_settings.Settings:
+def told(number, **given):
     """Return the settings of that application's gateway, in an appliance with the
     settings `given`."""
     environment = template.environment(

@@ -1,12 +1,11 @@
 """The customers' target where no option names one."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
-from loadgen.gateway_url import gateway_url
+from loadgen.options import gateway_url
+from tests.programs import python
 
 
 @pytest.mark.parametrize(
@@ -27,14 +26,12 @@ def test_the_settings_say_where(monkeypatch, host, port, url):
 def test_a_bad_setting_is_one_line(tmp_path):
     """Both programs name the variable; neither shows a traceback."""
     for command in (["run", "--sessions", "1"], ["wsesslog"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "loadgen", *command],
-            cwd=tmp_path,
-            env={**os.environ, "DOORBUSTER_GATEWAY_PORT": "x"},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
+        done = python(
+            "-m",
+            "loadgen",
+            *command,
+            folder=tmp_path,
+            environment={**os.environ, "DOORBUSTER_GATEWAY_PORT": "x"},
         )
         assert done.returncode != 0
         assert "DOORBUSTER_GATEWAY_PORT=x: must be a whole number" in done.stderr

@@ -5,26 +5,18 @@ The shop is imported inside the fixtures: this file is read before Django is set
 
 import os
 import signal
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 import pytest
 from django.test import Client
-from pytest_django.plugin import DjangoDbBlocker
 
 from common import ports
 from tests.conftest import serving
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(
-    django_test_environment: None,
-    django_db_modify_db_settings: None,
-    django_db_blocker: DjangoDbBlocker,
-) -> Iterator[None]:
+def django_db_setup(django_test_environment, django_db_modify_db_settings, django_db_blocker):
     """Make a test database with full shelves, and the static files.
 
     They are made here because pytest-django makes a database only for tests that use `db` visibly.
@@ -44,24 +36,31 @@ def django_db_setup(
 
 
 @pytest.fixture
-def no_page_work() -> Iterator[None]:
-    """Switch page work off: pages take only their real time."""
+def page_work_as_before():
+    """Restore the settings of page work afterwards."""
     from shop.page_costs import page_work
 
     before = page_work.work.settings
-    page_work.work.configure(page_work.PageWorkSettings(profile="real"))
     yield
     page_work.work.configure(before)
 
 
 @pytest.fixture
-def visitor(db: None, no_page_work: None) -> Client:
+def no_page_work(page_work_as_before):
+    """Switch page work off: pages take only their real time."""
+    from shop.page_costs import page_work
+
+    page_work.work.configure(page_work.PageWorkSettings(profile="real"))
+
+
+@pytest.fixture
+def visitor(db, no_page_work):
     """Return a browser without cookies; its changes are rolled back."""
     return Client()
 
 
 @pytest.fixture
-def customer(visitor: Client) -> Client:
+def customer(visitor):
     """Return a browser signed in as customer-0001."""
     from shop.accounts import SEEDED_PASSWORD
 
@@ -70,19 +69,17 @@ def customer(visitor: Client) -> Client:
 
 
 @pytest.fixture
-def committed(
-    django_db_setup: None, django_db_blocker: DjangoDbBlocker, no_page_work: None
-) -> Iterator[None]:
+def committed(django_db_setup, django_db_blocker, no_page_work):
     """Yield the seeded shop with real commits, for threads and processes; reset it afterwards."""
     from django.db import connection
 
     from shop.models import Book
-    from shop.stock import returns
+    from shop.stock import shelf_filling
 
     with django_db_blocker.unblock():
         stock = dict(Book.objects.values_list("pk", "stock"))
         yield
-        returns.take_back()
+        shelf_filling.take_back()
         for book in Book.objects.all():
             if book.stock != stock[book.pk]:
                 Book.objects.filter(pk=book.pk).update(stock=stock[book.pk])
@@ -92,9 +89,7 @@ def committed(
 class RunningShop:
     """The shop served by Gunicorn in a separate process."""
 
-    def __init__(
-        self, process: subprocess.Popen[bytes], host: str, port: int, controller_port: int
-    ) -> None:
+    def __init__(self, process, host, port, controller_port):
         from shop.page_costs.calibration import controller_at
 
         self.process = process
@@ -105,7 +100,7 @@ class RunningShop:
 
 
 @pytest.fixture(scope="session")
-def shop_environment(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> dict[str, str]:
+def shop_environment(django_db_setup, django_db_blocker):
     """Return the environment of a shop process on the seeded test database."""
     from django.db import connection
 
@@ -115,16 +110,14 @@ def shop_environment(django_db_setup: None, django_db_blocker: DjangoDbBlocker) 
 
 
 @pytest.fixture(scope="session")
-def running_shop(
-    shop_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[RunningShop]:
+def running_shop(shop_environment, tmp_path_factory):
     """Yield one Gunicorn for all tests that need a real one."""
     with shop_served(shop_environment, tmp_path_factory.mktemp("shop") / "shop.log") as shop:
         yield shop
 
 
 @contextmanager
-def shop_served(shop_environment: dict[str, str], log: Path) -> Iterator[RunningShop]:
+def shop_served(shop_environment, log):
     """Run a shop process with this environment until the block ends."""
     port, controller_port = ports.free(2)
     names = ("DOORBUSTER_SHOP_PORT", "DOORBUSTER_SHOP_CONTROLLER_PORT")
@@ -149,10 +142,10 @@ def shop_served(shop_environment: dict[str, str], log: Path) -> Iterator[Running
             yield shop
 
 
-def _refusal(url: str) -> Callable[[], str | None]:
+def _refusal(url):
     from shop.page_costs.walker import Walker
 
-    def refusal() -> str | None:
+    def refusal():
         try:
             with Walker(url) as walker:
                 status, _, _ = walker.request("/health/")

@@ -11,10 +11,10 @@ from typing import Any
 
 from common import cpus
 from hosting.ecm import accounts
-from hosting.errors import HostingError
 from hosting.options import PlatformOptions
 from hosting.platform import Platform
 from hosting.running import RunningApplication
+from hosting.starting import HostingError
 from hosting.template import name_of
 from lab.engines.hosted.meter import HostingMeter
 from lab.engines.hosted.outcome import HostedApplication, Series, assigned, hosted_application

@@ -124,7 +124,6 @@ def totals_of(banners: list[int]) -> dict[int, int]:
 
 
 def revision() -> int:
-    """Return the latest revision."""
     return int(_rows("SELECT revision FROM ads_state", [])[0][0])
 
 

@@ -69,13 +69,11 @@ _cpu_counted_s = 0.0
 
 
 def started(threads: int, banners: int) -> None:
-    """Record that this process has started to serve."""
     _threads.set(threads)
     _banners.set(banners)
 
 
 def selected(priority: int, slots: int, placed: int, took_s: float) -> None:
-    """Record that the banners of a page have been chosen."""
     level = str(priority)
     _selection.labels(level).observe(took_s)
     _slots.labels(level).inc(slots)
@@ -83,7 +81,6 @@ def selected(priority: int, slots: int, placed: int, took_s: float) -> None:
 
 
 def clicked() -> None:
-    """Count a click on a banner."""
     _clicks.inc()
 
 

@@ -1,8 +1,10 @@
-"""The answers to refused calls, and the check of query parameters."""
+"""The check of callers (by token, or perhaps by port) and of queries, and the refusals."""
 
+import secrets
 from typing import Any, TypeVar
 
-from django.http import HttpResponse, JsonResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.utils.crypto import salted_hmac
 
 from common.http_api import CallError, Query, checked
 
@@ -15,7 +17,6 @@ def refusal(status: int, error: str, **more: Any) -> HttpResponse:
 
 
 def answer_of(error: CallError) -> HttpResponse:
-    """Return the answer to a call that this error refuses."""
     return JsonResponse(error.answer, status=error.status)
 
 
@@ -25,3 +26,34 @@ def single(given: QueryDict, form: type[_Query]) -> _Query:
         if len(values) > 1:
             raise CallError(f"{name}: is given more than once", name, "exactly one value")
     return checked(form, given.dict())
+
+
+def token() -> str:
+    """Return the token for the header field `Authorization: Bearer …`."""
+    return salted_hmac(
+        "shop.ads.management.permission", "contracts", algorithm="sha256"
+    ).hexdigest()
+
+
+def direct(request: HttpRequest) -> bool:
+    """Return whether the request came to the ad server's port, without the gateway's field."""
+    return "X-Forwarded-For" not in request.headers
+
+
+def granted(request: HttpRequest) -> bool:
+    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    return scheme == "Bearer" and fits(given)
+
+
+def fits(given: str) -> bool:
+    """Return whether this text is the token."""
+    return secrets.compare_digest(given.encode(), token().encode())
+
+
+def without_token() -> HttpResponse:
+    """Return the answer to a call without a valid token."""
+    error = (
+        "this call needs a token: send `Authorization: Bearer TOKEN` with the token that "
+        "`python -m shop.ads token` prints"
+    )
+    return JsonResponse({"error": error}, status=401, headers={"WWW-Authenticate": "Bearer"})

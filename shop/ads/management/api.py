@@ -12,7 +12,7 @@ from ninja.security import HttpBearer
 
 from common.http_api import CallError, Refusal, first_fault
 from shop.ads.capacity import NoCapacity
-from shop.ads.management import accepting, permission, reports, schemas
+from shop.ads.management import accepting, answers, reports, schemas
 from shop.ads.management.answers import answer_of, refusal, single
 from shop.ads.models import Contract, Publisher
 
@@ -24,7 +24,7 @@ class Token(HttpBearer):
     """The check of the token that `python -m shop.ads token` prints."""
 
     def authenticate(self, request: HttpRequest, token: str) -> bool:
-        return permission.fits(token)
+        return answers.fits(token)
 
 
 class _ManagementApi(NinjaAPI):
@@ -55,7 +55,7 @@ def _no_capacity(request: HttpRequest, error: NoCapacity) -> HttpResponse:
 
 @api.exception_handler(AuthenticationError)
 def _no_token(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
-    return permission.refusal()
+    return answers.without_token()
 
 
 @api.exception_handler(HttpError)
@@ -169,26 +169,15 @@ def publisher_report(request: HttpRequest, id: int) -> dict[str, Any]:
     if publisher is None:
         raise HttpError(404, f"there is no publisher {id}")
     pages = reports.pages(publisher)
-    impressions = sum(page.impressions for page in pages)
-    clicks = sum(page.clicks for page in pages)
+    impressions = sum(page["impressions"] for page in pages)
+    clicks = sum(page["clicks"] for page in pages)
     return {
         "publisher": publisher.pk,
         "name": publisher.name,
         "impressions": impressions,
         "clicks": clicks,
         "click_rate": reports.rate(clicks, impressions),
-        "pages": [
-            {
-                "id": page.id,
-                "name": page.name,
-                "views_per_day": page.views_per_day,
-                "slots": page.slots,
-                "impressions": page.impressions,
-                "clicks": page.clicks,
-                "click_rate": reports.rate(page.clicks, page.impressions),
-            }
-            for page in pages
-        ],
+        "pages": pages,
     }
 
 

@@ -74,7 +74,6 @@ CALLS: Final = (
 
 @cache
 def document() -> dict[str, Any]:
-    """Return the complete OpenAPI document."""
     managed = api.get_openapi_schema(path_prefix="ads/")
     whole = http_api.document(_API, CALLS)
     for path, methods in managed["paths"].items():

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Count
 from django.db.models.functions import Coalesce
@@ -35,34 +36,23 @@ def rate(clicks: int, impressions: int) -> float | None:
     return clicks / impressions if impressions else None
 
 
-@dataclass(frozen=True, slots=True)
-class PageReport:
-    """A publisher's page, with the counts of its impressions and clicks."""
-
-    id: int
-    name: str
-    views_per_day: int
-    slots: int
-    impressions: int
-    clicks: int
-
-
-def pages(publisher: Publisher) -> list[PageReport]:
-    """Return the publisher's pages, ordered by name."""
+def pages(publisher: Publisher) -> list[dict[str, Any]]:
+    """Return the publisher's pages with their counts, ordered by name."""
     found = publisher.pages.annotate(
         impressions=Coalesce("placement__impressions", 0),
         clicks=Coalesce("placement__clicks", 0),
         slot_count=Count("slots"),
     ).order_by("name")
     return [
-        PageReport(
-            page.pk,
-            page.name,
-            page.views_per_day,
-            page.slot_count,
-            page.impressions,
-            page.clicks,
-        )
+        {
+            "id": page.pk,
+            "name": page.name,
+            "views_per_day": page.views_per_day,
+            "slots": page.slot_count,
+            "impressions": page.impressions,
+            "clicks": page.clicks,
+            "click_rate": rate(page.clicks, page.impressions),
+        }
         for page in found
     ]
 

@@ -26,7 +26,6 @@ class Group:
 
     @property
     def term(self) -> float:
-        """The group's contribution to chi-squared."""
         return (self.drawn - self.expected) ** 2 / self.expected
 
 

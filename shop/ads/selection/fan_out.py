@@ -64,5 +64,4 @@ class FanOut:
         return found
 
     def close(self) -> None:
-        """End the helper threads."""
         self._pool.shutdown(cancel_futures=True)

@@ -12,7 +12,7 @@ from shop.ads.delivery.ledger import Ledger
 from shop.ads.inventory import Rows
 from shop.ads.selection import candidates, placing
 from shop.ads.selection.fan_out import FanOut
-from shop.ads.selection.roulette import Weights
+from shop.ads.selection.placing import Weights
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,13 +259,6 @@ def test_a_successor_changes_nothing_until_all_had_time_to_come():
         assert cpus_of(one.pid, other.pid) == {CPUS}  # not what the first manager had made of it
 
 
-def test_the_first_manager_need_not_wait():
-    with families() as (one,):
-        m = a_manager(settle_s=3600)
-        register(m, "a", one, 1)
-        assert m.turn()
-
-
 @contextmanager
 def expect_refusal(field, words):
     with pytest.raises(ProtocolError) as caught:

@@ -1,23 +1,18 @@
 """The CPU manager as a process: its socket, its clients, deaths on both sides."""
 
-import asyncio
 import json
 import os
 import re
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 
-from gateway.tls.processor_client import ProcessorClient
 from gateway.tls.processor_protocol import (
     LONGEST_LINE_BYTES,
     Assigned,
@@ -28,9 +23,9 @@ from gateway.tls.processor_protocol import (
     written,
 )
 from hosting.commands import main
-from hosting.ecm import accounts, server
+from hosting.ecm import accounts
 from tests.hosting.family import CPUS, PATIENCE_S, REPOSITORY, cpus_of, families, manager
-from tests.waiting import until, until_in_loop
+from tests.waiting import until
 
 two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="two CPUs are needed")
 FIRST, LAST = CPUS[:1], CPUS[-1:]
@@ -101,74 +96,6 @@ def test_two_applications_one_dies_the_manager_dies_and_a_new_one_takes_over():
         assert not m.path.exists()
 
 
-@two_cpus
-def test_the_gateways_end_outlives_the_manager():
-    async def scene():
-        loop = asyncio.get_running_loop()
-        with families(2) as members, manager(on=ALL) as m:
-            clients = [
-                ProcessorClient(
-                    m.path,
-                    Register(f"shop-{number}", 1.0, family.pid),
-                    interval_s=lambda: 0.05,
-                    requested=lambda: 2,
-                    assigned=lambda processors: None,
-                )
-                for number, family in enumerate(members)
-            ]
-
-            async def until_all(condition):
-                await until_in_loop(lambda: all(map(condition, clients)))
-
-            for client in clients:
-                client.start()
-            await until_all(lambda client: client.assigned and client.assigned.assigned == 1)
-            before = [client.assigned for client in clients]
-            assert [cpus_of(family.pid) for family in members] == [
-                {said.processors} for said in before
-            ]
-            m.kill()
-            await until_all(lambda client: client.snapshot()["error"] is not None)
-            assert [client.assigned for client in clients] == before
-            await loop.run_in_executor(None, m.start)
-            had = dict(zip(clients, before, strict=True))
-            await until_all(
-                lambda client: client.snapshot()["error"] is None and client.assigned == had[client]
-            )
-            assert all(client.registrations >= 2 for client in clients)
-            for client in clients:
-                client.stop()
-
-    asyncio.run(scene())
-
-
-CLIENT = """
-import os, signal, socket, sys
-from gateway.tls.processor_protocol import CpusRequest, Register, written
-s = socket.socket(socket.AF_UNIX)
-s.connect(sys.argv[1])
-s.sendall(written(Register("shop-a", 1.0, os.getpid())) + written(CpusRequest(2)))
-while s.recv(65536):
-    pass
-"""
-
-
-@two_cpus
-def test_an_application_that_is_killed_gives_its_processors_back():
-    with families(1) as (other,), manager(on=ALL) as m:
-        b = m.register("shop-b", other, 2)
-        b.hear_until(lambda said: said == Assigned(2.0, CPUS))
-        command = [sys.executable, "-c", CLIENT, str(m.path)]
-        with subprocess.Popen(command, cwd=REPOSITORY) as client:
-            try:
-                b.hear_until(lambda said: said.assigned == 1)
-            finally:
-                client.kill()
-        b.hear_until(lambda said: said == Assigned(2.0, CPUS))
-        m.until(lambda: m.applications().keys() == {"shop-b"})
-        assert cpus_of(other.pid) == {CPUS}
-
-
 def test_bad_clients_get_an_answer_and_good_ones_notice_nothing():
     with families(2) as (one, other), manager(on=ALL) as m:
         good = m.register("good", one, 1)
@@ -225,33 +152,6 @@ def test_a_client_that_never_reads_is_managed_like_any_other():
         assert cpus_of(one.pid) <= {FIRST, LAST, CPUS}
         memory = Path(f"/proc/{m.process.pid}/status").read_text()
         assert int(re.search(r"VmRSS:\s+(\d+) kB", memory).group(1)) < 200_000
-
-
-def test_little_is_read_at_once_so_that_the_turn_comes_between_all_that_many_say():
-    connection = server.Connection(SimpleNamespace(manager=None))
-    assert 0 < len(connection.get_buffer(1_000_000)) <= 4096
-
-
-def test_a_hundred_applications():
-    with families(1) as (parent,), manager(on=ALL, interval_s=0.2) as m:
-        talks = []
-        pids = [parent.fork() for _ in range(100)]
-        for number, pid in enumerate(pids):
-            talk = m.talk()
-            talk.say(Register(f"shop-{number}", 1.0, pid), CpusRequest(1 + number % 3))
-            talks.append(talk)
-        m.until(lambda: len(m.applications()) == 100)
-        m.until(
-            lambda: sum(one["assigned"] for one in m.applications().values()) == float(len(CPUS))
-        )
-        for talk in talks:
-            talk.hear_until(lambda said: isinstance(said, Assigned))
-        given = {name: one["processors"] for name, one in m.applications().items()}
-        confined = {pid: tuple(given[f"shop-{n}"]) or LAST for n, pid in enumerate(pids)}
-        assert all(cpus_of(pid) == {cpus} for pid, cpus in confined.items())
-        for talk in talks:
-            talk.close()
-        m.until(lambda: all(one["has_left"] for one in m.applications().values()))
 
 
 def run(*arguments):

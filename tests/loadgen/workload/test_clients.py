@@ -6,14 +6,13 @@ Sample sizes are given with fixed seeds; bounds are four standard errors of the 
 import json
 import math
 import pickle
-import tomllib
 from collections import Counter
-from pathlib import Path
 from random import Random
 from statistics import fmean
 
 import pytest
 
+from lab.analysis.published import published
 from loadgen.defaults import CONNECTION_SENTRY_MIX
 from loadgen.records.attempt_log import SCHEMA
 from loadgen.workload.chain import PAGES
@@ -29,9 +28,7 @@ from loadgen.workload.clients import (
 )
 from loadgen.workload.sessions import SessionModelError
 
-PUBLISHED = tomllib.loads(
-    (Path(__file__).parents[3] / "lab/analysis/published.toml").read_text(encoding="utf-8")
-)["connection_sentry"]
+PUBLISHED = published()["connection_sentry"]
 
 CONTROL, TEST = 0, 9
 """A client of either set, with nine in each."""
@@ -39,7 +36,7 @@ CONTROL, TEST = 0, 9
 STEPS = 20_000
 
 
-def test_the_mix_is_table_2_at_15_s_with_the_sentry() -> None:
+def test_the_mix_is_table_2_at_15_s_with_the_sentry():
     table = PUBLISHED["table2_throughput_by_patience_s"]
     served = {kind: table[kind]["15"][1] for kind in KIND_PAGE}
     total = sum(served.values())
@@ -49,7 +46,7 @@ def test_the_mix_is_table_2_at_15_s_with_the_sentry() -> None:
     assert sum(CONNECTION_SENTRY_MIX.values()) == 100
 
 
-def test_defaults_are_within_what_was_published() -> None:
+def test_defaults_are_within_what_was_published():
     model = ClientModel()
     assert model.per_set in PUBLISHED["client_processes_per_set"]
     assert model.patience_max_s in PUBLISHED["patience_s"]
@@ -57,20 +54,13 @@ def test_defaults_are_within_what_was_published() -> None:
     assert [page for page in KIND_PAGE.values() if page in PAGES] == list(PAGES[:4])
 
 
-def test_the_first_half_is_the_control_set() -> None:
-    clients = Clients(ClientModel(per_set=3), 1)
-    assert clients.count == 6
-    sets = [clients.set_of(client) for client in range(clients.count)]
-    assert sets == ["control"] * 3 + ["test"] * 3
-
-
-def test_the_control_set_never_leaves() -> None:
+def test_the_control_set_never_leaves():
     clients = Clients(ClientModel(), 1)
     assert {clients.patience_s(client, 3, 1) for client in range(9)} == {math.inf}
     assert all(clients.patience_s(client, 3, 1) <= 7.5 for client in range(9, 18))
 
 
-def test_patience_is_uniform_above_zero_up_to_the_maximum() -> None:
+def test_patience_is_uniform_above_zero_up_to_the_maximum():
     clients = Clients(ClientModel(patience_max_s=7.5), 1)
     draws = sorted(clients.patience_s(TEST, step, 1) / 7.5 for step in range(STEPS))
     assert draws[0] > 0
@@ -80,7 +70,7 @@ def test_patience_is_uniform_above_zero_up_to_the_maximum() -> None:
     assert distance < 1.95 / math.sqrt(STEPS)
 
 
-def test_kinds_come_by_their_weights_whatever_the_weights_add_up_to() -> None:
+def test_kinds_come_by_their_weights_whatever_the_weights_add_up_to():
     for mix in (CONNECTION_SENTRY_MIX, {"home": 1, "search": 3}, {"file": 0.5}):
         model = ClientModel(mix=mix)
         assert sum(model.shares().values()) == pytest.approx(1)
@@ -93,13 +83,13 @@ def test_kinds_come_by_their_weights_whatever_the_weights_add_up_to() -> None:
             assert counts[kind] / (2 * STEPS) == pytest.approx(share, abs=slack + 1e-12)
 
 
-def test_a_kind_without_weight_is_never_asked_for() -> None:
+def test_a_kind_without_weight_is_never_asked_for():
     mix = {"home": 0, "browse": 1, "search": 0, "select": 1, "file": 0}
     clients = Clients(ClientModel(mix=mix), 2)
     assert {clients.page(CONTROL, step) for step in range(STEPS)} == {"Br-2", "Br-4"}
 
 
-def test_kinds_are_the_same_in_whatever_order_the_weights_were_given() -> None:
+def test_kinds_are_the_same_in_whatever_order_the_weights_were_given():
     given = dict(CONNECTION_SENTRY_MIX)
     turned = dict(reversed(given.items()))
     assert ClientModel(mix=turned) == ClientModel(mix=given)
@@ -107,7 +97,7 @@ def test_kinds_are_the_same_in_whatever_order_the_weights_were_given() -> None:
     assert all(one.kind(5, step) == other.kind(5, step) for step in range(300))
 
 
-def test_think_times_are_exponential_but_for_the_first_which_is_uniform() -> None:
+def test_think_times_are_exponential_but_for_the_first_which_is_uniform():
     clients = Clients(ClientModel(think_time_mean_s=3.5, per_set=MOST_PER_SET), 1)
     pauses = [clients.think_time_s(CONTROL, step) for step in range(1, STEPS + 1)]
     assert fmean(pauses) == pytest.approx(3.5, rel=4 / math.sqrt(STEPS))
@@ -118,7 +108,7 @@ def test_think_times_are_exponential_but_for_the_first_which_is_uniform() -> Non
     assert fmean(first) == pytest.approx(1.75, abs=4 * 3.5 / math.sqrt(12 * clients.count))
 
 
-def test_who_leaves_reloads_or_goes_away() -> None:
+def test_who_leaves_reloads_or_goes_away():
     clients = Clients(ClientModel(reload_probability=0.75, away_mean_s=15), 1)
     again = sum(clients.reloads(TEST, step, 1) for step in range(STEPS)) / STEPS
     assert again == pytest.approx(0.75, abs=4 * math.sqrt(0.1875 / STEPS))
@@ -126,7 +116,7 @@ def test_who_leaves_reloads_or_goes_away() -> None:
     assert fmean(absences) == pytest.approx(15, rel=4 / math.sqrt(STEPS))
 
 
-def test_what_follows_on_an_attempt() -> None:
+def test_what_follows_on_an_attempt():
     clients = Clients(ClientModel(), 1)
     thinks = {step: clients.think_time_s(TEST, step) for step in range(1, 200)}
     reloaded = gone = 0
@@ -145,7 +135,7 @@ def test_what_follows_on_an_attempt() -> None:
     assert clients.first(TEST) == Turn(0, 1, clients.think_time_s(TEST, 0))
 
 
-def test_nobody_reloads_for_ever() -> None:
+def test_nobody_reloads_for_ever():
     clients = Clients(ClientModel(reload_probability=1), 1)
     assert all(clients.reloads(TEST, 0, attempt) for attempt in range(1, MOST_RELOADS + 1))
     assert clients.after(TEST, 0, MOST_RELOADS + 1, left=True).step == 1
@@ -153,12 +143,12 @@ def test_nobody_reloads_for_ever() -> None:
     assert not any(never.reloads(TEST, step, 1) for step in range(1000))
 
 
-def test_a_client_is_the_same_whatever_was_drawn_before_and_another_with_another_seed() -> None:
+def test_a_client_is_the_same_whatever_was_drawn_before_and_another_with_another_seed():
     addresses = [
         (client, step, nth) for client in (0, 9, 17) for step in range(40) for nth in (1, 2)
     ]
 
-    def draws(clients: Clients, order: list[tuple[int, int, int]]) -> dict[object, object]:
+    def draws(clients, order):
         return {
             (client, step, nth): (
                 clients.kind(client, step),
@@ -183,7 +173,7 @@ def test_a_client_is_the_same_whatever_was_drawn_before_and_another_with_another
     assert len(set(patience)) == len(patience)
 
 
-def test_the_clients_of_a_seed_stay_who_they_are() -> None:
+def test_the_clients_of_a_seed_stay_who_they_are():
     # Results that were kept can be drawn again. Recorded when the clients came into the project.
     clients = Clients(ClientModel(), 9)
     assert " ".join(clients.kind(0, step) for step in range(8)) == (
@@ -197,7 +187,7 @@ def test_the_clients_of_a_seed_stay_who_they_are() -> None:
     assert reloads == [False, True, True, True, False, True, True, True]
 
 
-def test_every_attempt_has_a_place_of_its_own_and_fits_into_the_log() -> None:
+def test_every_attempt_has_a_place_of_its_own_and_fits_into_the_log():
     clients, steps, attempts = (0, 1, 2 * MOST_PER_SET), (0, 1, 32_767), (0, 1, MOST_RELOADS + 1)
     places = {place(i, k, j) for i in clients for k in steps for j in attempts}
     assert len(places) == len(clients) * len(steps) * len(attempts)
@@ -206,7 +196,7 @@ def test_every_attempt_has_a_place_of_its_own_and_fits_into_the_log() -> None:
     assert MOST_STEPS + 90 * math.sqrt(MOST_STEPS) < 32_767
 
 
-def test_parameters_are_json_and_a_model_travels() -> None:
+def test_parameters_are_json_and_a_model_travels():
     model = ClientModel(per_set=3, mix={"search": 2, "home": 1})
     found = json.loads(json.dumps(model.parameters()))
     assert found == {
@@ -221,7 +211,7 @@ def test_parameters_are_json_and_a_model_travels() -> None:
     assert pickle.loads(pickle.dumps(model)) == model
 
 
-def test_a_run_is_as_long_as_a_log_has_room_for() -> None:
+def test_a_run_is_as_long_as_a_log_has_room_for():
     model = ClientModel(think_time_mean_s=0.5)
     model.require_duration(10_000)
     with pytest.raises(SessionModelError, match=r"^duration_s: 10001: with a think time of 0\.5 s"):
@@ -251,7 +241,7 @@ def test_a_run_is_as_long_as_a_log_has_room_for() -> None:
         ("mix", {"cart": 1}),
     ],
 )
-def test_a_wrong_parameter_is_refused_by_name(field: str, value: object) -> None:
+def test_a_wrong_parameter_is_refused_by_name(field, value):
     with pytest.raises(SessionModelError) as refusal:
         ClientModel(**{field: value})
     assert refusal.value.field == field
@@ -260,6 +250,6 @@ def test_a_wrong_parameter_is_refused_by_name(field: str, value: object) -> None
 
 
 @pytest.mark.parametrize("weight", [-1, math.nan, math.inf])
-def test_a_wrong_weight_is_refused_by_the_name_of_its_kind(weight: float) -> None:
+def test_a_wrong_weight_is_refused_by_the_name_of_its_kind(weight):
     with pytest.raises(SessionModelError, match=r"^mix\.home: .* is not a weight; give 0 or more$"):
         ClientModel(mix={"home": weight, "file": 1})

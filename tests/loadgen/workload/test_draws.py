@@ -12,7 +12,7 @@ from loadgen.workload.draws import LARGEST_MAX_RETRIES, LONGEST_WALK, address, s
 from loadgen.workload.sessions import Customers, SessionModel
 
 
-def test_the_customers_of_a_seed_stay_who_they_are() -> None:
+def test_the_customers_of_a_seed_stay_who_they_are():
     customers = Customers(SessionModel(think_time_mean_s=7), 9, 2.0)
     assert list(islice(customers.arrivals(), 3)) == pytest.approx(
         [0.3811618286466, 0.7138357429676, 0.9577033060983], rel=1e-10
@@ -28,7 +28,7 @@ def test_the_customers_of_a_seed_stay_who_they_are() -> None:
     assert customers.think_time_s(7, 2) == pytest.approx(4.019300940739, rel=1e-10)
 
 
-def test_so_do_hundreds_of_them() -> None:
+def test_so_do_hundreds_of_them():
     quota = Customers(SessionModel(think_time_mean_s=7), 9, 2.0)
     chance = Customers(SessionModel(walks="chance"), 9, 2.0)
     seen = hashlib.sha256()
@@ -48,13 +48,13 @@ def test_so_do_hundreds_of_them() -> None:
     assert seen.hexdigest() == "b70027693508d094f799cbdc88dd1637ac34ed611163878b6b42724846741056"
 
 
-def test_every_attempt_has_a_position_of_its_own() -> None:
+def test_every_attempt_has_a_position_of_its_own():
     sessions, steps = (0, 1, 2, 10**6), (0, 1, LONGEST_WALK - 1)
     attempts = (0, 1, LARGEST_MAX_RETRIES + 1)
     positions = {address(i, k, j) for i in sessions for k in steps for j in attempts}
     assert len(positions) == len(sessions) * len(steps) * len(attempts)
 
 
-def test_draws_lie_in_the_unit_interval() -> None:
+def test_draws_lie_in_the_unit_interval():
     key = stream_key(1, "a concern")
     assert all(0 <= uniform(key, position) < 1 for position in range(10_000))

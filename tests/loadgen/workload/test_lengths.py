@@ -5,15 +5,14 @@ correct drawing is outside of one with a probability of 6e-5.
 """
 
 import math
-import tomllib
 from collections import Counter
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lab.analysis.published import published
 from loadgen.workload.lengths import LengthLaw, walk_of
 from loadgen.workload.sessions import (
     LONGEST_WALK,
@@ -27,47 +26,22 @@ from loadgen.workload.sessions import (
 )
 
 SAMPLES = 200_000
-PUBLISHED = tomllib.loads(
-    (Path(__file__).parents[3] / "lab/analysis/published.toml").read_text(encoding="utf-8")
-)["sbac"]
+PUBLISHED = published()["sbac"]
 MEANS = PUBLISHED["session_length_means"]
 KINDS = ("geometric", "exponential")
 
 
-def _lengths(lengths: SessionLengths, seed: int = 3) -> list[int]:
-    customers = Customers(SessionModel(lengths=lengths), seed, 1.0)
-    return [customers.length(session) for session in range(SAMPLES)]
+def _mean(lengths):
+    return SessionModel(lengths=lengths).mean_requests()
 
 
-def _variance(lengths: SessionLengths) -> float:
+def _variance(lengths):
     second = math.fsum((2 * n - 1) * lengths.at_least(n) for n in range(1, LONGEST_WALK + 1))
-    return second - lengths.mean_requests() ** 2
-
-
-@pytest.mark.parametrize("mean", MEANS)
-def test_geometric_lengths_have_their_mean_and_variance(mean: float) -> None:
-    found = _lengths(SessionLengths("geometric", mean))
-    variance = mean * (mean - 1)
-    average = sum(found) / SAMPLES
-    assert average == pytest.approx(mean, abs=4 * math.sqrt(variance / SAMPLES))
-    # The fourth central moment of a geometric distribution is below 9 + 1/variance of variance².
-    slack = 4 * math.sqrt((8 + 1 / variance) / SAMPLES)
-    assert sum((n - average) ** 2 for n in found) / SAMPLES == pytest.approx(variance, rel=slack)
-
-
-@pytest.mark.parametrize("mean", MEANS)
-def test_exponential_lengths_are_rounded_and_at_least_one(mean: float) -> None:
-    found = Counter(_lengths(SessionLengths("exponential", mean)))
-    for length in (1, 2, 3, mean, 2 * mean):
-        # max(1, round(X)): 1 takes all up to 1.5, n what lies within half of it.
-        low = 0.0 if length == 1 else length - 0.5
-        share = math.exp(-low / mean) - math.exp(-(length + 0.5) / mean)
-        slack = 4 * math.sqrt(share * (1 - share) / SAMPLES)
-        assert found[length] / SAMPLES == pytest.approx(share, abs=slack)
+    return second - _mean(lengths) ** 2
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_lengths_of_the_mixture_are_those_of_their_class(kind: str) -> None:
+def test_lengths_of_the_mixture_are_those_of_their_class(kind):
     lengths = SessionLengths(kind, mixture=SBAC_TABLE_1)
     customers = Customers(SessionModel(lengths=lengths), 8, 1.0)
     kinds = [customers.kind(session) for session in range(SAMPLES)]
@@ -78,39 +52,39 @@ def test_lengths_of_the_mixture_are_those_of_their_class(kind: str) -> None:
         assert len(own) / SAMPLES == pytest.approx(entry.share, abs=slack)
         alone = SessionLengths(kind, entry.mean)
         slack = 4 * math.sqrt(_variance(alone) / len(own))
-        assert sum(own) / len(own) == pytest.approx(alone.mean_requests(), abs=slack)
+        assert sum(own) / len(own) == pytest.approx(_mean(alone), abs=slack)
     slack = 4 * math.sqrt(_variance(lengths) / SAMPLES)
-    assert sum(found) / SAMPLES == pytest.approx(lengths.mean_requests(), abs=slack)
+    assert sum(found) / SAMPLES == pytest.approx(_mean(lengths), abs=slack)
 
 
-def test_the_mixture_is_the_published_one() -> None:
+def test_the_mixture_is_the_published_one():
     published = PUBLISHED["trace_session_length"]
     sales, others = SBAC_TABLE_1
     assert (sales.share, sales.mean) == (published["sales_share"], published["sales"])
     assert others.mean == published["non_sales"]
     assert sales.share + others.share == 1
-    mean = SessionLengths("geometric", mixture=SBAC_TABLE_1).mean_requests()
+    mean = _mean(SessionLengths("geometric", mixture=SBAC_TABLE_1))
     assert mean == pytest.approx(published["all"], abs=0.05)
 
 
 @pytest.mark.parametrize("mean", [1, 1.5, *MEANS, 73.6, 1000])
-def test_the_mean_of_geometric_lengths_is_exact(mean: float) -> None:
+def test_the_mean_of_geometric_lengths_is_exact(mean):
     # Σ P(L ≥ n) over the lengths that can be: a geometric series.
     q = 1 / Fraction(str(mean))
     exact = (1 - (1 - q) ** LONGEST_WALK) / q
-    found = SessionLengths("geometric", mean).mean_requests()
+    found = _mean(SessionLengths("geometric", mean))
     assert found == pytest.approx(float(exact), rel=1e-12)
 
 
 @pytest.mark.parametrize("mean", [0.2, *MEANS, 73.6])
-def test_the_mean_of_exponential_lengths_is_that_of_the_formula(mean: float) -> None:
+def test_the_mean_of_exponential_lengths_is_that_of_the_formula(mean):
     formula = 1 + math.exp(-1.5 / mean) / (1 - math.exp(-1 / mean))
-    found = SessionLengths("exponential", mean).mean_requests()
+    found = _mean(SessionLengths("exponential", mean))
     assert found == pytest.approx(formula, rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_mean_execution_time_is_that_of_the_walks(kind: str) -> None:
+def test_the_mean_execution_time_is_that_of_the_walks(kind):
     model = SessionModel(lengths=SessionLengths(kind, 15))
     customers = Customers(model, 5, 1.0)
     pages = Counter(page for session in range(20_000) for page in customers.walk(session))
@@ -122,24 +96,23 @@ def test_the_mean_execution_time_is_that_of_the_walks(kind: str) -> None:
     assert model.visits()["Br-1"] == 1
 
 
-def test_without_lengths_the_model_has_the_chains_numbers() -> None:
+def test_without_lengths_the_model_has_the_chains_numbers():
     model = SessionModel()
-    assert model.mean_requests() == pytest.approx(model.chain.mean_requests())
-    assert model.mean_execution_s() == pytest.approx(model.chain.mean_execution_s())
+    assert model.visits() == model.chain.visits()
     customers = Customers(model, 1, 1.0)
     assert {customers.kind(session) for session in range(50)} == {0}
     for session in range(50):
         assert customers.length(session) == len(customers.walk(session))
 
 
-def test_session_rate_and_rho_count_the_requests_of_the_lengths() -> None:
+def test_session_rate_and_rho_count_the_requests_of_the_lengths():
     model = SessionModel(lengths=SessionLengths("geometric", 15))
     assert model.session_rate(3.0, 1000) == pytest.approx(200)
     assert model.rho(200, 1000) == pytest.approx(3)
 
 
 @given(length=st.integers(1, LONGEST_WALK))
-def test_a_walk_starts_at_the_main_page_and_alternates(length: int) -> None:
+def test_a_walk_starts_at_the_main_page_and_alternates(length):
     walk = walk_of(length)
     assert len(walk) == length
     assert walk[0] == "Br-1"
@@ -151,9 +124,7 @@ def test_a_walk_starts_at_the_main_page_and_alternates(length: int) -> None:
     kind=st.sampled_from(KINDS),
     mean=st.floats(1, LONGEST_WALK),
 )
-def test_a_length_is_where_its_place_lies_in_the_distribution(
-    place: float, kind: str, mean: float
-) -> None:
+def test_a_length_is_where_its_place_lies_in_the_distribution(place, kind, mean):
     lengths = SessionLengths(kind, mean)
     length = LengthLaw(lengths).length_at(0, place)
     assert 1 <= length <= LONGEST_WALK
@@ -164,19 +135,14 @@ def test_a_length_is_where_its_place_lies_in_the_distribution(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_draw_is_cut_at_the_published_means(kind: str) -> None:
+def test_no_draw_is_cut_at_the_published_means(kind):
     law = LengthLaw(SessionLengths(kind, 73.6))
     assert law.length_at(0, 1 - 2**-53) < LONGEST_WALK
     assert SessionLengths(kind, 73.6).at_least(LONGEST_WALK) < 1e-23
     assert LengthLaw(SessionLengths(kind, 1000)).length_at(0, 1 - 2**-53) == LONGEST_WALK
 
 
-def test_a_mean_of_one_is_one_page_each() -> None:
-    customers = Customers(SessionModel(lengths=SessionLengths("geometric", 1)), 1, 1.0)
-    assert {customers.walk(session) for session in range(200)} == {("Br-1",)}
-
-
-def test_lengths_come_from_a_stream_of_their_own() -> None:
+def test_lengths_come_from_a_stream_of_their_own():
     chain = Customers(SessionModel(), 4, 2.0)
     lengths = Customers(SessionModel(lengths=SessionLengths("geometric", 15)), 4, 2.0)
     assert lengths.patience_s(7, 3, 2) == chain.patience_s(7, 3, 2)
@@ -189,7 +155,7 @@ def test_lengths_come_from_a_stream_of_their_own() -> None:
     assert sum(long) / len(long) == pytest.approx(0.5, abs=4 * 0.5 / math.sqrt(len(long)))
 
 
-def test_parameters_are_json_ready_and_say_what_was_given() -> None:
+def test_parameters_are_json_ready_and_say_what_was_given():
     model = SessionModel(lengths=SessionLengths("exponential", 15))
     assert model.parameters()["lengths"] == {"kind": "exponential", "mean": 15}
     assert SessionModel().parameters()["lengths"] is None
@@ -221,7 +187,7 @@ def test_parameters_are_json_ready_and_say_what_was_given() -> None:
         ),
     ],
 )
-def test_wrong_lengths_are_refused_by_name(given: dict[str, object], line: str) -> None:
+def test_wrong_lengths_are_refused_by_name(given, line):
     with pytest.raises(SessionModelError) as refusal:
         SessionLengths(**given)
     assert str(refusal.value).startswith(line)

@@ -17,43 +17,9 @@ SEGMENTS = st.lists(
 ).filter(lambda segments: any(segment.rho > 0 for segment in segments))
 
 
-def _arrivals(rate: float, *segments: tuple[float, float], seed: int = 1) -> list[float]:
-    schedule = Schedule(tuple(Segment(*segment) for segment in segments))
-    return list(Customers(SessionModel(), seed, rate, schedule).arrivals())
-
-
-def test_each_segment_has_its_load() -> None:
-    times = _arrivals(20.0, (500, 1.0), (500, 0.2), (500, 0.0), (500, 3.0))
-    for start_s, rho in ((0, 1.0), (500, 0.2), (1000, 0.0), (1500, 3.0)):
-        count = sum(start_s <= time_s < start_s + 500 for time_s in times)
-        expected = 20.0 * 500 * rho
-        # A Poisson count: four standard deviations.
-        assert count == pytest.approx(expected, abs=4 * math.sqrt(expected))
-    assert times[-1] <= 2000
-
-
-def test_a_schedule_that_never_changes_is_the_steady_load() -> None:
-    times = _arrivals(2.0, (300, 1.0))
-    steady = list(Customers(SessionModel(), 1, 2.0).arrivals(300))
-    assert len(times) == len(steady)
-    assert times == pytest.approx(steady)
-    assert _arrivals(2.0, (100, 1.0), (150, 1.0), (50, 1.0)) == pytest.approx(steady)
-
-
-def test_a_doubled_load_brings_the_same_customers_in_half_the_time() -> None:
-    single = _arrivals(2.0, (200, 1.0), (200, 1.5))
-    double = _arrivals(2.0, (100, 2.0), (100, 3.0))
-    assert len(single) == len(double) > 500
-    assert [time_s * 2 for time_s in double] == pytest.approx(single)
-    models = [Customers(SessionModel(), 1, rate) for rate in (2.0, 4.0)]
-    assert [one.walk(7) for one in models] == [models[0].walk(7)] * 2
-
-
 @settings(deadline=None, max_examples=60)
 @given(segments=SEGMENTS, rate=st.floats(0.2, 5), seed=st.integers(0, 5))
-def test_whoever_arrives_does_so_when_the_load_has_added_up(
-    segments: list[Segment], rate: float, seed: int
-) -> None:
+def test_whoever_arrives_does_so_when_the_load_has_added_up(segments, rate, seed):
     """Λ(t) = rate × ∫ρ maps the arrivals on those of rate 1, whatever the schedule."""
     schedule = Schedule(tuple(segments))
     times = list(Customers(SessionModel(), seed, rate, schedule).arrivals())
@@ -66,7 +32,7 @@ def test_whoever_arrives_does_so_when_the_load_has_added_up(
     assert units[-1] >= schedule.expected_sessions(rate) * (1 - 1e-9)
 
 
-def _added_up(segments: list[Segment], rate: float, time_s: float) -> float:
+def _added_up(segments, rate, time_s):
     total, start_s = 0.0, 0.0
     for segment in segments:
         total += rate * segment.rho * min(max(time_s - start_s, 0.0), segment.duration_s)
@@ -74,7 +40,7 @@ def _added_up(segments: list[Segment], rate: float, time_s: float) -> float:
     return total
 
 
-def test_arrivals_until_a_time_are_those_before_it() -> None:
+def test_arrivals_until_a_time_are_those_before_it():
     customers = Customers(SessionModel(), 6, 3.0)
     until_s = list(customers.arrivals(40.0))
     assert until_s == list(islice(customers.arrivals(), len(until_s)))
@@ -84,7 +50,7 @@ def test_arrivals_until_a_time_are_those_before_it() -> None:
     assert 30 < cut[-1] < 40
 
 
-def test_totals() -> None:
+def test_totals():
     schedule = Schedule((Segment(50, 1.0), Segment(25, 3.0), Segment(25, 0.0)))
     assert schedule.duration_s == 100
     assert schedule.expected_sessions(2.0) == 250
@@ -101,15 +67,13 @@ def test_totals() -> None:
         ([], "schedule: no session ever arrives; give at least one load above 0"),
     ],
 )
-def test_a_wrong_schedule_is_refused_by_name(
-    segments: list[tuple[float, float]], line: str
-) -> None:
+def test_a_wrong_schedule_is_refused_by_name(segments, line):
     with pytest.raises(SessionModelError) as refusal:
         Schedule(tuple(Segment(*segment) for segment in segments))
     assert str(refusal.value) == line
 
 
-def test_absolute_rates_are_loads_of_one_session_a_second() -> None:
+def test_absolute_rates_are_loads_of_one_session_a_second():
     steps = [RateStep(0, 3.5), RateStep(600, 0), RateStep(700, 0.75)]
     schedule = Schedule.of_rates(steps, 1000)
     assert schedule == Schedule((Segment(600, 3.5), Segment(100, 0), Segment(300, 0.75)))
@@ -131,9 +95,7 @@ def test_absolute_rates_are_loads_of_one_session_a_second() -> None:
         ([(0, 0)], 10, "schedule"),
     ],
 )
-def test_rates_that_cannot_be_meant_are_refused(
-    steps: list[tuple[float, float]], until_s: float, field: str
-) -> None:
+def test_rates_that_cannot_be_meant_are_refused(steps, until_s, field):
     with pytest.raises(SessionModelError) as refusal:
         Schedule.of_rates([RateStep(*step) for step in steps], until_s)
     assert refusal.value.field == field

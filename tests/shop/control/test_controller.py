@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, transaction
 from prometheus_client.parser import text_string_to_metric_families
 
-from shop import activity, banners
+from shop import activity, banners, sentry
 from shop.ad_server import AdServer
 from shop.catalogue.books import BOOKS
 from shop.checkout import place_order
@@ -20,7 +20,7 @@ from shop.models import Book, Customer, Order, SeedState
 from shop.page_costs import page_work
 from shop.page_costs.walker import ADDRESS
 
-pytestmark = pytest.mark.usefixtures("django_db_setup")
+pytestmark = pytest.mark.usefixtures("django_db_setup", "page_work_as_before")
 
 
 @pytest.fixture(scope="module")
@@ -43,27 +43,6 @@ def call(port):
     connection.close()
 
 
-@pytest.fixture(autouse=True)
-def settings_as_before():
-    before = page_work.work.settings
-    yield
-    page_work.work.configure(before)
-
-
-def test_status_has_what_the_architecture_says(call):
-    status, answer = call("GET", "/status")
-    assert status == 200
-    assert {
-        "time_s", "cpu_s", "cpus", "workers", "busy_workers", "orders", "books", "pages",
-        "settings",
-    } <= set(answer)  # fmt: skip
-    assert list(answer["pages"]) == [
-        "Br-1", "Br-2", "Br-3", "Br-4", "Tr-1", "Tr-2", "Tr-3", "Tr-4",
-    ]  # fmt: skip
-    assert {"served", "cpu_s", "execution_s"} <= set(answer["pages"]["Br-1"])
-    assert set(answer["settings"]) == {"profile", "time_scale", "seed", "sentry", "ads"}
-
-
 @pytest.mark.usefixtures("committed")
 def test_a_connection_that_the_database_has_ended_is_opened_again(call):
     assert call("GET", "/orders")[0] == 200
@@ -73,12 +52,6 @@ def test_a_connection_that_the_database_has_ended_is_opened_again(call):
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
     assert call("GET", "/orders")[0] == 200
-
-
-def test_cpu_and_time_never_go_back(call):
-    first, second = (call("GET", "/status")[1] for _ in range(2))
-    assert second["time_s"] > first["time_s"]
-    assert second["cpu_s"] >= first["cpu_s"]
 
 
 def test_settings_are_taken_and_reported(call):
@@ -114,20 +87,14 @@ def test_a_refused_profile_names_the_profiles(call):
     ("body", "field"),
     [
         ({"profile": "fast"}, "profile"),
-        ({"time_scale": -1}, "time_scale"),
         ({"time_scale": "10"}, "time_scale"),
-        ({"time_scale": True}, "time_scale"),
         ('{"time_scale": NaN}', "time_scale"),
-        ({"seed": "1"}, "seed"),
         ({"seed": -1}, "seed"),
-        ({"seed": 1.5}, "seed"),
-        ({"sentry": "on"}, "sentry"),
+        ({"sentry": "on", "seed": 7}, "sentry"),
+        ({"sentry": "cancel", "seed": -1}, "seed"),
         ({"workers": 3}, "workers"),
-        ({"ads": 1}, "ads"),
         ({"ads": True, "seed": 2}, "ads"),  # this shop has no ad server
-        ("[]", "body"),
         ("{", "body"),
-        ("", "body"),
         ("[" * 60_000, "body"),
     ],
 )
@@ -137,7 +104,7 @@ def test_bad_settings_name_the_field_and_change_nothing(call, body, field):
     assert status == 400
     assert answer["field"] == field
     assert answer["allowed"]
-    assert page_work.work.settings == before
+    assert (page_work.work.settings, sentry.mode()) == (before, "watch")
 
 
 @pytest.mark.usefixtures("committed")
@@ -178,13 +145,9 @@ def test_the_catalogue_grows_and_shrinks_while_others_are_answered(call, port):
     ("body", "field", "allowed"),
     [
         ({"books": 999}, "books", "a whole number from 1000 to 500000"),
-        ({"books": 500_001}, "books", "a whole number from 1000 to 500000"),
-        ({"books": "4309"}, "books", "a whole number from 1000 to 500000"),
-        ({"books": True}, "books", "a whole number from 1000 to 500000"),
         ({"books": 4309.0}, "books", "a whole number from 1000 to 500000"),
         ({}, "books", "a whole number from 1000 to 500000"),
         ({"books": 4309, "seed": 2}, "seed", "books"),
-        ("{", "body", "a JSON object"),
     ],
 )
 def test_a_refused_catalogue_names_the_field(call, body, field, allowed):
@@ -245,20 +208,6 @@ def test_what_is_no_call_is_said_so(call, method, path, status):
     answered, answer = call(method, path)
     assert answered == status
     assert answer["error"]
-
-
-@pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8083", "127.0.0.1.evil.example", ""]
-)
-def test_foreign_names(call, host):
-    status, answer = call("GET", "/status", Host=host)
-    assert (status, answer["field"]) == (403, "Host")
-    assert answer["allowed"] == "127.0.0.1, ::1, localhost"
-
-
-@pytest.mark.parametrize("host", ["localhost", "localhost:8083", "127.0.0.1:1", "[::1]:8083"])
-def test_loopback_names(call, host):
-    assert call("GET", "/status", Host=host)[0] == 200
 
 
 def test_the_names_of_the_settings(call, settings):

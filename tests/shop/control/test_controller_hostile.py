@@ -8,18 +8,13 @@ from shop.control import calls, controller
 from shop.page_costs import page_work
 from tests.hostile_json import BODIES, objects_with
 
-pytestmark = pytest.mark.django_db  # an answer closes connections to the database that are old
+pytestmark = pytest.mark.usefixtures(
+    "db", "page_work_as_before"
+)  # an answer closes connections to the database that are old
 
 FIELDS = {
     call.path: (*call.body.model_fields, "other") for call in calls.CALLS if call.body is not None
 }
-
-
-@pytest.fixture(autouse=True)
-def settings_as_before():
-    before = page_work.work.settings
-    yield
-    page_work.work.configure(before)
 
 
 @pytest.mark.parametrize("path", FIELDS)

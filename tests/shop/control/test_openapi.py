@@ -7,10 +7,9 @@ import pytest
 
 from common.shared_settings import BOOKS
 from shop.control import controller
-from shop.page_costs import page_work
 from tests.openapi import Described
 
-pytestmark = pytest.mark.usefixtures("django_db_setup")
+pytestmark = pytest.mark.usefixtures("django_db_setup", "page_work_as_before")
 
 CALLS = [
     ("GET", "/health", None, 200),
@@ -41,9 +40,7 @@ def call(port):
         response = connection.getresponse()
         return response.status, response.read().decode()
 
-    before = page_work.work.settings
     yield call
-    page_work.work.configure(before)
     connection.close()
 
 

@@ -8,26 +8,21 @@ from django.db import connection
 from shop.page_costs import page_work
 from shop.page_costs.slow_database import LONGER_S, MOST_REAL_S, SlowDatabase
 
+pytestmark = pytest.mark.usefixtures("page_work_as_before")
+
 
 class Clock:
     """A clock that only the test moves."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.now_s = 50.0
 
-    def __call__(self) -> float:
+    def __call__(self):
         return self.now_s
 
 
 def scaled(time_scale):
     page_work.work.configure(page_work.PageWorkSettings(profile="real", time_scale=time_scale))
-
-
-@pytest.fixture(autouse=True)
-def settings_as_before():
-    before = page_work.work.settings
-    yield
-    page_work.work.configure(before)
 
 
 def test_it_ends_by_itself():

@@ -2,22 +2,29 @@
 
 import os
 import signal
-from collections.abc import Iterator
+import socket
 from contextlib import contextmanager
 from pathlib import Path
 
-import psycopg
 import pytest
 
-from runtime.settings import Settings
 from tests.shop.sentry import project as bare
 from tests.waiting import until
 
 
+@pytest.fixture
+def peers():
+    """Yield both ends of a connection: the end that is watched and the end that leaves."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        client = socket.create_connection(listener.getsockname())
+        served, _ = listener.accept()
+    yield served, client
+    served.close()
+    client.close()
+
+
 @pytest.fixture(scope="session")
-def threaded(
-    appliance_database: Settings, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[bare.Project]:
+def threaded(appliance_database, tmp_path_factory):
     """Yield a project under gthread with 30 threads, as the shop has."""
     folder = tmp_path_factory.mktemp("threaded")
     bare.make(folder, appliance_database, SENTRY_DATABASE_CHECK_S=1)
@@ -26,9 +33,7 @@ def threaded(
 
 
 @pytest.fixture(scope="session")
-def sync(
-    appliance_database: Settings, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[bare.Project]:
+def sync(appliance_database, tmp_path_factory):
     """Yield a project with one sync worker and a copy of the package."""
     folder = tmp_path_factory.mktemp("sync")
     bare.make(folder, appliance_database, copied=True)
@@ -39,13 +44,11 @@ def sync(
 class Database:
     """The database's state, from the database itself."""
 
-    def __init__(
-        self, connection: "psycopg.Connection[tuple[object, ...]]", postmaster: int
-    ) -> None:
+    def __init__(self, connection, postmaster):
         self._connection = connection
         self._postmaster = postmaster
 
-    def running(self, tag: str) -> int:
+    def running(self, tag):
         """Return the number of queries under way with this tag in them."""
         found = self._connection.execute(
             "SELECT count(*) FROM pg_stat_activity "
@@ -55,22 +58,22 @@ class Database:
         assert found is not None
         return int(str(found[0]))
 
-    def expect_begun(self, tag: str, count: int = 1) -> None:
+    def expect_begun(self, tag, count=1):
         """Wait for that many queries with this tag."""
         until(lambda: self.running(tag) == count, f"{count} queries {tag!r} running")
 
-    def expect_gone(self, tag: str) -> None:
+    def expect_gone(self, tag):
         """Wait until no query with this tag is left."""
         until(lambda: self.running(tag) == 0, f"queries {tag!r} gone")
 
-    def written(self, key: str) -> list[str]:
+    def written(self, key):
         """Return the committed rows of this key."""
         rows = self._connection.execute(
             "SELECT key FROM written WHERE key LIKE %s ORDER BY key", (f"{key}%",)
         )
         return [str(row[0]) for row in rows]
 
-    def locked(self, lock: int) -> int:
+    def locked(self, lock):
         """Return how many sessions hold or want this advisory lock."""
         (count,) = self._connection.execute(
             "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = %s", (lock,)
@@ -78,7 +81,7 @@ class Database:
         return int(str(count))
 
     @contextmanager
-    def holding(self, lock: int) -> Iterator[None]:
+    def holding(self, lock):
         """Hold this advisory lock until the block ends."""
         self._connection.execute("SELECT pg_advisory_lock(%s)", (lock,))
         try:
@@ -87,7 +90,7 @@ class Database:
             self._connection.execute("SELECT pg_advisory_unlock(%s)", (lock,))
 
     @contextmanager
-    def postmaster_standing_still(self) -> Iterator[None]:
+    def postmaster_standing_still(self):
         """Stop the postmaster: queries go on, but it receives no cancel and accepts no session.
 
         The sessions in which a sentry cancels stand still, too.
@@ -107,7 +110,7 @@ class Database:
 
 
 @pytest.fixture(scope="session")
-def database(appliance_database: Settings) -> Iterator[Database]:
+def database(appliance_database):
     """Yield a separate session, autocommitting; make the project's one table."""
     pid_file = Path(appliance_database.state_dir) / "postgres/data/postmaster.pid"
     with bare.connect(appliance_database) as connection:

@@ -8,18 +8,16 @@ import json
 import os
 import shutil
 import socket
-import ssl
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import psycopg
 
 from common import ports
-from runtime.settings import REPOSITORY, Settings
+from runtime.settings import REPOSITORY
 from tests.conftest import serving
 from tests.resetting import reset
 from tests.waiting import until
@@ -179,7 +177,7 @@ execute_from_command_line(sys.argv)
 """
 
 
-def database(settings: Settings) -> dict[str, Any]:
+def database(settings):
     return {
         "ENGINE": "django.db.backends.postgresql",
         "HOST": settings.postgres_host,
@@ -191,7 +189,7 @@ def database(settings: Settings) -> dict[str, Any]:
     }
 
 
-def connect(settings: Settings, options: str = "") -> "psycopg.Connection[tuple[Any, ...]]":
+def connect(settings, options=""):
     """Return a separate session, autocommitting; `options` are those of libpq."""
     return psycopg.connect(
         host=settings.postgres_host, port=settings.postgres_port, user=settings.postgres_user,
@@ -203,30 +201,30 @@ def connect(settings: Settings, options: str = "") -> "psycopg.Connection[tuple[
 class Client:
     """A connection that a test can leave in every way."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
 
-    def __enter__(self) -> Self:
+    def __enter__(self):
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self.socket.close()
 
-    def send(self, path: str, method: str = "GET", behind: bytes = b"") -> Self:
+    def send(self, path, method="GET", behind=b""):
         head = f"{method} {path} HTTP/1.1\r\nHost: shop\r\nContent-Length: 0\r\n\r\n"
         self.socket.sendall(head.encode() + behind)
         return self
 
-    def close(self) -> None:
+    def close(self):
         self.socket.close()
 
-    def half_close(self) -> None:
+    def half_close(self):
         self.socket.shutdown(socket.SHUT_WR)
 
-    def reset(self) -> None:
+    def reset(self):
         reset(self.socket)
 
-    def everything(self) -> bytes:
+    def everything(self):
         """Return all that the server sends until it closes."""
         return b"".join(iter(lambda: self.socket.recv(65536), b""))
 
@@ -236,15 +234,15 @@ class Project:
 
     process: "subprocess.Popen[bytes]"
 
-    def __init__(self, port: int, log: Path, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, port, log, tls):
         self.port = port
         self._tls = tls
         self.log = log
 
-    def client(self) -> Client:
+    def client(self):
         return Client(self.port)
 
-    def request(self, path: str, method: str = "GET") -> tuple[int, str]:
+    def request(self, path, method="GET"):
         host, options = "127.0.0.1", {"timeout": PATIENCE_S}
         if self._tls is None:
             connection = http.client.HTTPConnection(host, self.port, **options)
@@ -257,14 +255,14 @@ class Project:
         finally:
             connection.close()
 
-    def state(self) -> dict[str, Any]:
+    def state(self):
         state: dict[str, Any] = json.loads(self.request("/state/")[1])
         return state
 
-    def expect_counted(self, before: dict[str, Any], **more: int) -> dict[str, Any]:
+    def expect_counted(self, before, **more):
         """Wait until these counts have grown by exactly this much; return the state."""
 
-        def grown() -> dict[str, Any] | None:
+        def grown():
             state = self.state()
             grown = {name: state[name] - before[name] for name in more}
             assert all(grown[name] <= more[name] for name in more), grown
@@ -273,12 +271,12 @@ class Project:
         state: dict[str, Any] = until(grown, f"counts grown by {more}")
         return state
 
-    def said(self) -> str:
+    def said(self):
         """Return the server's log."""
         return self.log.read_text()
 
 
-def make(folder: Path, settings: Settings, *, copied: bool = False, **more: object) -> None:
+def make(folder, settings, *, copied=False, **more):
     """Write the project's files; `more` are further settings.
 
     `copied` uses a copy of the package under another name, instead of the installed one.
@@ -297,7 +295,7 @@ def make(folder: Path, settings: Settings, *, copied: bool = False, **more: obje
         (folder / f"{name}.py").write_text(text)
 
 
-def gunicorn(port: int, *arguments: str) -> list[str]:
+def gunicorn(port, *arguments):
     """Return the command that serves the project."""
     return [
         sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "--no-control-socket",
@@ -306,14 +304,12 @@ def gunicorn(port: int, *arguments: str) -> list[str]:
 
 
 @contextmanager
-def served(
-    folder: Path, *arguments: str, server: Server = gunicorn, tls: ssl.SSLContext | None = None
-) -> Iterator[Project]:
+def served(folder, *arguments, server=gunicorn, tls=None):
     """Run the project under Gunicorn with these arguments, or under another server."""
     (port,) = ports.free(1)
     project = Project(port, folder / "log", tls)
 
-    def refusal() -> str | None:
+    def refusal():
         try:
             status, _ = project.request("/state/")
         except OSError as error:

@@ -18,7 +18,7 @@ from shop.page_costs.walker import ADDRESS, PAYMENT, Walker, form
 from tests.resetting import will_reset
 from tests.waiting import until
 
-KILLS = int(os.environ.get("DOORBUSTER_TEST_KILLS", "100"))  # the acceptance run: 500
+KILLS = int(os.environ.get("DOORBUSTER_TEST_KILLS", "40"))  # the acceptance run: 500
 LOGIN, SHIPPING, PAY, CONFIRM = (
     f"/checkout/{step}/" for step in ("login", "shipping", "payment", "confirm")
 )

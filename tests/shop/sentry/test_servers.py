@@ -2,14 +2,14 @@
 
 import os
 import re
-import subprocess
 import sys
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from shop import sentry
-from shop.sentry import checks, configuration, servers
+from shop.sentry import apps, configuration, servers
+from tests.programs import python
 from tests.shop.sentry import project as bare
 
 BAD_SETTINGS = [
@@ -73,14 +73,11 @@ def test_a_socket_is_taken_from_gunicorn_only(caplog):
 
 
 def manage(folder, *arguments, **environment):
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(bare.REPOSITORY), **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=bare.PATIENCE_S,
+    return python(
+        "manage.py",
+        *arguments,
+        folder=folder,
+        environment={**os.environ, "PYTHONPATH": str(bare.REPOSITORY), **environment},
     )
 
 
@@ -101,12 +98,12 @@ def test_system_checks_of_a_bare_project(tmp_path, appliance_database):
 
 def test_the_development_server_is_told(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["manage.py", "runserver"])
-    (found,) = [message for message in checks.check() if message.id == "sentry.W003"]
+    (found,) = [message for message in apps.check() if message.id == "sentry.W003"]
     assert "development server" in found.msg
 
 
 def test_the_shop_itself_passes():
-    assert [message for message in checks.check() if message.id != "sentry.W003"] == []
+    assert [message for message in apps.check() if message.id != "sentry.W003"] == []
 
 
 @pytest.mark.parametrize(
@@ -121,7 +118,7 @@ def test_the_shop_itself_passes():
 )
 def test_where_the_middleware_stands(settings, middleware, id):
     settings.MIDDLEWARE = middleware
-    assert id in [message.id for message in checks.check()]
+    assert id in [message.id for message in apps.check()]
 
 
 @pytest.mark.parametrize(("name", "value"), BAD_SETTINGS)
@@ -129,7 +126,7 @@ def test_bad_settings_name_the_setting_and_what_it_may_be(settings, mode_as_set,
     setattr(settings, name, value)
     with pytest.raises(ImproperlyConfigured, match=rf"^{name}: must be .+, not "):
         sentry.SentryMiddleware(lambda request: None)
-    assert [message.id for message in checks.check() if name in message.msg] == ["sentry.E001"]
+    assert [message.id for message in apps.check() if name in message.msg] == ["sentry.E001"]
 
 
 def test_a_mode_set_at_run_time_holds(mode_as_set):

@@ -27,17 +27,6 @@ class Watched:
 
 
 @pytest.fixture
-def peers():
-    """Yield (the end that is watched, the end that leaves)."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        client = socket.create_connection(listener.getsockname())
-        served, _ = listener.accept()
-    yield served, client
-    served.close()
-    client.close()
-
-
-@pytest.fixture
 def cancelled():
     return []
 

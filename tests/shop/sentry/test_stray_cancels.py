@@ -79,17 +79,6 @@ def test_none_of_a_thousand_later_requests_is_hit(threaded):
 
 
 @pytest.fixture
-def peers():
-    """Yield both ends of a connection: the end that is watched and the end that leaves."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        client = socket.create_connection(listener.getsockname())
-        served, _ = listener.accept()
-    yield served, client
-    served.close()
-    client.close()
-
-
-@pytest.fixture
 def watch(peers):
     """Yield a request of this thread that may be cancelled."""
     watch = Watch(peers[0].fileno(), cancels=True)

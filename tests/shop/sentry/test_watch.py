@@ -1,20 +1,11 @@
 """The state of each request, without a server: which queries may be stopped, and when."""
 
-import socket
+from contextlib import nullcontext
 
 import pytest
 
 from shop import sentry
 from shop.sentry.watch import Watch, set_current
-
-
-@pytest.fixture
-def peers():
-    """Yield (the end that is watched, the end that leaves)."""
-    served, client = socket.socketpair()
-    yield served, client
-    served.close()
-    client.close()
 
 
 @pytest.fixture
@@ -152,11 +143,16 @@ def test_finishing_twice_counts_once(watching, peers, grown):
     assert grown()["finished"] == 1
 
 
-def test_decorators_say_it_through_other_decorators():
+@pytest.mark.parametrize(
+    ("decorator", "method", "stops"),
+    [(sentry.cancellable, "POST", True), (sentry.protected, "GET", False)],
+)
+def test_decorators_say_it_through_other_decorators(watching, peers, rf, decorator, method, stops):
     from django.views.decorators.cache import never_cache
 
-    from shop.sentry import permission
-
-    assert permission.said_of(never_cache(sentry.cancellable(lambda request: None))) is True
-    assert permission.said_of(never_cache(sentry.protected(lambda request: None))) is False
-    assert permission.said_of(lambda request: None) is None
+    watch = watching()
+    leave(watch, peers)
+    middleware = sentry.SentryMiddleware(lambda request: None)
+    view = never_cache(decorator(lambda request: None))
+    with pytest.raises(sentry.ClientGone) if stops else nullcontext():
+        middleware.process_view(rf.generic(method, "/"), view)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lab.analysis import published
-from shop.ads.selection import roulette
+from shop.ads.selection import placing
 
 SEED = 20000801
 DRAWS = 1_000_000
@@ -22,25 +22,25 @@ def example():
 def test_the_worked_example_of_tables_1_and_2(example):
     weights = np.array(example["contracted"]) - np.array(example["delivered"])
     assert weights.tolist() == example["weight"]
-    wheel = roulette.cumulative(weights)
+    wheel = placing.cumulative(weights)
     assert wheel.tolist() == example["cumulative"]
-    assert roulette.position(wheel, example["drawn"]) == example["selected_index"]
+    assert placing.position(wheel, example["drawn"]) == example["selected_index"]
 
 
 def test_every_banner_has_as_many_numbers_as_its_weight():
-    wheel = roulette.cumulative(np.array([2, 0, 1, 3]))
-    assert [roulette.position(wheel, number) for number in range(6)] == [0, 0, 2, 3, 3, 3]
+    wheel = placing.cumulative(np.array([2, 0, 1, 3]))
+    assert [placing.position(wheel, number) for number in range(6)] == [0, 0, 2, 3, 3, 3]
 
 
 @pytest.mark.parametrize("weights", [[], [0], [0, 0, 0]])
 def test_nothing_is_drawn_where_nothing_is_owed(weights):
-    wheel = roulette.cumulative(np.array(weights, np.int64))
-    assert roulette.draw(wheel, random.Random(SEED)) is None
+    wheel = placing.cumulative(np.array(weights, np.int64))
+    assert placing.draw(wheel, random.Random(SEED)) is None
 
 
 def test_a_million_draws_match_the_weights(example):
-    wheel = roulette.cumulative(np.array(example["weight"]))
+    wheel = placing.cumulative(np.array(example["weight"]))
     rng = random.Random(SEED)
-    drawn = np.bincount([roulette.draw(wheel, rng) for _ in range(DRAWS)], minlength=5)
+    drawn = np.bincount([placing.draw(wheel, rng) for _ in range(DRAWS)], minlength=5)
     expected = np.array(example["weight"]) / sum(example["weight"]) * DRAWS
     assert ((drawn - expected) ** 2 / expected).sum() < CHI_SQUARE_4_999
