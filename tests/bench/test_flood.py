@@ -6,7 +6,6 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from bench import harness
 from bench.flood import DOOR, Score, main, table, verdicts
 from bench.flood_sessions import PATHS, Session
 from bench.harness import Wrk
@@ -62,23 +61,6 @@ def test_a_row_shows_values_without_and_with_the_flood():
 def test_the_aims_are_for_sessions_and_for_memory(score, reached):
     """Memory may grow when the flood begins, but not while it lasts."""
     assert [is_reached for _, is_reached in verdicts([score])] == reached
-
-
-def test_missing_programs_are_named_with_their_packages(monkeypatch):
-    """The error names the Debian package."""
-    monkeypatch.setattr(harness.shutil, "which", lambda name, path: None if name == "wrk" else name)
-    done = CliRunner().invoke(main)
-    assert done.exit_code == 1
-    assert done.output == "Error: wrk not found; on Debian or Ubuntu: apt-get install wrk\n"
-
-
-def test_an_invalid_option_is_answered_with_one_line():
-    """The line names the option and its allowed values."""
-    done = CliRunner().invoke(main, ["--seconds", "0"])
-    assert done.exit_code == 2
-    assert done.output == (
-        "Error: Invalid value for '--seconds': 0 is not in the range 2<=x<=600.\n"
-    )
 
 
 @needs("wrk", "haproxy", "nginx")

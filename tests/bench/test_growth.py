@@ -23,13 +23,6 @@ def grown():
     return found
 
 
-def test_every_axis_grows_to_a_hundred_times_its_usual_size():
-    for axis in AXES.values():
-        sizes = axis.sizes(is_quick=False)
-        assert sizes[0] == axis.usual
-        assert sizes[-1] == 100 * axis.usual
-
-
 def test_the_predicted_time_of_all_axes_is_at_most_eight_minutes():
     assert 60 < Progress(list(AXES.values()), is_quick=False).left_s() <= 480
     assert Progress(list(AXES.values()), is_quick=True).left_s() <= 120
@@ -73,13 +66,6 @@ def test_a_quick_measurement_leaves_the_figures_of_the_documentation_alone(monke
     monkeypatch.setattr(command, "FIGURES", tmp_path / "growth")
     assert run("--quick", "--axes", "decisions").exit_code == 0
     assert not (tmp_path / "growth").exists()
-
-
-def test_an_unknown_axis_is_named_with_the_allowed_ones():
-    found = CliRunner().invoke(main, ["--axes", "colour"])
-    assert found.exit_code == 2
-    assert "'colour'" in found.output
-    assert "decisions" in found.output
 
 
 def test_a_redraw_without_values_says_what_is_missing(tmp_path):

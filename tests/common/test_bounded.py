@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,18 +19,18 @@ class OwnError(Exception):
     """A refusal with a text for a person."""
 
 
-def echo(argument: Any) -> Any:
+def echo(argument):
     """Return the argument."""
     print("a library that prints is no answer")
     return argument
 
 
-def refuse(argument: str) -> None:
+def refuse(argument):
     """Raise the error that the argument names."""
     raise {"own": OwnError, "foreign": KeyError}[argument]("field: 3; allowed: 1 or 2\nsecond")
 
 
-def use(argument: str) -> Any:
+def use(argument):
     """Reach one of the limits."""
     if argument == "memory":
         return len(bytearray(2**30))
@@ -47,17 +46,17 @@ def use(argument: str) -> Any:
     return "x" * 2_000_000
 
 
-def write(argument: str) -> None:
+def write(argument):
     """Write a megabyte."""
     Path(argument).write_bytes(bytes(2**20))
 
 
-def surroundings(argument: None) -> dict[str, str]:
+def surroundings(argument):
     """Return what the child sees of its environment."""
     return dict(os.environ)
 
 
-def start_child_that_waits(argument: str) -> None:
+def start_child_that_waits(argument):
     """Leave the process id and that of a grandchild in a file, and never return."""
     grandchild = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     with open(argument, "w") as file:
@@ -65,13 +64,13 @@ def start_child_that_waits(argument: str) -> None:
     time.sleep(600)
 
 
-def test_the_answer_comes_back() -> None:
+def test_the_answer_comes_back():
     """An argument of any JSON goes to the function and its answer comes back."""
     argument = {"text": "ρ ≥ 1", "list": [1, None, 2.5]}
     assert call(HERE + "echo", argument, BOUNDS) == argument
 
 
-def test_a_refusal_passes_as_one_line() -> None:
+def test_a_refusal_passes_as_one_line():
     """A refusal of the function's own package keeps its text, any other names its class."""
     with pytest.raises(BoundedError, match=r"^field: 3; allowed: 1 or 2 second$"):
         call(HERE + "refuse", "own", BOUNDS)
@@ -90,13 +89,13 @@ def test_a_refusal_passes_as_one_line() -> None:
         ("answer", BOUNDS, "more than 1,048,576 bytes"),
     ],
 )
-def test_each_limit_is_named(limit: str, bounds: Bounds, words: str) -> None:
+def test_each_limit_is_named(limit, bounds, words):
     """A call that reaches a limit ends with one line that names it."""
     with pytest.raises(BoundsExceededError, match=words):
         call(HERE + "use", limit, bounds)
 
 
-def test_no_file_is_written_unless_allowed(tmp_path: Path) -> None:
+def test_no_file_is_written_unless_allowed(tmp_path):
     """The function writes files up to `file_bytes` and none by default."""
     with pytest.raises(BoundedError, match="a file of more than 0 bytes"):
         call(HERE + "write", str(tmp_path / "refused"), BOUNDS)
@@ -105,7 +104,7 @@ def test_no_file_is_written_unless_allowed(tmp_path: Path) -> None:
     assert (tmp_path / "written").stat().st_size == 2**20
 
 
-def test_no_secret_is_in_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_secret_is_in_its_environment(monkeypatch):
     """The child gets the variables that its caller names, and none of the caller's own."""
     monkeypatch.setenv("DOORBUSTER_POSTGRES_PASSWORD", "secret")
     seen = call(HERE + "surroundings", None, BOUNDS, {"DOORBUSTER_STATE_DIR": "/srv"})
@@ -113,7 +112,7 @@ def test_no_secret_is_in_its_environment(monkeypatch: pytest.MonkeyPatch) -> Non
     assert seen["DOORBUSTER_STATE_DIR"] == "/srv"
 
 
-def test_nothing_survives_the_call(tmp_path: Path) -> None:
+def test_nothing_survives_the_call(tmp_path):
     """A child that does not return is killed with every process that it started."""
     told = tmp_path / "processes"
     bounds = Bounds(memory_bytes=2**28, cpu_s=5, wall_s=3, file_bytes=100)
@@ -123,7 +122,7 @@ def test_nothing_survives_the_call(tmp_path: Path) -> None:
     assert until(lambda: not any(map(_runs, processes)))
 
 
-def test_a_child_ends_with_its_parent(tmp_path: Path) -> None:
+def test_a_child_ends_with_its_parent(tmp_path):
     """A child does not outlive the process that called it, even when that is killed."""
     told = tmp_path / "processes"
     program = (
@@ -144,7 +143,7 @@ def test_a_child_ends_with_its_parent(tmp_path: Path) -> None:
         os.kill(grandchild, 9)  # it is not the parser's habit to start any
 
 
-def _runs(process: int) -> bool:
+def _runs(process):
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
     except FileNotFoundError:

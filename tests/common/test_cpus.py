@@ -16,7 +16,7 @@ from common import cpus
         (range(9000, 10_000), "9000-9999"),
     ],
 )
-def test_a_list_is_written_shortly_and_read_back(numbers: tuple[int, ...], text: str) -> None:
+def test_a_list_is_written_shortly_and_read_back(numbers, text):
     assert cpus.written(tuple(numbers)) == text
     if text:
         assert cpus.parse(text) == tuple(sorted(numbers))

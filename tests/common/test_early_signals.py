@@ -1,13 +1,11 @@
 """Ctrl-C and SIGTERM before a command has begun."""
 
 import signal
-import subprocess
-import sys
 
 import pytest
 
 from common import early_signals
-from runtime.settings import REPOSITORY
+from tests.programs import python
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 COMMANDS = [
@@ -32,22 +30,13 @@ runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 @pytest.mark.parametrize("sign", SIGNALS)
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_a_command_that_is_still_imported_ends_in_one_line(
-    command: list[str], sign: signal.Signals
-) -> None:
+def test_a_command_that_is_still_imported_ends_in_one_line(command, sign):
     """The signal comes while the first of its large modules is looked for."""
-    done = subprocess.run(
-        [sys.executable, "-c", AT_CLICK, str(int(sign)), *command],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    done = python("-c", AT_CLICK, str(int(sign)), *command)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "\nInterrupted.\n")
 
 
-def test_the_handlers_before_come_back() -> None:
+def test_the_handlers_before_come_back():
     before = [signal.getsignal(each) for each in SIGNALS]
     with early_signals.ending_at_once():
         assert [signal.getsignal(each) for each in SIGNALS] != before

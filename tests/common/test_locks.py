@@ -1,13 +1,11 @@
 """Locks on files and folders, also in folders that other users may enter."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
 from common import locks
-from runtime.settings import REPOSITORY
+from tests.programs import python
 
 STRANGER = 65534
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user")
@@ -62,9 +60,7 @@ def test_another_user_can_neither_take_nor_prepare_a_lock(tmp_path):
         "        with locks.locked(pathlib.Path(path), waits=False): print('locked')\n"
         "    except PermissionError: print('refused')\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=False
-    )
+    done = python("-c", script)
     assert done.stdout.split() == ["refused", "refused"], done.stderr
 
 

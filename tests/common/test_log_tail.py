@@ -1,13 +1,11 @@
 """The end of a log, as messages show it."""
 
-from pathlib import Path
-
 import pytest
 
 from common import log_tail
 
 
-def test_the_last_lines_and_where_the_rest_is(tmp_path: Path) -> None:
+def test_the_last_lines_and_where_the_rest_is(tmp_path):
     log = tmp_path / "shop.log"
     log.write_bytes(b"one\ntwo\nthr\xffee\n")
     assert (
@@ -23,11 +21,11 @@ def test_the_last_lines_and_where_the_rest_is(tmp_path: Path) -> None:
     ("said", "last"),
     [("one\n two \n\n", "two"), ("", "it printed nothing"), ("\n \n", "it printed nothing")],
 )
-def test_the_last_line_with_something_in_it(said: str, last: str) -> None:
+def test_the_last_line_with_something_in_it(said, last):
     assert log_tail.last_line(said) == last
 
 
-def test_only_the_end_of_a_long_log_is_read(tmp_path: Path) -> None:
+def test_only_the_end_of_a_long_log_is_read(tmp_path):
     """A message needs a few lines, whatever a process has printed."""
     log = tmp_path / "shop.log"
     log.write_bytes(b"first\n" + b"x\n" * 300_000 + b"last\n")

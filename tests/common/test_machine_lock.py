@@ -12,6 +12,7 @@ import pytest
 
 from common import machine_lock
 from runtime.settings import REPOSITORY
+from tests.programs import python
 
 # The user is changed after the imports: root's folders may be closed to others.
 HOLD = """
@@ -118,13 +119,7 @@ def test_another_user_sees_who_holds_it(name):
     """A user who may not look into the holder's process learns user and process, too."""
     look = f"os.setresuid(*[{STRANGER}] * 3); print(machine_lock.holder_of({name!r}))"
     with held(name, user=STRANGER - 1) as other:
-        done = subprocess.run(
-            [sys.executable, "-c", f"import os; from common import machine_lock; {look}"],
-            cwd=REPOSITORY,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = python("-c", f"import os; from common import machine_lock; {look}")
     assert done.stdout.startswith(f"user {STRANGER - 1}, process {other.pid}, since "), done.stderr
 
 

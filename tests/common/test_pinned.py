@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import psutil
 import pytest
@@ -22,7 +21,7 @@ SAY = (
 CPU = max(os.sched_getaffinity(0))
 
 
-def started(command: list[str], **environment: str) -> tuple[int, list[object]]:
+def started(command, **environment):
     process = subprocess.Popen(
         command, cwd=REPOSITORY, env=os.environ | environment, stdout=subprocess.PIPE, text=True
     )
@@ -31,27 +30,27 @@ def started(command: list[str], **environment: str) -> tuple[int, list[object]]:
     return process.pid, json.loads(printed)
 
 
-def test_it_is_the_program_itself_on_the_given_cpus() -> None:
+def test_it_is_the_program_itself_on_the_given_cpus():
     pid, said = started(pinned.command((CPU,), [sys.executable, "-c", SAY]))
     assert said[:3] == [pid, [CPU], os.getuid()]
     assert said[3] == pinned.raise_open_files()
 
 
-def test_a_plain_environment_has_no_secrets() -> None:
+def test_a_plain_environment_has_no_secrets():
     command = pinned.command((CPU,), [sys.executable, "-c", SAY], plain_environment=True)
     _, said = started(command, DOORBUSTER_SECRET_KEY="x", DOORBUSTER_APPLIANCE="/somewhere")
     assert {"DOORBUSTER_APPLIANCE", "LC_ALL", "PATH"} == set(said[4])  # type: ignore[call-overload]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
-def test_root_is_given_up() -> None:
+def test_root_is_given_up():
     # Another user may not reach this Python: a program of the system's then.
     command = pinned.command((CPU,), ["/usr/bin/id", "-un"], user="nobody")
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "nobody"
 
 
-def test_the_program_ends_with_its_parent() -> None:
+def test_the_program_ends_with_its_parent():
     program = pinned.command((CPU,), ["/bin/sleep", "60"], end_with_parent=signal.SIGTERM)
     parent = subprocess.Popen(
         [sys.executable, "-c", f"import subprocess; subprocess.run({program!r})"], cwd=REPOSITORY
@@ -65,9 +64,7 @@ def test_the_program_ends_with_its_parent() -> None:
 
 
 @pytest.mark.parametrize("in_a_file", [False, True])
-def test_a_program_is_not_started_when_its_parent_died_before(
-    tmp_path: Path, in_a_file: bool
-) -> None:
+def test_a_program_is_not_started_when_its_parent_died_before(tmp_path, in_a_file):
     """The runner may be killed while this module is still being loaded."""
     dead = subprocess.Popen(["/bin/true"])
     dead.wait()
@@ -85,7 +82,7 @@ def test_a_program_is_not_started_when_its_parent_died_before(
     assert "has died" in done.stderr
 
 
-def test_a_program_that_is_not_there_is_no_success() -> None:
+def test_a_program_that_is_not_there_is_no_success():
     command = pinned.command((CPU,), ["/nowhere/postgres"])
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert done.returncode != 0

@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from runtime.settings import OPTIONAL_PORTS, load
 
 
 @pytest.fixture
-def taken() -> Iterator[int]:
+def taken():
     """Yield a port on which this process listens."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -23,25 +22,25 @@ def taken() -> Iterator[int]:
         yield listener.getsockname()[1]
 
 
-def test_free_ports_are_free_and_differ() -> None:
+def test_free_ports_are_free_and_differ():
     found = ports.free(6)
     assert len(set(found)) == 6
     assert [ports.holder(port) for port in found] == [None] * 6
     assert not set(found) & set(ports.free(50))
 
 
-def test_nobody_who_asks_for_any_port_is_given_a_free_one() -> None:
+def test_nobody_who_asks_for_any_port_is_given_a_free_one():
     first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     if first <= ports.LOWEST_FREE + 5_000:
         pytest.skip("this machine gives nearly all ports to connections")
     assert max(ports.free(50)) < first
 
 
-def test_the_holder_of_a_port_is_named(taken: int) -> None:
+def test_the_holder_of_a_port_is_named(taken):
     assert f"process {os.getpid()} " in str(ports.holder(taken))
 
 
-def test_a_taken_port_names_the_line_for_the_env_file(taken: int) -> None:
+def test_a_taken_port_names_the_line_for_the_env_file(taken):
     names = load().ports()
     variables = {
         name: str(port) for name, port in zip(names, ports.free(len(names)), strict=True)
@@ -53,7 +52,7 @@ def test_a_taken_port_names_the_line_for_the_env_file(taken: int) -> None:
     assert ports.holder(int(chosen)) is None
 
 
-def test_the_proposed_port_is_the_first_that_is_free_and_no_setting_uses(taken: int) -> None:
+def test_the_proposed_port_is_the_first_that_is_free_and_no_setting_uses(taken):
     assert ports.first_free(taken, ()) != taken
     free = ports.first_free(taken, ())
     assert free is not None
@@ -61,7 +60,7 @@ def test_the_proposed_port_is_the_first_that_is_free_and_no_setting_uses(taken: 
     assert ports.first_free(free, {free}) not in (free, None)
 
 
-def test_two_taken_ports_get_two_proposals_and_the_same_ones_again() -> None:
+def test_two_taken_ports_get_two_proposals_and_the_same_ones_again():
     with (
         socket.create_server(("127.0.0.1", 0)) as one,
         socket.create_server(("127.0.0.1", 0)) as two,
@@ -73,7 +72,7 @@ def test_two_taken_ports_get_two_proposals_and_the_same_ones_again() -> None:
         given[-2:] = [str(listener.getsockname()[1]) for listener in (one, two)]
         settings = load(dict(zip(names, given, strict=True)))
 
-        def said() -> list[str]:
+        def said():
             return up.taken_ports(settings, settings.ports())
 
         lines = [line for line in said() if any(p in line for p in given[-2:])]
@@ -84,7 +83,7 @@ def test_two_taken_ports_get_two_proposals_and_the_same_ones_again() -> None:
         assert again == lines
 
 
-def test_an_address_of_another_machine_names_the_variable() -> None:
+def test_an_address_of_another_machine_names_the_variable():
     names = load().ports()
     given = {name: str(port) for name, port in zip(names, ports.free(len(names)), strict=True)}
     # TEST-NET-1 of RFC 5737: nobody has it.
@@ -94,7 +93,7 @@ def test_an_address_of_another_machine_names_the_variable() -> None:
         assert line.startswith(f"{variable}: 192.0.2.1 is not an address of this machine")
 
 
-def test_ports_of_services_that_do_not_run_are_not_asked_for(taken: int) -> None:
+def test_ports_of_services_that_do_not_run_are_not_asked_for(taken):
     needed = ["DOORBUSTER_LAB_PORT", "DOORBUSTER_PROMETHEUS_PORT", "DOORBUSTER_GRAFANA_PORT"]
     given = dict.fromkeys(needed, str(taken))
     settings = load(given)
@@ -119,7 +118,7 @@ def test_ports_of_services_that_do_not_run_are_not_asked_for(taken: int) -> None
     assert any(said in line for line in up.taken_ports(settings, wanted))
 
 
-def test_a_host_that_nobody_knows_names_the_variable() -> None:
+def test_a_host_that_nobody_knows_names_the_variable():
     # RFC 2606: no such name will ever be.
     settings = load({"DOORBUSTER_SHOP_HOST": "shop.invalid"})
     (line,) = up.unknown_hosts(settings)
@@ -127,7 +126,7 @@ def test_a_host_that_nobody_knows_names_the_variable() -> None:
     assert up.unknown_hosts(load({"DOORBUSTER_SHOP_HOST": "localhost"})) == []
 
 
-def test_a_port_accepts_once_a_process_listens(taken: int) -> None:
+def test_a_port_accepts_once_a_process_listens(taken):
     """A free port accepts nothing."""
     [free] = ports.free(1)
     assert ports.accepts(taken)

@@ -22,7 +22,7 @@ WITH_A_CHILD = (
 PATIENCE_S = 240.0
 
 
-def started(program: str, *, leads_group: bool = False) -> tuple["subprocess.Popen[str]", str]:
+def started(program, *, leads_group=False):
     """Start a process; return it, and the first line that it prints."""
     process = subprocess.Popen(
         [sys.executable, "-c", program],
@@ -35,21 +35,21 @@ def started(program: str, *, leads_group: bool = False) -> tuple["subprocess.Pop
         return process, process.stdout.readline()
 
 
-def test_a_process_ends_by_the_chosen_signal() -> None:
+def test_a_process_ends_by_the_chosen_signal():
     """The signal is a parameter."""
     process, _ = started(LISTENING)
     processes.end(process, PATIENCE_S, signal.SIGUSR1)
     assert process.returncode == -signal.SIGUSR1
 
 
-def test_a_deaf_process_is_killed() -> None:
+def test_a_deaf_process_is_killed():
     """A process that ignores SIGTERM does not outlive the patience."""
     process, _ = started(DEAF)
     processes.end(process, 0.1)
     assert process.returncode == -signal.SIGKILL
 
 
-def test_an_ended_process_is_left_alone() -> None:
+def test_an_ended_process_is_left_alone():
     """Nothing is sent to a process id that another process may have by now."""
     process, _ = started("print(flush=True)")
     process.wait(PATIENCE_S)
@@ -57,7 +57,7 @@ def test_an_ended_process_is_left_alone() -> None:
     assert process.returncode == 0
 
 
-def test_a_group_ends_together() -> None:
+def test_a_group_ends_together():
     """The child of a group's leader receives the signal, too."""
     process, line = started(WITH_A_CHILD, leads_group=True)
     child = os.pidfd_open(int(line))
@@ -70,21 +70,21 @@ def test_a_group_ends_together() -> None:
         os.close(child)
 
 
-def test_all_processes_share_one_patience() -> None:
+def test_all_processes_share_one_patience():
     """Deaf processes are killed, the others end by the signal."""
     pair = [started(program)[0] for program in (DEAF, LISTENING)]
     processes.end_all(pair, 1.0)
     assert [one.returncode for one in pair] == [-signal.SIGKILL, -signal.SIGTERM]
 
 
-def test_a_process_that_ends_never_becomes_ready() -> None:
+def test_a_process_that_ends_never_becomes_ready():
     """The wait is over when the process ends."""
     process, _ = started("print(flush=True)")
     assert not processes.becomes_ready(process, lambda: False, PATIENCE_S)
 
 
 @pytest.mark.parametrize(("within_s", "is_ready"), [(PATIENCE_S, True), (0.0, False)])
-def test_a_process_becomes_ready_in_time(within_s: float, is_ready: bool) -> None:
+def test_a_process_becomes_ready_in_time(within_s, is_ready):
     """`ready` is called until it is true, or until time runs out."""
     process, _ = started(LISTENING)
     answers = iter([False, True])
@@ -94,7 +94,7 @@ def test_a_process_becomes_ready_in_time(within_s: float, is_ready: bool) -> Non
         processes.end(process, PATIENCE_S)
 
 
-def test_a_process_lives_until_it_has_ended() -> None:
+def test_a_process_lives_until_it_has_ended():
     with subprocess.Popen(
         [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
     ) as process:
@@ -106,13 +106,7 @@ def test_a_process_lives_until_it_has_ended() -> None:
     assert not processes.is_alive(noted)
 
 
-def test_another_process_with_its_number_is_not_it() -> None:
+def test_another_process_with_its_number_is_not_it():
     process, began = processes.note_of().split()
     assert processes.is_alive(f"{process} {began}")
     assert not processes.is_alive(f"{process} {float(began) - 60}")
-
-
-def test_a_text_that_is_no_note_raises() -> None:
-    """A note has an id and a time."""
-    with pytest.raises(ValueError, match="unpack"):
-        processes.is_alive("")

@@ -3,7 +3,6 @@
 import os
 import stat
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ from common import private_file
 
 
 @pytest.fixture
-def full_disk(small_disk: Path) -> Path:
+def full_disk(small_disk):
     """A full file system with a file `secrets.json`."""
     (small_disk / "secrets.json").write_text("old")
     with (small_disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
@@ -20,14 +19,12 @@ def full_disk(small_disk: Path) -> Path:
     return small_disk
 
 
-def test_its_content_is_on_disk_before_its_name_and_the_name_afterwards(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_content_is_on_disk_before_its_name_and_the_name_afterwards(tmp_path, monkeypatch):
     """A rename without fsync may leave an empty file after a power cut."""
     path, flushed = tmp_path / "secrets.json", []
     fsync = os.fsync
 
-    def noted(opened: int) -> None:
+    def noted(opened):
         fsync(opened)
         is_folder = stat.S_ISDIR(os.fstat(opened).st_mode)
         flushed.append(("folder" if is_folder else "file", path.exists()))
@@ -39,7 +36,7 @@ def test_its_content_is_on_disk_before_its_name_and_the_name_afterwards(
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_others_read_it_only_where_that_is_asked_for(tmp_path: Path) -> None:
+def test_others_read_it_only_where_that_is_asked_for(tmp_path):
     """The mode does not depend on the umask."""
     before = os.umask(0o077)
     try:
@@ -49,7 +46,7 @@ def test_others_read_it_only_where_that_is_asked_for(tmp_path: Path) -> None:
     assert (tmp_path / "targets.json").stat().st_mode & 0o777 == 0o644
 
 
-def test_a_full_disk_leaves_the_old_content_and_nothing_beside_it(full_disk: Path) -> None:
+def test_a_full_disk_leaves_the_old_content_and_nothing_beside_it(full_disk):
     """The old file stays when the new one does not fit."""
     path = full_disk / "secrets.json"
     with pytest.raises(OSError, match="No space left"):

@@ -4,7 +4,6 @@
 (`dashboards.metrics`), the exporters' list and the recording rules.
 """
 
-from collections.abc import Iterator, Mapping
 from functools import cache
 
 import promql_parser as promql
@@ -24,7 +23,7 @@ class Unknown(ValueError):  # noqa: N818
 
 
 @cache
-def scraped() -> Mapping[str, Labels]:
+def scraped():
     """Return every series that Prometheus gets, and all its labels."""
     own = metrics.labels_by_series()
     theirs = {name: labels for job in exporters.SERIES.values() for name, labels in job.items()}
@@ -36,7 +35,7 @@ def scraped() -> Mapping[str, Labels]:
 
 
 @cache
-def recorded() -> Mapping[str, Labels]:
+def recorded():
     """Return every series that a recording rule makes, and its labels."""
     found: dict[str, Labels] = {}
     for rule in rules("recording"):
@@ -44,18 +43,18 @@ def recorded() -> Mapping[str, Labels]:
     return found
 
 
-def rules(name: str) -> list[dict[str, object]]:
+def rules(name):
     """Return the rules of one file."""
     text = (SOURCE / "rules" / f"{name}.yml").read_text(encoding="utf-8")
     return [rule for group in yaml.safe_load(text)["groups"] for rule in group["rules"]]
 
 
-def known() -> Mapping[str, Labels]:
+def known():
     """Return every possible series."""
     return {**scraped(), **recorded()}
 
 
-def answer_labels(query: str, series: Mapping[str, Labels] | None = None) -> Labels:
+def answer_labels(query, series=None):
     """Return the labels of the query's answer.
 
     Raises ValueError when it does not parse, Unknown when a series or a label in it is not among
@@ -64,7 +63,7 @@ def answer_labels(query: str, series: Mapping[str, Labels] | None = None) -> Lab
     return _labels(promql.parse(query), known() if series is None else series)
 
 
-def _labels(expr: object, series: Mapping[str, Labels]) -> Labels:
+def _labels(expr, series):
     match expr:
         case promql.VectorSelector():
             return _of_series(expr, series)
@@ -83,7 +82,7 @@ def _labels(expr: object, series: Mapping[str, Labels]) -> Labels:
     raise Unknown(f"{type(expr).__name__}: this test does not know such a term")
 
 
-def _of_series(selector: promql.VectorSelector, series: Mapping[str, Labels]) -> Labels:
+def _of_series(selector, series):
     if selector.name not in series:
         raise Unknown(f"{selector.name}: there is no such series")
     labels = series[selector.name]
@@ -91,7 +90,7 @@ def _of_series(selector: promql.VectorSelector, series: Mapping[str, Labels]) ->
     return labels
 
 
-def _of_aggregate(expr: promql.AggregateExpr, series: Mapping[str, Labels]) -> Labels:
+def _of_aggregate(expr, series):
     inner = _labels(expr.expr, series)
     if expr.param is not None:
         _labels(expr.param, series)
@@ -105,7 +104,7 @@ def _of_aggregate(expr: promql.AggregateExpr, series: Mapping[str, Labels]) -> L
     return named if is_by else inner - named
 
 
-def _of_binary(expr: promql.BinaryExpr, series: Mapping[str, Labels]) -> Labels:
+def _of_binary(expr, series):
     left, right = _labels(expr.lhs, series), _labels(expr.rhs, series)
     modifier = expr.modifier
     if modifier is None:
@@ -118,7 +117,7 @@ def _of_binary(expr: promql.BinaryExpr, series: Mapping[str, Labels]) -> Labels:
     return left or right
 
 
-def _of_call(expr: promql.Call, series: Mapping[str, Labels]) -> Labels:
+def _of_call(expr, series):
     name = expr.func.name
     found = [_labels(argument, series) for argument in expr.args]
     labels = frozenset().union(*found)
@@ -130,7 +129,7 @@ def _of_call(expr: promql.Call, series: Mapping[str, Labels]) -> Labels:
     return labels
 
 
-def _check(names: Iterator[str] | list[str], labels: Labels, where: object) -> None:
+def _check(names, labels, where):
     for name in names:
         if name not in labels:
             there = ", ".join(sorted(labels)) or "none"

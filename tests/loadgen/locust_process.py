@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from loadgen.records.attempt_log import read_attempts
+from loadgen.records.attempts import Attempt
 
 LOCUSTFILE = Path(__file__).parents[2] / "loadgen" / "locustfile.py"
 PATIENCE_S = 240
@@ -24,14 +26,14 @@ class Ended:
     errors: str
 
 
-def run(folder: Path, *options: str) -> Ended:
+def run(folder, *options):
     """Run customers headless to the end, in `folder`."""
     with started(folder, "--headless", "--only-summary", *options) as process:
         return finish(process)
 
 
 @contextmanager
-def started(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+def started(folder, *options):
     """Run Locust with `options`; kill it at the end if it still runs."""
     environment = {
         name: value
@@ -53,10 +55,16 @@ def started(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()  # does nothing to one that has ended
 
 
-def finish(process: subprocess.Popen[str], before: Sequence[str] = ()) -> Ended:
+def finish(process, before=()):
     """Wait for the end; `before` are lines of standard output that were read already."""
     output, errors = process.communicate(timeout=PATIENCE_S)
     lines = [json.loads(line) for line in [*before, *output.splitlines()]]
     progress = [line for line in lines if line["event"] == "progress"]
     summaries = [line for line in lines if line["event"] == "summary"]
     return Ended(process.returncode, progress, summaries[-1] if summaries else {}, errors)
+
+
+def rows(folder):
+    """Return the attempts of the run in this folder."""
+    table = read_attempts(folder / "attempts.parquet")
+    return [Attempt(**row) for row in table.to_pylist()]

@@ -1,16 +1,11 @@
 """Real Locust processes that play clients in a closed loop against a small real server."""
 
-import json
-import signal
-from collections.abc import Iterable
 from itertools import groupby
-from pathlib import Path
 
 import pytest
 
 from common import ports
-from loadgen.records.attempt_log import read_attempts, read_metadata
-from loadgen.records.attempts import Attempt
+from loadgen.records.attempt_log import read_metadata
 from loadgen.workload.clients import ClientModel, Clients
 from tests.fake_shop.pages import small_shop
 from tests.loadgen import locust_process
@@ -29,16 +24,11 @@ QUICK = (
 MODEL = ClientModel(per_set=3, think_time_mean_s=2)
 
 
-def _rows(folder: Path) -> list[Attempt]:
-    table = read_attempts(folder / "attempts.parquet")
-    return [Attempt(**row) for row in table.to_pylist()]
-
-
-def _by_client(rows: Iterable[Attempt]) -> dict[int, list[Attempt]]:
+def _by_client(rows):
     return {client: list(own) for client, own in groupby(rows, lambda row: row.session)}
 
 
-def _are_the_models(rows: list[Attempt]) -> None:
+def _are_the_models(rows):
     """Assert that every client sent the model's requests, in order, and began none too late.
 
     A client that the machine delayed for the whole run, three seconds, has no row.
@@ -55,12 +45,12 @@ def _are_the_models(rows: list[Attempt]) -> None:
             assert row.intended_s <= row.started_s < 60
 
 
-def test_clients_ask_think_and_ask_again_until_time_is_up(tmp_path: Path) -> None:
+def test_clients_ask_think_and_ask_again_until_time_is_up(tmp_path):
     with small_shop() as shop:
         ended = locust_process.run(tmp_path, "--host", shop.url, *QUICK, *PATIENT)
         seen, connections = list(shop.requests), shop.connections
     assert ended.status == 0, ended.errors
-    rows = _rows(tmp_path)
+    rows = locust_process.rows(tmp_path)
     _are_the_models(rows)
     assert {row.outcome for row in rows} == {"completed"}
     assert sorted(one.page for one in seen) == sorted(row.page for row in rows)
@@ -80,13 +70,13 @@ def test_clients_ask_think_and_ask_again_until_time_is_up(tmp_path: Path) -> Non
     assert (first["planned"], first["until_s"]) == (6, 60)
 
 
-def test_the_test_set_leaves_and_the_control_set_waits(tmp_path: Path) -> None:
+def test_the_test_set_leaves_and_the_control_set_waits(tmp_path):
     # A page takes 30 times the longest patience.
     impatient = ("--patience-max-s", "0.2", "--away-mean-s", "2")
     with small_shop(delay_s=0.3) as shop:
         ended = locust_process.run(tmp_path, "--host", shop.url, *QUICK, *impatient)
     assert ended.status == 0, ended.errors
-    by_client = _by_client(_rows(tmp_path))
+    by_client = _by_client(locust_process.rows(tmp_path))
     model = ClientModel(3, 0.2, 2, away_mean_s=2)
     clients = Clients(model, SEED)
     for client in range(3):
@@ -106,7 +96,7 @@ def test_the_test_set_leaves_and_the_control_set_waits(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_two_workers_play_the_clients_of_one_process(tmp_path: Path) -> None:
+def test_two_workers_play_the_clients_of_one_process(tmp_path):
     port = str(ports.free(1)[0])
     master = ("--master", "--headless", "--only-summary", "--expect-workers", "2")
     bound = ("--master-bind-host", "127.0.0.1", "--master-bind-port", port)
@@ -120,38 +110,8 @@ def test_two_workers_play_the_clients_of_one_process(tmp_path: Path) -> None:
     ):
         ended = locust_process.finish(leader)
     assert ended.status == 0, ended.errors
-    _are_the_models(_rows(tmp_path))
+    _are_the_models(locust_process.rows(tmp_path))
     workers = ended.summary["workers"]
     assert [worker["sessions_planned"] for worker in workers] == [3, 3]
     assert [worker["sessions_ended"] for worker in workers] == [3, 3]
     assert ended.summary["complete"] is True
-
-
-def test_clients_who_wait_are_cut_by_an_interruption(tmp_path: Path) -> None:
-    with (
-        small_shop(lambda seen: "hang") as shop,
-        locust_process.started(
-            tmp_path, "--headless", "--only-summary", "--host", shop.url, *QUICK, *PATIENT
-        ) as process,
-    ):
-        assert process.stdout is not None
-        before = [process.stdout.readline()]
-        # Time is up, and whoever hangs is waited for.
-        while json.loads(before[-1])["time_s"] < 80:
-            before.append(process.stdout.readline())
-        assert json.loads(before[-1])["ended"] == 0
-        process.send_signal(signal.SIGINT)
-        ended = locust_process.finish(process, before)
-    assert ended.status == 0, ended.errors
-    assert ended.summary["interrupted"] is True
-    assert ended.summary["complete"] is False
-    assert _rows(tmp_path) == []
-
-
-def test_what_cannot_be_meant_is_one_line_and_status_2(tmp_path: Path) -> None:
-    ended = locust_process.run(tmp_path, *QUICK, "--rho", "1.4")
-    assert ended.status == 2
-    assert ended.errors == (
-        "locust: error: --rho: clients form a closed loop; omit this option or --clients-per-set\n"
-    )
-    assert list(tmp_path.iterdir()) == []

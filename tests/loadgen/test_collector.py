@@ -10,7 +10,7 @@ CLOSED = {"closed_loop_customers": "5"}
 CLIENTS = {"clients_per_set": "5", "arrivals_until_s": "60"}
 
 
-def _told(given: dict[str, str], ended: int) -> Collector:
+def _told(given, ended):
     """Return a collector with all reports of two workers.
 
     `ended` of the first worker's sessions have ended, and all of the second's.
@@ -36,18 +36,14 @@ def _told(given: dict[str, str], ended: int) -> Collector:
         (CLOSED, 30, True),
     ],
 )
-def test_a_run_is_complete_when_all_that_were_planned_have_ended(
-    given: dict[str, str], ended: int, complete: bool
-) -> None:
+def test_a_run_is_complete_when_all_that_were_planned_have_ended(given, ended, complete):
     collector = _told(given, ended)
     assert collector.settled()
     assert collector.metadata()["complete"] is complete
 
 
 @pytest.mark.parametrize(("given", "ended"), [(OPEN, 3), (CLIENTS, 5), (CLOSED, 30)])
-def test_a_run_that_lost_a_worker_or_was_interrupted_is_not_complete(
-    given: dict[str, str], ended: int
-) -> None:
+def test_a_run_that_lost_a_worker_or_was_interrupted_is_not_complete(given, ended):
     collector = _told(given, ended)
     collector.interrupted = True
     assert collector.metadata()["complete"] is False

@@ -2,39 +2,29 @@
 
 import re
 import subprocess
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from common import ports
 from loadgen.options import OPTIONS
-from loadgen.records.attempt_log import read_attempts
 from tests.fake_shop.pages import small_shop
+from tests.programs import python
 from tests.skips import needs
 
 PATIENCE_S = 240
 
 
-def _loadgen(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "loadgen", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+def _loadgen(*arguments):
+    return python("-m", "loadgen", *arguments)
 
 
-def _requests(session_file: str) -> list[list[str]]:
+def _requests(session_file):
     lines = [line for line in session_file.splitlines() if not line.startswith("#")]
     return [block.split("\n") for block in "\n".join(lines).strip().split("\n\n")]
 
 
-def test_describe_prints_the_papers_numbers() -> None:
+def test_describe_prints_the_papers_numbers():
     ended = _loadgen("describe")
     assert ended.returncode == 0
     assert re.search(r"requests per session\s+2\.397$", ended.stdout, re.MULTILINE)
@@ -44,7 +34,7 @@ def test_describe_prints_the_papers_numbers() -> None:
     )
 
 
-def test_describe_prints_the_numbers_of_partly_open_sessions() -> None:
+def test_describe_prints_the_numbers_of_partly_open_sessions():
     ended = _loadgen("describe", "--partly-open")
     assert ended.returncode == 0
     # eDragon, section 4: 50 interactions, 1.4 images each.
@@ -55,7 +45,7 @@ def test_describe_prints_the_numbers_of_partly_open_sessions() -> None:
     assert re.search(r"^replies per session +120, images included$", ended.stdout, re.M)
 
 
-def test_the_help_of_run_lists_every_option_with_its_default() -> None:
+def test_the_help_of_run_lists_every_option_with_its_default():
     ended = _loadgen("run", "--help")
     assert ended.returncode == 0
     for option in OPTIONS:
@@ -63,23 +53,7 @@ def test_the_help_of_run_lists_every_option_with_its_default() -> None:
         assert not option.default or f"[default: {option.default}]" in " ".join(entry.split())
 
 
-def test_run_is_locust_headless(tmp_path: Path) -> None:
-    quick = ("--sessions", "30", "--session-rate", "5", "--time-scale", "20", "--progress", "json")
-    with small_shop() as shop:
-        ended = _loadgen("run", "--host", shop.url, *quick, folder=tmp_path)
-    assert ended.returncode == 0, ended.stderr
-    assert all(line.startswith('{"event": ') for line in ended.stdout.splitlines())
-    table = read_attempts(tmp_path / "attempts.parquet")
-    assert len(set(table.column("session").to_pylist())) == 30
-
-
-def test_run_refuses_in_one_line() -> None:
-    ended = _loadgen("run", "--rho", "much")
-    assert ended.returncode == 2
-    assert ended.stderr == "locust: error: --rho: 'much' is not a number\n"
-
-
-def test_the_session_file_has_the_quota_and_real_addresses() -> None:
+def test_the_session_file_has_the_quota_and_real_addresses():
     with small_shop() as shop:
         ended = _loadgen("wsesslog", "--host", shop.url, "--seed", "2")
         again = _loadgen("wsesslog", "--host", shop.url, "--seed", "2")
@@ -94,7 +68,7 @@ def test_the_session_file_has_the_quota_and_real_addresses() -> None:
 
 
 @pytest.mark.parametrize("host", ["ftp://shop", "http://127.0.0.1:{port}"])
-def test_a_session_file_needs_a_shop(host: str) -> None:
+def test_a_session_file_needs_a_shop(host):
     ended = _loadgen("wsesslog", "--host", host.format(port=ports.free(1)[0]))
     assert ended.returncode == 1
     assert ended.stdout == ""
@@ -103,7 +77,7 @@ def test_a_session_file_needs_a_shop(host: str) -> None:
 
 
 @needs("httperf")
-def test_the_real_httperf_plays_the_session_file(tmp_path: Path) -> None:
+def test_the_real_httperf_plays_the_session_file(tmp_path):
     with small_shop() as shop:
         file = tmp_path / "sessions.txt"
         file.write_text(

@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 from collections import Counter
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -22,7 +21,7 @@ TIME_SCALE = 4
 
 
 @pytest.mark.long
-def test_new_resumed_and_refused_connections_and_replies(tmp_path: Path) -> None:
+def test_new_resumed_and_refused_connections_and_replies(tmp_path):
     """No customer leaves because this machine is slow, so both have seen every reply."""
     files = certificates.make(tmp_path / "certificates", names=("127.0.0.1",))
     port, tls_port, admin_port = ports.free(3)

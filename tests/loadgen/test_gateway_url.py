@@ -30,8 +30,8 @@ def test_a_bad_setting_is_one_line(tmp_path):
             "-m",
             "loadgen",
             *command,
-            folder=tmp_path,
-            environment={**os.environ, "DOORBUSTER_GATEWAY_PORT": "x"},
+            cwd=tmp_path,
+            env={**os.environ, "DOORBUSTER_GATEWAY_PORT": "x"},
         )
         assert done.returncode != 0
         assert "DOORBUSTER_GATEWAY_PORT=x: must be a whole number" in done.stderr

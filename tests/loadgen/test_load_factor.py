@@ -1,7 +1,6 @@
 """Another load during a run: the same customers, earlier or later."""
 
 import math
-from pathlib import Path
 
 import pytest
 
@@ -54,7 +53,7 @@ def test_a_file_that_is_not_there_says_nothing(tmp_path):
 SLOW = ("--time-scale", "20", "--session-rate", "1", "--sessions", "60", "--timeout-s", "6000")
 
 
-def _first_pages(folder: Path) -> list[float]:
+def _first_pages(folder):
     rows = read_attempts(folder / "attempts.parquet").to_pylist()
     return [row["intended_s"] for row in rows if row["step"] == 0]
 
@@ -76,11 +75,3 @@ def test_a_run_takes_the_factor_of_its_file_and_says_so(tmp_path):
         for at in _first_pages(plain)
     ]
     assert _first_pages(changed) == pytest.approx(expected)
-
-
-def test_a_closed_loop_has_no_arrivals_to_change(tmp_path):
-    ended = locust_process.run(
-        tmp_path, "--load-factor-file", "f", "--closed-loop-customers", "2", "--host", "http://x"
-    )
-    assert ended.status == 2
-    assert "--load-factor-file: a closed loop has no arrivals" in ended.errors

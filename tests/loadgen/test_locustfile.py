@@ -3,16 +3,15 @@
 import signal
 import time
 from collections import Counter
-from pathlib import Path
 from statistics import median
 
 import pytest
 
 from common import ports
-from loadgen.records.attempt_log import read_attempts, read_metadata
+from loadgen.records.attempt_log import read_metadata
 from loadgen.records.attempts import Attempt, AttemptOutcome
-from loadgen.workload.sessions import Customers, Schedule, Segment, SessionLengths, SessionModel
-from tests.fake_shop.pages import Seen, small_shop
+from loadgen.workload.sessions import Customers, SessionLengths, SessionModel
+from tests.fake_shop.pages import small_shop
 from tests.loadgen import locust_process
 
 PATIENT = ("--timeout-s", "600")
@@ -25,19 +24,14 @@ QUICK = (
 )
 
 
-def _rows(folder: Path) -> list[Attempt]:
-    table = read_attempts(folder / "attempts.parquet")
-    return [Attempt(**row) for row in table.to_pylist()]
-
-
-def test_sessions_of_the_model_arrive_walk_and_buy(tmp_path: Path) -> None:
+def test_sessions_of_the_model_arrive_walk_and_buy(tmp_path):
     with small_shop() as shop:
         ended = locust_process.run(tmp_path, "--host", shop.url, "--seed", "5", *QUICK)
         seen, orders = list(shop.requests), dict(shop.orders)
         connections = shop.connections
     assert ended.status == 0, ended.errors
     customers = Customers(SessionModel(timeout_s=600), 5, 5.0)
-    rows = _rows(tmp_path)
+    rows = locust_process.rows(tmp_path)
     assert [(row.session, row.page) for row in rows] == [
         (session, page) for session in range(120) for page in customers.walk(session)
     ]
@@ -71,7 +65,7 @@ def test_sessions_of_the_model_arrive_walk_and_buy(tmp_path: Path) -> None:
     }
 
 
-def _trouble(seen: Seen) -> str:
+def _trouble(seen):
     if seen.page == "Br-2":
         return "drop"
     if seen.page == "Br-4":
@@ -80,7 +74,7 @@ def _trouble(seen: Seen) -> str:
 
 
 @pytest.mark.long
-def test_trouble_of_each_kind_ends_sessions_as_the_paper_says(tmp_path: Path) -> None:
+def test_trouble_of_each_kind_ends_sessions_as_the_paper_says(tmp_path):
     # Every search hangs, so patience is short here, 1 s + Exp(1 s) real, which is much for the
     # pages that come.
     impatience = ("--timeout-s", "2", "--think-timeout-mean-s", "2", "--time-scale", "2")
@@ -91,7 +85,7 @@ def test_trouble_of_each_kind_ends_sessions_as_the_paper_says(tmp_path: Path) ->
     assert ended.status == 0, ended.errors
     model = SessionModel(timeout_s=2, think_timeout_mean_s=2)
     customers = Customers(model, 1, 20.0)
-    rows = _rows(tmp_path)
+    rows = locust_process.rows(tmp_path)
     by_session: dict[int, list[Attempt]] = {}
     for row in rows:
         by_session.setdefault(row.session, []).append(row)
@@ -123,74 +117,11 @@ def test_trouble_of_each_kind_ends_sessions_as_the_paper_says(tmp_path: Path) ->
     assert sum(count for number, count in numbers.items() if number != "1") == len(retries) > 10
 
 
-def test_broken_and_refused_answers_are_failures_without_retry(tmp_path: Path) -> None:
-    def manner(seen: Seen) -> str:
-        if seen.page == "Br-4":
-            return "cut"
-        return {"Br-2": "reject", "Br-3": "page"}.get(seen.page, "page")
-
-    with small_shop(manner) as shop:
-        ended = locust_process.run(tmp_path, "--host", shop.url, *QUICK)
-    rows = _rows(tmp_path)
-    outcomes = {(row.page, row.outcome, row.status) for row in rows if row.attempt}
-    assert outcomes == {
-        ("Br-1", "completed", 200),
-        ("Br-2", "rejected", 503),
-        ("Br-3", "completed", 200),
-        ("Br-4", "failed", 200),
-    }
-    assert max(row.attempt for row in rows) == 1
-    assert ended.summary["counts"]["outcomes"]["failed"] == sum(
-        row.outcome == "failed" for row in rows
-    )
-
-
-def test_sessions_of_given_lengths_come_as_the_schedule_says(tmp_path: Path) -> None:
-    options = ("--session-length-mean", "5", "--load-schedule", "6:1,6:3", "--session-rate", "4")
-    with small_shop() as shop:
-        ended = locust_process.run(
-            tmp_path, "--host", shop.url, "--time-scale", "10", "--progress", "json", *options,
-            *PATIENT,
-        )  # fmt: skip
-    assert ended.status == 0, ended.errors
-    model = SessionModel(lengths=SessionLengths("geometric", 5))
-    segments = (Segment(6, 1), Segment(6, 3))
-    customers = Customers(model, 1, 4.0, Schedule(segments))
-    arrivals = list(customers.arrivals())
-    rows = _rows(tmp_path)
-    assert [(row.session, row.page, row.outcome) for row in rows] == [
-        (session, page, "completed")
-        for session in range(len(arrivals))
-        for page in customers.walk(session)
-    ]
-    assert [row.intended_s for row in rows if row.step == 0] == arrivals
-    counts = ended.summary["counts"]
-    assert counts["planned"] == counts["started"] == counts["ended"] == len(arrivals)
-    metadata = read_metadata(tmp_path / "attempts.parquet")
-    assert metadata["load_schedule"] == [segment._asdict() for segment in segments]
-    assert metadata["model"]["lengths"] == {"kind": "geometric", "mean": 5.0}
-    assert metadata["sessions"] == len(arrivals)
-    assert metadata["rho"] is None
-
-
-def test_arrivals_until_a_time_are_planned_in_advance(tmp_path: Path) -> None:
-    # Two real seconds: progress is printed once a second.
-    options = ("--arrivals-until-s", "40", "--session-rate", "4", "--time-scale", "20", *PATIENT)
-    with small_shop() as shop:
-        ended = locust_process.run(tmp_path, "--host", shop.url, "--progress", "json", *options)
-    arrivals = list(Customers(SessionModel(), 1, 4.0).arrivals(40.0))
-    rows = _rows(tmp_path)
-    assert [row.intended_s for row in rows if row.step == 0] == arrivals
-    assert ended.summary["sessions"] == ended.summary["counts"]["planned"] == len(arrivals)
-    assert ended.summary["arrivals_until_s"] == 40
-    assert ended.progress[0]["planned"] == len(arrivals)
-
-
-def test_a_rejected_session_is_over_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_rejected_session_is_over_and_the_others_go_on(tmp_path):
     """As with admission, some new sessions are turned away, but no later requests."""
     turned_away: set[int] = set()
 
-    def manner(seen: Seen) -> str:
+    def manner(seen):
         if seen.page == "Br-1" and seen.connection % 3 == 0:
             turned_away.add(seen.connection)
             return "reject"
@@ -204,7 +135,7 @@ def test_a_rejected_session_is_over_and_the_others_go_on(tmp_path: Path) -> None
     assert ended.status == 0, ended.errors
     customers = Customers(SessionModel(lengths=SessionLengths("geometric", 4)), 1, 5.0)
     by_session: dict[int, list[Attempt]] = {}
-    for row in _rows(tmp_path):
+    for row in locust_process.rows(tmp_path):
         by_session.setdefault(row.session, []).append(row)
     assert set(by_session) == set(range(120))
     rejected = 0
@@ -222,20 +153,20 @@ def test_a_rejected_session_is_over_and_the_others_go_on(tmp_path: Path) -> None
     assert sum(one.connection in turned_away for one in seen) == 40
 
 
-def test_nobody_listening_is_refused_for_every_session(tmp_path: Path) -> None:
+def test_nobody_listening_is_refused_for_every_session(tmp_path):
     url = f"http://127.0.0.1:{ports.free(1)[0]}"
     ended = locust_process.run(tmp_path, "--host", url, *QUICK)
-    rows = _rows(tmp_path)
+    rows = locust_process.rows(tmp_path)
     assert ended.status == 0
     assert {row.outcome for row in rows} == {"refused", "not_generated"}
     assert sum(row.outcome == "refused" for row in rows) == 120
 
 
-def test_arrivals_do_not_wait_for_a_slow_shop(tmp_path: Path) -> None:
+def test_arrivals_do_not_wait_for_a_slow_shop(tmp_path):
     # Each page takes 0.3 real seconds, 100 sessions a real second: dozens are in the shop.
     with small_shop(delay_s=0.3) as shop:
         locust_process.run(tmp_path, "--host", shop.url, *QUICK, "--timeout-s", "inf")
-    rows = _rows(tmp_path)
+    rows = locust_process.rows(tmp_path)
     first = [row for row in rows if row.step == 0]
     in_the_shop = max(
         sum(row.started_s <= at < row.finished_s for row in rows)
@@ -247,7 +178,7 @@ def test_arrivals_do_not_wait_for_a_slow_shop(tmp_path: Path) -> None:
     assert sum(late) / len(late) < 60, "paper seconds; 3 real"
 
 
-def test_a_late_start_is_reported(tmp_path: Path) -> None:
+def test_a_late_start_is_reported(tmp_path):
     # No attempt starts within a microsecond of its schedule: all fell behind.
     with small_shop() as shop:
         ended = locust_process.run(
@@ -262,7 +193,7 @@ def test_a_late_start_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_writes_what_it_measured(tmp_path: Path, sign: signal.Signals) -> None:
+def test_an_interrupted_run_writes_what_it_measured(tmp_path, sign):
     options = ("--progress", "json", "--time-scale", "1", "--session-rate", "20", "--sessions")
     with (
         small_shop(delay_s=0.05) as shop,
@@ -280,12 +211,12 @@ def test_an_interrupted_run_writes_what_it_measured(tmp_path: Path, sign: signal
     assert ended.summary["complete"] is False
     counts = ended.summary["counts"]
     assert 0 < counts["started"] < 9999
-    rows = _rows(tmp_path)
+    rows = locust_process.rows(tmp_path)
     assert len(rows) == counts["attempts"] > 0
     assert read_metadata(tmp_path / "attempts.parquet")["interrupted"] is True
 
 
-def test_a_closed_loop_measures_capacity(tmp_path: Path) -> None:
+def test_a_closed_loop_measures_capacity(tmp_path):
     # 8 customers, 0.1 s a page and nothing else: 80 pages a real second, 8 a paper second.
     options = ["--closed-loop-customers", "8", "--closed-loop-warm-up", "4"]
     options += ["--closed-loop-duration", "12", "--time-scale", "10", "--progress", "json"]
@@ -295,7 +226,7 @@ def test_a_closed_loop_measures_capacity(tmp_path: Path) -> None:
     found = ended.summary["closed_loop"]
     assert found["not_completed"] == 0
     assert 2 < found["capacity_rps"] <= 9
-    rows = _rows(tmp_path)
+    rows = locust_process.rows(tmp_path)
     inside = [row for row in rows if 4 <= row.finished_s < 16]
     assert found["completed"] == len(inside)
     assert found["capacity_rps"] == len(inside) / 12
@@ -306,24 +237,6 @@ def test_a_closed_loop_measures_capacity(tmp_path: Path) -> None:
     assert ended.summary["complete"] is True
 
 
-def test_a_closed_loop_plays_sessions_of_given_lengths(tmp_path: Path) -> None:
-    options = ["--closed-loop-customers", "4", "--closed-loop-warm-up", "2"]
-    options += ["--closed-loop-duration", "8", "--time-scale", "10", "--progress", "json"]
-    with small_shop(delay_s=0.01) as shop:
-        ended = locust_process.run(
-            tmp_path, "--host", shop.url, "--session-length-mean", "6", *options
-        )
-    assert ended.summary["closed_loop"]["capacity_rps"] > 5
-    assert ended.summary["closed_loop"]["not_completed"] == 0
-    customers = Customers(SessionModel(lengths=SessionLengths("geometric", 6)), 1, 1.0)
-    walks: dict[int, list[str]] = {}
-    for row in _rows(tmp_path):
-        walks.setdefault(row.session, []).append(row.page)
-    assert len(walks) > 4
-    for session, walk in walks.items():
-        assert tuple(walk) == customers.walk(session)[: len(walk)]
-
-
 @pytest.mark.parametrize(
     ("options", "line"),
     [
@@ -332,9 +245,7 @@ def test_a_closed_loop_plays_sessions_of_given_lengths(tmp_path: Path) -> None:
         (["--host", "shop"], "locust: error: --host shop: not an address of the shop"),
     ],
 )
-def test_a_wrong_option_is_one_line_and_status_2(
-    tmp_path: Path, options: list[str], line: str
-) -> None:
+def test_a_wrong_option_is_one_line_and_status_2(tmp_path, options, line):
     ended = locust_process.run(tmp_path, *options)
     assert ended.status == 2
     assert ended.errors.startswith(line)
@@ -342,7 +253,7 @@ def test_a_wrong_option_is_one_line_and_status_2(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_place_that_cannot_be_written_is_told_and_nothing_is_left(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_told_and_nothing_is_left(tmp_path):
     folder = tmp_path / "gone"
     folder.mkdir()
     with (

@@ -1,7 +1,6 @@
 """The options: their defaults, and one line for each invalid value."""
 
 import math
-from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 
@@ -26,26 +25,26 @@ CLIENTS = {"clients_per_set": "9", "arrivals_until_s": "1800"}
 DOCUMENT = Path(__file__).parents[2] / "docs" / "loadgen.md"
 
 
-def of_sessions(given: Mapping[str, str]) -> Sessions:
+def of_sessions(given):
     """Return the options' sessions in an open loop."""
     load = plan_of(given).load
     assert isinstance(load, Sessions)
     return load
 
 
-def of_clients(given: Mapping[str, str]) -> ClientLoop:
+def of_clients(given):
     load = plan_of(given).load
     assert isinstance(load, ClientLoop)
     return load
 
 
-def of_partly_open(given: Mapping[str, str]) -> PartlyOpen:
+def of_partly_open(given):
     load = plan_of(given).load
     assert isinstance(load, PartlyOpen)
     return load
 
 
-def test_defaults_are_the_papers() -> None:
+def test_defaults_are_the_papers():
     load = of_sessions({})
     assert load.model == SessionModel()
     assert load.rho == 0.85
@@ -54,7 +53,7 @@ def test_defaults_are_the_papers() -> None:
     assert load.schedule is None
 
 
-def test_lengths_are_given_by_mean_and_kind_or_as_a_mixture() -> None:
+def test_lengths_are_given_by_mean_and_kind_or_as_a_mixture():
     load = of_sessions({"session_length_mean": "15", "rho": "3", "capacity_rps": "1000"})
     assert load.model.lengths == SessionLengths("geometric", 15)
     assert load.rate == pytest.approx(200)
@@ -64,7 +63,7 @@ def test_lengths_are_given_by_mean_and_kind_or_as_a_mixture() -> None:
     assert of_sessions(mixture).model.lengths == SessionLengths(mixture=SBAC_TABLE_1)
 
 
-def test_a_schedule_says_the_loads_and_ends_the_arrivals() -> None:
+def test_a_schedule_says_the_loads_and_ends_the_arrivals():
     given = {"load_schedule": "50:1.0, 50:1.5,50:0", "capacity_rps": "10", "seed": "4"}
     plan, load = plan_of(given), of_sessions(given)
     assert load.schedule == Schedule((Segment(50, 1), Segment(50, 1.5), Segment(50, 0)))
@@ -72,12 +71,15 @@ def test_a_schedule_says_the_loads_and_ends_the_arrivals() -> None:
     assert load.rate == pytest.approx(10 / 2.397243)
     assert plan.planned == len(list(load.customers(4).arrivals())) > 400
     assert plan_of(given | {"rho": "1"}) == plan
+    facts = plan.facts()
+    assert facts["load_schedule"] == [one._asdict() for one in load.schedule.segments]
+    assert (facts["sessions"], facts["rho"]) == (plan.planned, None)
     by_rate = {"load_schedule": "50:1.0,50:1.5", "session_rate": "2"}
     assert of_sessions(by_rate).rate == 2
 
 
 @pytest.mark.parametrize("given", [{}, {"session_length_mean": "5"}])
-def test_how_many_arrive_in_a_time_is_known_in_advance(given: dict[str, str]) -> None:
+def test_how_many_arrive_in_a_time_is_known_in_advance(given):
     plan = plan_of({"arrivals_until_s": "200", "session_rate": "2", "seed": "3"} | given)
     assert isinstance(plan.load, Sessions)
     arrivals = Customers(plan.load.model, 3, 2.0).arrivals()
@@ -86,18 +88,13 @@ def test_how_many_arrive_in_a_time_is_known_in_advance(given: dict[str, str]) ->
     assert sum(Part(index, 3).count(plan.planned) for index in range(3)) == plan.planned
 
 
-def test_patience_may_be_fixed() -> None:
-    load = of_sessions({"timeout_s": "10", "think_timeout_mean_s": "0"})
-    assert {load.customers(1).patience_s(i, 0, 1) for i in range(20)} == {10}
-
-
-def test_a_session_rate_is_given_directly_or_by_rho() -> None:
+def test_a_session_rate_is_given_directly_or_by_rho():
     assert of_sessions({"session_rate": "3.5"}).rate == 3.5
     by_rho = of_sessions({"rho": "2", "capacity_rps": "10"})
     assert by_rho.rate == pytest.approx(20 / 2.397243)
 
 
-def test_a_closed_loop_has_customers_who_never_leave_nor_pause() -> None:
+def test_a_closed_loop_has_customers_who_never_leave_nor_pause():
     plan = plan_of(
         {
             "closed_loop_customers": "30",
@@ -114,14 +111,14 @@ def test_a_closed_loop_has_customers_who_never_leave_nor_pause() -> None:
     assert Part(0, 4).count(plan.planned) == 8
 
 
-def test_a_closed_loop_measures_with_lengths_too() -> None:
+def test_a_closed_loop_measures_with_lengths_too():
     load = plan_of({"closed_loop_customers": "30", "session_length_mean": "15"}).load
     assert isinstance(load, ClosedLoop)
     assert load.model.lengths == SessionLengths("geometric", 15)
     assert load.model.timeout_s == math.inf
 
 
-def test_clients_come_instead_of_sessions() -> None:
+def test_clients_come_instead_of_sessions():
     load = of_clients(CLIENTS)
     assert load.model == ClientModel()
     assert load.until_s == 1800
@@ -140,7 +137,7 @@ def test_clients_come_instead_of_sessions() -> None:
     )
 
 
-def test_partly_open_sessions_come_at_rates_until_the_schedule_ends() -> None:
+def test_partly_open_sessions_come_at_rates_until_the_schedule_ends():
     load = of_partly_open(PARTLY)
     assert load.model == PartlyOpenModel()
     assert load.schedule == Schedule((Segment(600, 3.5), Segment(600, 0.75)))
@@ -155,7 +152,7 @@ def test_partly_open_sessions_come_at_rates_until_the_schedule_ends() -> None:
     ]
 
 
-def test_partly_open_sessions_are_what_the_options_say() -> None:
+def test_partly_open_sessions_are_what_the_options_say():
     given = {
         "partly_open": "True",
         "sessions_schedule": "0:2",
@@ -176,20 +173,15 @@ def test_partly_open_sessions_are_what_the_options_say() -> None:
 
 
 @pytest.mark.parametrize("flag", ["false", "False", "no", "0", ""])
-def test_a_flag_that_is_down_is_none(flag: str) -> None:
+def test_a_flag_that_is_down_is_none(flag):
     assert of_sessions({"partly_open": flag})
 
 
-def test_defaults_that_are_passed_on_are_no_contradiction() -> None:
+def test_defaults_that_are_passed_on_are_no_contradiction():
     # A script may pass them all on: 12.0 is the option's 12.
     defaults = {"timeout_s": "8.0", "think_timeout_mean_s": "12.0", "max_retries": "5"}
     assert of_clients(CLIENTS | defaults).model == ClientModel()
     assert of_sessions({"patience_max_s": "7.50"})
-
-
-@pytest.mark.parametrize(("total", "of"), [(10, 3), (2, 5), (1000, 1), (7, 7)])
-def test_parts_are_the_whole(total: int, of: int) -> None:
-    assert sum(Part(index, of).count(total) for index in range(of)) == total
 
 
 @pytest.mark.parametrize(
@@ -197,31 +189,18 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
     [
         ({"rho": "much"}, "--rho: 'much' is not a number"),
         ({"rho": "0"}, "--rho: 0 is out of range; give a number above 0"),
-        ({"rho": "nan"}, "--rho: nan is out of range; give a number above 0"),
         ({"rho": "1", "session_rate": "1"}, "--rho: give either --rho or --session-rate, not both"),
-        ({"session_rate": "-1"}, "--session-rate: -1 is out of range; give a number above 0"),
-        ({"capacity_rps": "inf"}, "--capacity-rps: inf is out of range; give a number above 0"),
         ({"sessions": "1.5"}, "--sessions: '1.5' is not a whole number"),
-        ({"sessions": "0"}, "--sessions: 0 is out of range; give 1 or more"),
         ({"seed": "-1"}, "--seed: -1 is out of range; give 0 or more"),
-        ({"time_scale": "0"}, "--time-scale: 0 is out of range; give a number above 0"),
         ({"timeout_s": "-8"}, "--timeout-s: -8 is out of range; give a number of at least 0"),
         (
             {"retry_probability": "1.5"},
             "--retry-probability: 1.5 is not a probability; give 0 to 1",
         ),
-        ({"max_retries": "900"}, "--max-retries: 900 is out of range; give 0 to 200"),
         ({"walks": "random"}, "--walks: 'random' is unknown; give quota or chance"),
         ({"progress": "xml"}, "--progress: 'xml' is unknown; give none or json"),
-        ({"closed_loop_duration": "0"}, "--closed-loop-duration: 0 is out of range"),
         ({"attempts_file": "/nowhere/a.parquet"}, "--attempts-file: there is no folder /nowhere"),
-        ({"attempts_file": "/"}, "--attempts-file: / is a folder"),
         ({"session_length_mean": "0.5"}, "--session-length-mean: 0.5: give 1 to 4096 requests"),
-        ({"session_length_mean": "long"}, "--session-length-mean: 'long' is not a number"),
-        (
-            {"session_length_mean": "5", "session_length_kind": "normal"},
-            "--session-length-kind: 'normal' is unknown; give geometric or exponential",
-        ),
         (
             {"session_length_kind": "exponential"},
             "--session-length-kind: 'exponential' has no effect without --session-length-mean",
@@ -234,7 +213,6 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
             {"session_mixture": "a:1"},
             "--session-mixture: 'a:1' is not a class; give name:share:mean",
         ),
-        ({"session_mixture": "a:0.5:5"}, "--session-mixture: shares add up to 0.5; make them 1"),
         (
             {"session_mixture": "a:2:5"},
             "--session-mixture: a.share: 2.0: give more than 0, at most 1",
@@ -244,7 +222,6 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
             {"load_schedule": "50"},
             "--load-schedule: '50' is not a segment; give seconds:load, e.g.",
         ),
-        ({"load_schedule": "50:1,"}, "--load-schedule: '' is not a segment"),
         (
             {"load_schedule": "50:1,-1:2"},
             "--load-schedule: schedule.1.duration_s: -1.0: give a number above 0",
@@ -255,14 +232,9 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
             "--sessions: give either --load-schedule or --sessions; each ends the arrivals",
         ),
         (
-            {"load_schedule": "50:1", "arrivals_until_s": "9"},
-            "--arrivals-until-s: give either --load-schedule or --arrivals-until-s",
-        ),
-        (
             {"arrivals_until_s": "9", "sessions": "9"},
             "--sessions: give either --arrivals-until-s or --sessions; each ends the arrivals",
         ),
-        ({"arrivals_until_s": "0"}, "--arrivals-until-s: 0 is out of range"),
         ({"arrivals_until_s": "1e-9"}, "--arrivals-until-s: no session arrives in this time"),
         (
             {"arrivals_until_s": "1e12"},
@@ -271,10 +243,6 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
         (
             {"arrivals_until_s": "9", "closed_loop_customers": "3"},
             "--arrivals-until-s: a closed loop has no arrivals; omit this option",
-        ),
-        (
-            {"load_schedule": "50:1", "closed_loop_customers": "3"},
-            "--load-schedule: a closed loop has no arrivals; omit this option",
         ),
         ({"account": "customer"}, "--account: 'customer' has no placeholder for a number"),
         ({"partly_open": "perhaps"}, "--partly-open: 'perhaps' is invalid; give true or false"),
@@ -287,32 +255,20 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
         ),
     ],
 )
-def test_what_cannot_be_meant_is_refused_in_one_line(given: dict[str, str], line: str) -> None:
+def test_what_cannot_be_meant_is_refused_in_one_line(given, line):
     assert_refused(given, line)
 
 
 @pytest.mark.parametrize(
     ("given", "line"),
     [
-        ({"clients_per_set": "0"}, "--clients-per-set: 0 is out of range; give 1 or"),
         ({"clients_per_set": "1001"}, "--clients-per-set: 1001 is out of range; give 1"),
-        ({"clients_per_set": "two"}, "--clients-per-set: 'two' is not a whole number"),
-        ({"patience_max_s": "0"}, "--patience-max-s: 0 is out of range; give a number"),
-        ({"patience_max_s": "inf"}, "--patience-max-s: inf is out of range"),
-        (
-            {"client_think_time_mean_s": "0"},
-            "--client-think-time-mean-s: 0 is out of range; give a number above 0",
-        ),
         (
             {"reload_probability": "1.5"},
             "--reload-probability: 1.5 is not a probability; give 0 to 1",
         ),
-        ({"away_mean_s": "-1"}, "--away-mean-s: -1 is out of range; give a number of at"),
         ({"client_mix": "home"}, "--client-mix: 'home' is not a weight; give kind:weight"),
-        ({"client_mix": ""}, "--client-mix: '' is not a weight; give kind:weight"),
-        ({"client_mix": "cart:1"}, "--client-mix: unknown kind 'cart'; the kinds are home, b"),
         ({"client_mix": "home:-1"}, "--client-mix: home: -1.0 is not a weight; give 0 or"),
-        ({"client_mix": "file:0"}, "--client-mix: no kind has a weight above 0"),
         (
             {"client_mix": "home:1,home:2"},
             "--client-mix: 'home' is given twice; give each kind once",
@@ -321,10 +277,9 @@ def test_what_cannot_be_meant_is_refused_in_one_line(given: dict[str, str], line
             {"arrivals_until_s": "70001"},
             "--arrivals-until-s: 70001: with a think time of 3.5 s, give at most 70000 s",
         ),
-        ({"arrivals_until_s": "0"}, "--arrivals-until-s: 0 is out of range"),
     ],
 )
-def test_clients_that_cannot_be_meant(given: dict[str, str], line: str) -> None:
+def test_clients_that_cannot_be_meant(given, line):
     assert_refused(CLIENTS | given, line)
 
 
@@ -332,13 +287,8 @@ def test_clients_that_cannot_be_meant(given: dict[str, str], line: str) -> None:
     ("given", "line"),
     [
         ({"sessions_schedule": "3.5"}, "--sessions-schedule: '3.5' is not a step; give sec"),
-        ({"sessions_schedule": "0:1,5:0,"}, "--sessions-schedule: '' is not a step; give"),
         ({"sessions_schedule": "5:1,9:0"}, "--sessions-schedule: the first step must begin"),
-        ({"sessions_schedule": "0:1,0:0"}, "--arrivals-until-s: 0 is not after 0 s"),
         ({"sessions_schedule": "0:1,9:2,8:1,20:0"}, "--sessions-schedule: 8 is not after 9 s"),
-        ({"sessions_schedule": "0:-1,9:0"}, "--sessions-schedule: -1.0: give 0 or more"),
-        ({"sessions_schedule": "0:nan,9:0"}, "--sessions-schedule: nan: give 0 or more"),
-        ({"sessions_schedule": "0:0,9:0"}, "--sessions-schedule: no session ever arrives"),
         (
             {"sessions_schedule": "0:3.5"},
             "--arrivals-until-s: is missing; give the time at which arrivals end, or end "
@@ -354,27 +304,11 @@ def test_clients_that_cannot_be_meant(given: dict[str, str], line: str) -> None:
             "--sessions-schedule: would plan about 1e+09 sessions; at most 10000000 are allowed",
         ),
         ({"stop_s": "1199"}, "--stop-s: 1199 is before the end of arrivals; give 1200 or more"),
-        ({"stop_s": "soon"}, "--stop-s: 'soon' is not a number"),
-        ({"interactions_mean": "0"}, "--interactions-mean: 0 is out of range; give a"),
         (
             {"interactions_mean": "101"},
             "--interactions-mean: 101.0 is out of range; give 1 to 100, the maximum number of "
             "interactions",
         ),
-        (
-            {"interactions_most": "5000"},
-            "--interactions-most: 5000 is out of range; give 1 to 4096",
-        ),
-        (
-            {"interaction_think_time_mean_s": "-1"},
-            "--interaction-think-time-mean-s: -1 is out of range; give a number of at least 0",
-        ),
-        (
-            {"interaction_timeout_s": "0"},
-            "--interaction-timeout-s: 0 is out of range; give a number above 0",
-        ),
-        ({"reconnects": "201"}, "--reconnects: 201 is out of range; give 0 to 200"),
-        ({"images_mean": "200"}, "--images-mean: 200.0 is out of range; give 0 to 100"),
         (
             {"transactions_ratio": "0.6"},
             "--transactions-ratio: 0.6 is out of range; give 0 to 4/7 (0.571)",
@@ -382,7 +316,7 @@ def test_clients_that_cannot_be_meant(given: dict[str, str], line: str) -> None:
         ({"away_mean_s": "9"}, "--away-mean-s: has no effect without --clients-per-set"),
     ],
 )
-def test_partly_open_sessions_that_cannot_be_meant(given: dict[str, str], line: str) -> None:
+def test_partly_open_sessions_that_cannot_be_meant(given, line):
     assert_refused(PARTLY | given, line)
 
 
@@ -433,14 +367,12 @@ OF_PARTLY = {
     ],
     ids=["of partly-open", "of clients", "no partly-open", "no clients"],
 )
-def test_each_option_of_other_customers_is_refused(
-    given: dict[str, str], others: dict[str, str], words: str
-) -> None:
+def test_each_option_of_other_customers_is_refused(given, others, words):
     for name, value in others.items():
         assert_refused(given | {name: value}, f"--{name.replace('_', '-')}: {words}")
 
 
-def assert_refused(given: dict[str, str], line: str) -> None:
+def assert_refused(given, line):
     """Assert an error of one line that begins with `line`, which names the option."""
     with pytest.raises(OptionError) as refusal:
         plan_of(given)
@@ -449,7 +381,7 @@ def assert_refused(given: dict[str, str], line: str) -> None:
     assert refusal.value.option == line.partition(":")[0]
 
 
-def test_the_variable_of_an_option_follows_the_documents_example() -> None:
+def test_the_variable_of_an_option_follows_the_documents_example():
     example = "`--max-retries`, for example, is `DOORBUSTER_LOAD_MAX_RETRIES`"
     assert example in DOCUMENT.read_text(encoding="utf-8")
     for option in OPTIONS:

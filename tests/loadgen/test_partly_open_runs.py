@@ -1,17 +1,14 @@
 """Real Locust processes that play partly-open sessions against a small real server over TLS."""
 
-import signal
 import ssl
 from collections import Counter
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from common import ports
-from loadgen.records.attempt_log import read_attempts, read_metadata
-from loadgen.records.attempts import Attempt
+from loadgen.records.attempt_log import read_metadata
 from loadgen.records.connection_log import read_connections
 from loadgen.records.rows import metadata_of
 from loadgen.workload.load_schedule import RateStep, Schedule
@@ -34,29 +31,23 @@ QUICK = (
 )
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> certificate.Certificate:
-    return certificate.make(tmp_path_factory.mktemp("certificate"))
-
-
-def _server(made: certificate.Certificate) -> ssl.SSLContext:
+def _server(made):
     context = made.for_server()
     context.num_tickets = 2
     return context
 
 
-def _rows(folder: Path) -> dict[int, list[Attempt]]:
-    table = read_attempts(folder / "attempts.parquet")
-    rows = [Attempt(**row) for row in table.to_pylist()]
+def _rows(folder):
+    rows = locust_process.rows(folder)
     return {session: list(own) for session, own in groupby(rows, lambda row: row.session)}
 
 
-def _connections(folder: Path) -> list[dict[str, Any]]:
+def _connections(folder):
     found: list[dict[str, Any]] = read_connections(folder / "connections.parquet").to_pylist()
     return found
 
 
-def _are_the_models(by_session: dict[int, list[Attempt]]) -> None:
+def _are_the_models(by_session):
     """Assert that every session came at the model's time and requested its pages and
     their images."""
     sessions = Partly(MODEL, SEED)
@@ -76,7 +67,7 @@ def _are_the_models(by_session: dict[int, list[Attempt]]) -> None:
         assert {row.outcome for row in rows} == {"completed"}
 
 
-def test_sessions_come_interact_and_leave(made: certificate.Certificate, tmp_path: Path) -> None:
+def test_sessions_come_interact_and_leave(made, tmp_path):
     with small_shop(tls=_server(made)) as shop:
         trust = ("--host", shop.url, "--authority", str(made.chain))
         ended = locust_process.run(tmp_path, *trust, *QUICK)
@@ -107,9 +98,7 @@ def test_sessions_come_interact_and_leave(made: certificate.Certificate, tmp_pat
 
 
 @pytest.mark.long
-def test_two_workers_play_the_sessions_of_one_process(
-    made: certificate.Certificate, tmp_path: Path
-) -> None:
+def test_two_workers_play_the_sessions_of_one_process(made, tmp_path):
     port = str(ports.free(1)[0])
     master = ("--master", "--headless", "--only-summary", "--expect-workers", "2")
     bound = ("--master-bind-host", "127.0.0.1", "--master-bind-port", port)
@@ -140,9 +129,7 @@ def test_two_workers_play_the_sessions_of_one_process(
     assert ended.summary["connections"]["resumed"] > 0
 
 
-def test_refused_sessions_are_written_and_so_are_those_cut_off(
-    made: certificate.Certificate, tmp_path: Path
-) -> None:
+def test_refused_sessions_are_written_and_so_are_those_cut_off(made, tmp_path):
     context = _server(made)
     # Every second connection is turned away; whoever comes in never gets a page.
     turns = iter(range(10**6))
@@ -167,30 +154,8 @@ def test_refused_sessions_are_written_and_so_are_those_cut_off(
     assert ended.summary["stop_s"] == 40
 
 
-def test_an_interruption_writes_both_files(made: certificate.Certificate, tmp_path: Path) -> None:
-    with (
-        small_shop(lambda seen: "hang", tls=_server(made)) as shop,
-        locust_process.started(
-            tmp_path, "--headless", "--only-summary", "--host", shop.url,
-            "--authority", str(made.chain), *QUICK,
-        ) as process,
-    ):  # fmt: skip
-        assert process.stdout is not None
-        before = [process.stdout.readline() for _ in range(3)]
-        process.send_signal(signal.SIGINT)
-        ended = locust_process.finish(process, before)
-    assert ended.status == 0, ended.errors
-    assert ended.summary["interrupted"] is True
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "attempts.parquet",
-        "connections.parquet",
-    ]
-
-
 @pytest.mark.long
-def test_a_worker_that_lacks_the_authority_is_lost_and_said_to_be(
-    made: certificate.Certificate, tmp_path: Path
-) -> None:
+def test_a_worker_that_lacks_the_authority_is_lost_and_said_to_be(made, tmp_path):
     port = str(ports.free(1)[0])
     master, worker = tmp_path / "master", tmp_path / "worker"
     master.mkdir()
@@ -210,12 +175,3 @@ def test_a_worker_that_lacks_the_authority_is_lost_and_said_to_be(
     assert ended.summary["complete"] is False
     assert [part["lost"] for part in ended.summary["workers"]] == [True]
     assert _rows(master) == {}
-
-
-def test_what_cannot_be_meant_is_one_line_and_status_2(tmp_path: Path) -> None:
-    ended = locust_process.run(tmp_path, "--host", "https://127.0.0.1:1", *QUICK, "--stop-s", "29")
-    assert ended.status == 2
-    assert ended.errors == (
-        "locust: error: --stop-s: 29 is before the end of arrivals; give 30 or more\n"
-    )
-    assert list(tmp_path.iterdir()) == []

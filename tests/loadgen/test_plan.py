@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from loadgen.workload.load_schedule import RateStep
 from loadgen.workload.partly_open import PartlyOpenModel
 from loadgen.workload.sessions import Schedule, Segment, SessionLengths, SessionModel
 from tests.fake_shop.pages import small_shop
+from tests.programs import python
 
 STEPS = (RateStep(0, 3.5), RateStep(600, 0.75), RateStep(1200, 0))
 
@@ -42,11 +41,11 @@ STEPS = (RateStep(0, 3.5), RateStep(600, 0.75), RateStep(1200, 0))
     ],
     ids=lambda plan: plan.load.kind,
 )
-def test_json_says_all_of_a_plan(plan: LoadPlan) -> None:
+def test_json_says_all_of_a_plan(plan):
     assert LoadPlan.of_json(json.loads(json.dumps(plan.as_json(), allow_nan=False))) == plan
 
 
-def test_what_json_leaves_out_has_its_default() -> None:
+def test_what_json_leaves_out_has_its_default():
     plain = {"load": {"kind": "sessions", "model": {"timeout_s": 9}, "rho": 2, "count": 5}}
     assert LoadPlan.of_json(plain) == LoadPlan(
         load=Sessions(model=SessionModel(timeout_s=9), rho=2, count=5)
@@ -97,7 +96,7 @@ SESSIONS: dict[str, Any] = {"kind": "sessions", "rho": 1, "count": 5}
         ),
     ],
 )
-def test_an_invalid_plan_is_refused_by_field(plain: Any, field: str, words: str) -> None:
+def test_an_invalid_plan_is_refused_by_field(plain, field, words):
     with pytest.raises(PlanError) as refusal:
         LoadPlan.of_json(plain)
     assert refusal.value.field == field
@@ -119,9 +118,7 @@ def test_an_invalid_plan_is_refused_by_field(plain: Any, field: str, words: str)
         ),
     ],
 )
-def test_a_plan_file_is_refused_in_one_line(
-    content: str | None, more: dict[str, str], line: str, tmp_path: Path
-) -> None:
+def test_a_plan_file_is_refused_in_one_line(content, more, line, tmp_path):
     file = tmp_path / "plan.json"
     if content is not None:
         file.write_text(content, encoding="utf-8")
@@ -131,7 +128,7 @@ def test_a_plan_file_is_refused_in_one_line(
     assert "\n" not in str(refusal.value)
 
 
-def test_a_plan_from_standard_input_is_played(tmp_path: Path) -> None:
+def test_a_plan_from_standard_input_is_played(tmp_path):
     file = tmp_path / "attempts.parquet"
     plan = LoadPlan(
         load=Sessions(model=SessionModel(timeout_s=600), session_rate=5, count=30),
@@ -141,13 +138,15 @@ def test_a_plan_from_standard_input_is_played(tmp_path: Path) -> None:
         progress="json",
     )
     with small_shop() as shop:
-        ended = subprocess.run(
-            [sys.executable, "-m", "loadgen", "run", "--host", shop.url, "--plan", "-"],
+        ended = python(
+            "-m",
+            "loadgen",
+            "run",
+            "--host",
+            shop.url,
+            "--plan",
+            "-",
             input=json.dumps(plan.as_json()),
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
         )
     assert ended.returncode == 0, ended.stderr
     found = read_metadata(file)

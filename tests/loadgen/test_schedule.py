@@ -5,7 +5,7 @@ import pytest
 from loadgen.schedule import Lag, RunClock
 
 
-def test_lag_counts_what_was_late_and_keeps_the_largest() -> None:
+def test_lag_counts_what_was_late_and_keeps_the_largest():
     lag = Lag(tolerance_s=0.05)
     for seen in (0.0, 0.05, 0.06, 0.2, 0.01):
         lag.saw(seen)
@@ -17,7 +17,7 @@ def test_lag_counts_what_was_late_and_keeps_the_largest() -> None:
     assert lag.max_s == 0.2
 
 
-def test_the_clock_speaks_paper_seconds() -> None:
+def test_the_clock_speaks_paper_seconds():
     clock = RunClock(time_scale=100)
     before_s = clock.now_s()
     clock.sleep_until(before_s + 5)
@@ -25,7 +25,7 @@ def test_the_clock_speaks_paper_seconds() -> None:
     assert clock.real_s(20) == pytest.approx(0.2)
 
 
-def test_what_has_passed_is_not_waited_for() -> None:
+def test_what_has_passed_is_not_waited_for():
     clock = RunClock(time_scale=1)
     clock.sleep_until(-30)
     assert clock.now_s() < 20

@@ -3,17 +3,14 @@
 import json
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from common import ports
 from common.waiting import retry
 from loadgen.records.attempt_log import read_attempts, read_metadata
-from tests.fake_shop.pages import SmallShop, small_shop
+from tests.fake_shop.pages import small_shop
 from tests.loadgen import locust_process
 from tests.waiting import until
 
@@ -21,28 +18,28 @@ PATIENCE_S = 240
 
 
 class WebUi:
-    def __init__(self, port: int, shop: SmallShop, folder: Path) -> None:
+    def __init__(self, port, shop, folder):
         self.shop = shop
         self.file = folder / "attempts.parquet"
         self._url = f"http://127.0.0.1:{port}"
 
-    def get(self, path: str) -> bytes:
+    def get(self, path):
         with urllib.request.urlopen(self._url + path, timeout=60) as answer:
             return bytes(answer.read())
 
-    def start(self, **options: str) -> dict[str, Any]:
+    def start(self, **options):
         return self.post("/swarm", {"host": self.shop.url} | options)
 
-    def post(self, path: str, fields: dict[str, str]) -> dict[str, Any]:
+    def post(self, path, fields):
         form = urllib.parse.urlencode(fields).encode()
         with urllib.request.urlopen(self._url + path, form, timeout=60) as answer:
             return dict(json.loads(answer.read()))
 
-    def statistics(self) -> dict[str, Any]:
+    def statistics(self):
         return dict(json.loads(self.get("/stats/requests")))
 
-    def wait_for(self, reached: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        def found() -> dict[str, Any] | None:
+    def wait_for(self, reached):
+        def found():
             statistics = self.statistics()
             return statistics if reached(statistics) else None
 
@@ -52,13 +49,13 @@ class WebUi:
 
 
 @pytest.fixture
-def web_ui(tmp_path: Path) -> Iterator[WebUi]:
+def web_ui(tmp_path):
     with _served(tmp_path) as ui:
         yield ui
 
 
 @contextmanager
-def _served(tmp_path: Path, *role: str) -> Iterator[WebUi]:
+def _served(tmp_path, *role):
     port = ports.free(1)[0]
     options = ("--web-host", "127.0.0.1", "--web-port", str(port), *role)
     with small_shop() as shop, locust_process.started(tmp_path, *options):
@@ -67,7 +64,7 @@ def _served(tmp_path: Path, *role: str) -> Iterator[WebUi]:
         yield ui
 
 
-def test_start_stop_and_start_again(web_ui: WebUi) -> None:
+def test_start_stop_and_start_again(web_ui):
     quick = {"time_scale": "20", "session_rate": "5"}
     assert web_ui.start(sessions="60", timeout_s="inf", **quick)["success"] is True
     # It stops by itself, and the statistics are by page type.
@@ -89,7 +86,7 @@ def test_start_stop_and_start_again(web_ui: WebUi) -> None:
     assert metadata["counts"]["ended"] == 0
 
 
-def test_a_wrong_field_is_refused_by_name_and_nothing_starts(web_ui: WebUi) -> None:
+def test_a_wrong_field_is_refused_by_name_and_nothing_starts(web_ui):
     answer = web_ui.start(retry_probability="4")
     assert answer["success"] is False
     assert answer["message"] == "--retry-probability: 4.0 is not a probability; give 0 to 1"
@@ -100,7 +97,7 @@ def test_a_wrong_field_is_refused_by_name_and_nothing_starts(web_ui: WebUi) -> N
 
 
 @pytest.mark.long
-def test_a_master_without_workers_refuses_to_start(tmp_path: Path) -> None:
+def test_a_master_without_workers_refuses_to_start(tmp_path):
     port = str(ports.free(1)[0])
     role = ("--master", "--master-bind-host", "127.0.0.1", "--master-bind-port", port)
     with _served(tmp_path, *role) as ui:

@@ -11,17 +11,17 @@ LIMITS = HeadLimits()
 HOST = b"Host: 127.0.0.1\r\n"
 
 
-def _line() -> bytes:
+def _line():
     rest = len(b"GET /nowhere? HTTP/1.1")
     return b"GET /nowhere?%b HTTP/1.1\r\n%b\r\n" % (b"x" * (LIMITS.start_line_bytes - rest), HOST)
 
 
-def _fields() -> bytes:
+def _fields():
     fields = b"".join(b"X-%d: y\r\n" % number for number in range(LIMITS.header_fields - 1))
     return b"GET /nowhere HTTP/1.1\r\n%b%b\r\n" % (HOST, fields)
 
 
-def _field() -> bytes:
+def _field():
     begun = b"GET /nowhere HTTP/1.1\r\n%bCookie: x=" % HOST
     return begun + b"y" * (LIMITS.head_bytes - len(begun) - 4) + b"\r\n\r\n"
 
@@ -29,7 +29,7 @@ def _field() -> bytes:
 LARGEST = {"line": _line(), "fields": _fields(), "field": _field()}
 
 
-def status_of(request: bytes, port: int) -> int:
+def status_of(request, port):
     """Return the server's status for a customer's request that the gateway forwards."""
     reader = RequestReader(LIMITS, BodyLimits())
     reader.receive(request)

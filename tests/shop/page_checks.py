@@ -9,7 +9,7 @@ OPTIONAL_END = {"p", "li", "dt", "dd", "option", "tr", "td", "th"}
 class Page(HTMLParser):
     """The parts of a page that the checks need. Raises AssertionError for unbalanced tags."""
 
-    def __init__(self, html: str) -> None:
+    def __init__(self, html):
         super().__init__()
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.title = ""
@@ -19,31 +19,31 @@ class Page(HTMLParser):
         self.close()
         assert not self._open, f"never closed: {self._open}"
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         names = [name for name, _ in attrs]
         assert len(names) == len(set(names)), f"attribute twice in <{tag}>: {names}"
         self.elements.append((tag, dict(attrs)))
         if tag not in VOID:
             self._open.append(tag)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_startendtag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self._open, f"</{tag}> closes nothing"
         assert self._open[-1] == tag, f"</{tag}> inside <{self._open[-1]}>"
         self._open.pop()
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         if self._open and self._open[-1] == "title":
             self.title += data
 
-    def all(self, *tags: str) -> list[dict[str, str | None]]:
+    def all(self, *tags):
         """Return the attributes of all elements of these tags."""
         return [attributes for tag, attributes in self.elements if tag in tags]
 
 
-def check(html: str) -> Page:
+def check(html):
     """Assert the rules of every page; return the page for further checks."""
     page = Page(html)
     assert page.all("html")[0].get("lang") == "en"

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from shop.forms import AddressForm, CopiesForm, PaymentForm, SearchForm, SignUpForm
+from shop.forms import AddressForm, CopiesForm, PaymentForm, SignUpForm
 from shop.page_costs.walker import ADDRESS, PAYMENT
 
 PAID = {**PAYMENT, "idempotency_key": str(uuid.uuid4())}
@@ -61,11 +61,6 @@ def test_copies(quantity):
     form = CopiesForm({"book": "1", "quantity": quantity})
     assert not form.is_valid()
     assert "from 0 to 20" in form.errors["quantity"][0]
-
-
-def test_search_has_a_limit():
-    assert SearchForm({"q": "x" * 100}).is_valid()
-    assert "100 characters" in SearchForm({"q": "x" * 101}).errors["q"][0]
 
 
 NEW = {

@@ -1,23 +1,16 @@
 """A shop in a separate schema: the allowed names."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
-from runtime.settings import REPOSITORY
+from tests.programs import python
 
 
 @pytest.mark.parametrize("name", ["Shop", "pg_shop", "ads", "shop", "information_schema", "a;drop"])
 def test_a_name_that_no_schema_can_have_is_refused_in_a_line(name):
-    done = subprocess.run(
-        [sys.executable, "-m", "shop", "migrate-and-seed"],
-        cwd=REPOSITORY,
-        env={**os.environ, "DOORBUSTER_SHOP_SCHEMA": name},
-        capture_output=True,
-        text=True,
-        check=False,
+    done = python(
+        "-m", "shop", "migrate-and-seed", env={**os.environ, "DOORBUSTER_SHOP_SCHEMA": name}
     )
     assert done.returncode == 1
     assert done.stderr.startswith(f"Error: DOORBUSTER_SHOP_SCHEMA={name}: must be up to 40")

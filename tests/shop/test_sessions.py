@@ -75,19 +75,6 @@ def test_a_bare_visit_is_in_redis_alone(visitor):
     assert Session.objects.count() == 1
 
 
-def test_a_cart_outlives_redis(visitor):
-    put(visitor, 5)
-    cache.clear()
-    assert visitor.session["cart"] == {"5": 1}
-    put(visitor, 6)
-    assert visitor.session["cart"] == {"5": 1, "6": 1}
-
-
-def test_a_sign_in_outlives_redis(customer):
-    cache.clear()
-    assert customer.get("/account/").status_code == 200
-
-
 def test_a_purchase_while_redis_is_away(visitor, away, caplog):
     """Every page comes, and the log has a line and no traceback."""
     put(visitor, 6)

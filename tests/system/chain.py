@@ -7,13 +7,11 @@ Must not know: what any test wants of it.
 import http.client
 import time
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from tests.gateway import process
 from tests.shop.sentry import project as bare
-from tests.shop.sentry.conftest import Database
 from tests.waiting import until
 
 # The bare project's pages as page types; its other pages go beside the policy.
@@ -49,35 +47,35 @@ WAYS = ("close", "reset")
 class Chain:
     """A running gateway, the shop behind it, and the database behind that."""
 
-    def __init__(self, shop: bare.Project, database: Database, port: int, admin_port: int) -> None:
+    def __init__(self, shop, database, port, admin_port):
         self.shop = shop
         self.database = database
         self.port = port
         self._admin_port = admin_port
 
-    def customer(self) -> bare.Client:
+    def customer(self):
         """Somebody who has connected to the gateway."""
         return bare.Client(self.port)
 
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self):
         snapshot: dict[str, Any] = process.snapshot(self._admin_port)
         return snapshot
 
-    def has(self, **wanted: int) -> dict[str, Any]:
+    def has(self, **wanted):
         """Wait until the gateway's snapshot says so; answers it."""
 
-        def says() -> dict[str, Any] | None:
+        def says():
             snapshot = self.snapshot()
             return snapshot if all(snapshot[name] == wanted[name] for name in wanted) else None
 
         snapshot: dict[str, Any] = until(says, f"the gateway with {wanted}")
         return snapshot
 
-    def has_customers(self, count: int) -> None:
+    def has_customers(self, count):
         """Wait until so many are connected to the gateway."""
         until(lambda: self.snapshot()["connections"]["customers"] == count, f"{count} connected")
 
-    def has_left(self, before: dict[str, Any]) -> None:
+    def has_left(self, before):
         """Wait until the gateway knows that one more has left whose request is in service."""
         until(
             lambda: (
@@ -87,11 +85,11 @@ class Chain:
             "the gateway aware of it",
         )
 
-    def reached_shop(self, path: str) -> int:
+    def reached_shop(self, path):
         """Requests for this path that the shop has ever got."""
         return self.shop.said().count(f" {path}\n")
 
-    def is_quiet(self) -> dict[str, Any] | None:
+    def is_quiet(self):
         """The snapshot if nobody is connected, waits or is served."""
         snapshot = self.snapshot()
         there = (
@@ -103,7 +101,7 @@ class Chain:
         )
         return None if any(there) else snapshot
 
-    def adds_up(self) -> dict[str, Any]:
+    def adds_up(self):
         """Wait until nobody is there any more; the counts of the snapshot answered add up."""
         snapshot: dict[str, Any] = until(self.is_quiet, "a quiet gateway")
         for page, n in snapshot["counts"].items():
@@ -113,14 +111,14 @@ class Chain:
             assert n["dispatched"] == sum(n[fate] for fate in ways_out), page
         return snapshot
 
-    def expect_settled(self, before: dict[str, Any], *, overdue: int = 0, **grown: int) -> None:
+    def expect_settled(self, before, *, overdue=0, **grown):
         """As `adds_up`, and since `before` these fates have grown by so much, and no others."""
         after = self.adds_up()
         assert fates(after) - fates(before) == Counter(grown)
         assert after["abandonment"]["overdue"] - before["abandonment"]["overdue"] == overdue
 
 
-def fates(snapshot: dict[str, Any]) -> Counter[str]:
+def fates(snapshot):
     """Fate → requests of all kinds."""
     total: Counter[str] = Counter()
     for n in snapshot["counts"].values():
@@ -129,9 +127,7 @@ def fates(snapshot: dict[str, Any]) -> Counter[str]:
 
 
 @contextmanager
-def chain(
-    shop: bare.Project, database: Database, *, workers: int, **settings: object
-) -> Iterator[Chain]:
+def chain(shop, database, *, workers, **settings):
     """A gateway before this shop; abandonment is `cancel` unless the settings say otherwise."""
     rules = shop.log.with_name("pages.toml")
     rules.write_text(RULES)
@@ -142,7 +138,7 @@ def chain(
         yield Chain(shop, database, port, admin_port)
 
 
-def answer(customer: bare.Client) -> tuple[int, bytes]:
+def answer(customer):
     """Status and body of the next answer on this connection."""
     response = http.client.HTTPResponse(customer.socket)
     response.begin()
@@ -152,7 +148,7 @@ def answer(customer: bare.Client) -> tuple[int, bytes]:
         response.close()
 
 
-def hear(customer: bare.Client, ending: bytes) -> None:
+def hear(customer, ending):
     """Read until what has been said ends like this, and not a byte further."""
     said = b""
     while not said.endswith(ending):
@@ -161,7 +157,7 @@ def hear(customer: bare.Client, ending: bytes) -> None:
         said += piece
 
 
-def leave(customer: bare.Client, how: str) -> float:
+def leave(customer, how):
     """Go, by FIN or RST; answers when."""
     left_s = time.monotonic()
     getattr(customer, how)()

@@ -4,13 +4,12 @@ import http.client
 import random
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tests.shop.sentry import project as bare
-from tests.system.chain import WAYS, Chain, chain, fates, leave
+from tests.system.chain import WAYS, chain, fates, leave
 from tests.waiting import until
 
 IN_SERVICE, QUEUED = 30, 20
@@ -18,7 +17,7 @@ LATER_REQUESTS = 1000
 FEW_WORKERS, LEAVING, STAYING, CANCELS = 4, 12, 4, 150
 
 
-def mistakes(port: int, numbers: Iterator[int]) -> list[tuple[str, int, str]]:
+def mistakes(port, numbers):
     """Asks for these, one after the other, and answers what did not come as it should."""
     customer = http.client.HTTPConnection("127.0.0.1", port, timeout=bare.PATIENCE_S)
     wrong = []
@@ -39,7 +38,7 @@ def thirty_workers(shop, database):
         yield thirty
 
 
-def test_all_leave_at_once_and_a_thousand_come_after_them(thirty_workers: Chain, shop, database):
+def test_all_leave_at_once_and_a_thousand_come_after_them(thirty_workers, shop, database):
     before, counted = thirty_workers.snapshot(), shop.state()
     customers = [thirty_workers.customer() for _ in range(IN_SERVICE + QUEUED)]
     for customer in customers[:IN_SERVICE]:
@@ -88,7 +87,7 @@ def test_never_more_at_work_than_workers(shop, database):
     over = threading.Event()
     at_work = 0
 
-    def come_and_leave(number: int) -> None:
+    def come_and_leave(number):
         rng = random.Random(number)
         while not over.is_set():
             with few.customer() as customer:
@@ -96,7 +95,7 @@ def test_never_more_at_work_than_workers(shop, database):
                 over.wait(rng.uniform(0, 0.1))
                 leave(customer, rng.choice(WAYS))
 
-    def numbers() -> Iterator[int]:
+    def numbers():
         i = 0
         while not over.is_set():
             yield i
@@ -110,7 +109,7 @@ def test_never_more_at_work_than_workers(shop, database):
         tasks = [pool.submit(come_and_leave, number) for number in range(LEAVING)]
         staying = [pool.submit(mistakes, few.port, numbers()) for _ in range(STAYING)]
 
-        def is_enough() -> bool:
+        def is_enough():
             nonlocal at_work
             now = database.locked(2) - 1
             assert now <= FEW_WORKERS

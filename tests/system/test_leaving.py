@@ -15,12 +15,11 @@ from tests.waiting import until
 SECOND = b"GET /echo/2/ HTTP/1.1\r\nHost: shop\r\n\r\n"
 PIPELINE_BYTES = 64 * 1024  # the gateway's default
 CONNECTIONS = {
-    "fresh": b"",
     "kept": b"",
-    "pipelined": SECOND,
     # More than the gateway holds: it does not read this connection any more.
     "unread": SECOND * (2 * PIPELINE_BYTES // len(SECOND)),
 }
+"""The gateway's tests have more states of a connection, and HTTP/1.0."""
 _tags = (f"leaver-{n}-" for n in itertools.count())
 
 ways = pytest.mark.parametrize("how", WAYS)
@@ -138,106 +137,6 @@ def test_queued(one_worker, customer, tag, connection, how):
     assert one_worker.reached_shop(f"/write/{tag}/") == 0
     assert one_worker.reached_shop("/echo/2/") == echoes
     assert one_worker.database.written(tag) == []
-
-
-# ---- being read --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("connection", ["fresh", "kept"])
-@pytest.mark.parametrize(
-    ("method", "incomplete"),
-    [("GET", ""), ("POST", "Content-Length: 9\r\n\r\nabc"),
-     ("POST", "Transfer-Encoding: chunked\r\n\r\n3\r\nab")],
-    ids=["head", "body", "chunked body"],
-)  # fmt: skip
-@ways
-def test_being_read(one_worker, customer, tag, connection, method, incomplete, how):
-    """A request that is not complete was never there."""
-    counted, before = one_worker.shop.state(), one_worker.snapshot()
-    answered = served_before(customer, connection)
-    head = f"{method} /write/{tag}/ HTTP/1.1\r\nHost: shop\r\n"
-    customer.socket.sendall((head + incomplete).encode())
-    one_worker.has_customers(1)
-    leave(customer, how)
-    one_worker.expect_settled(before, arrived=answered, dispatched=answered, answered=answered)
-    one_worker.shop.expect_counted(counted, disconnects=0)
-    assert one_worker.reached_shop(f"/write/{tag}/") == 0
-
-
-@pytest.mark.parametrize("framing", ["Content-Length: 200000", "Transfer-Encoding: chunked"])
-@ways
-def test_a_large_body_still_coming(one_worker, customer, tag, framing, how):
-    """It is streamed, so its request is in service; it breaks off as a reset towards the shop."""
-    counted, before = one_worker.shop.state(), one_worker.snapshot()
-    body = b"186a0\r\n" + b"x" * 100_000
-    if "Length" in framing:
-        body = b"x" * 100_000
-    head = f"GET /sleep/{tag}/ HTTP/1.1\r\nHost: shop\r\n{framing}\r\n\r\n"
-    customer.socket.sendall(head.encode() + body)
-    one_worker.database.expect_begun(tag)
-    left_s = leave(customer, how)
-    expect_gone(one_worker, tag, left_s, f"body still coming, {framing}, {how}")
-    one_worker.expect_settled(before, arrived=1, dispatched=1, cancelled=1)
-    one_worker.shop.expect_counted(counted, **CANCELLED)
-
-
-# ---- HTTP/1.0 ----------------------------------------------------------------------------------
-
-
-class TestOldCustomers:
-    """HTTP/1.0 customers cannot be asked whether they still wait; a reset says they do not."""
-
-    def test_a_reset_in_service(self, one_worker, customer, tag):
-        counted, before = one_worker.shop.state(), one_worker.snapshot()
-        customer.socket.sendall(f"GET /sleep/{tag}/ HTTP/1.0\r\n\r\n".encode())
-        one_worker.database.expect_begun(tag)
-        expect_gone(one_worker, tag, leave(customer, "reset"), "in service, HTTP/1.0, reset")
-        one_worker.expect_settled(before, arrived=1, dispatched=1, cancelled=1)
-        one_worker.shop.expect_counted(counted, **CANCELLED)
-
-    def test_a_reset_in_the_queue(self, one_worker, customer, tag):
-        before = one_worker.snapshot()
-        with one_worker.customer() as holder:
-            holder.send(f"/sleep/{tag}holder/")
-            one_worker.database.expect_begun(f"{tag}holder")
-            customer.socket.sendall(f"GET /sleep/{tag}/ HTTP/1.0\r\n\r\n".encode())
-            one_worker.has(in_service=1, waiting=1)
-            leave(customer, "reset")
-            one_worker.has(in_service=1, waiting=0)
-        one_worker.database.expect_gone(tag)
-        one_worker.expect_settled(
-            before, arrived=2, dispatched=1, abandoned_waiting=1, withdrawn=1, cancelled=1
-        )
-        assert one_worker.reached_shop(f"/sleep/{tag}/") == 0
-
-    def test_a_reset_after_the_end_of_its_stream(self, one_worker, customer, tag):
-        before = one_worker.snapshot()
-        customer.socket.sendall(f"GET /sleep/{tag}/ HTTP/1.0\r\n\r\n".encode())
-        one_worker.database.expect_begun(tag)
-        customer.half_close()
-        expect_gone(one_worker, tag, leave(customer, "reset"), "half-closed, HTTP/1.0, reset")
-        one_worker.expect_settled(before, arrived=1, dispatched=1, cancelled=1)
-
-    def test_a_close_is_taken_for_the_end_of_its_stream(self, one_worker, customer, tag):
-        """Whoever holds the lock leaves it the page's time: the page is made to its end."""
-        before = one_worker.snapshot()
-        with one_worker.database.holding(4):
-            customer.socket.sendall(f"POST /write/{tag}/ HTTP/1.0\r\n\r\n".encode())
-            one_worker.database.expect_begun(f"{tag} waits")
-            customer.half_close()
-        assert customer.everything().endswith(b"\r\n\r\nwritten")
-        customer.close()
-        one_worker.expect_settled(before, arrived=1, dispatched=1, answered=1)
-
-    @ways
-    def test_streaming(self, one_worker, customer, tag, how):
-        """Once the answer has begun, whoever ends the stream has left."""
-        before = one_worker.snapshot()
-        customer.socket.sendall(f"GET /stream/{tag}/ HTTP/1.0\r\n\r\n".encode())
-        one_worker.database.expect_begun(tag)
-        hear(customer, b"first\n")
-        expect_gone(one_worker, tag, leave(customer, how), f"streaming, HTTP/1.0, {how}")
-        one_worker.expect_settled(before, arrived=1, dispatched=1, cancelled=1)
 
 
 # ---- the worker --------------------------------------------------------------------------------

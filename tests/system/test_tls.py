@@ -1,16 +1,13 @@
 """A purchase by TLS: forms, redirects and sessions work as they do plainly."""
 
-import http.client
 import ssl
-from urllib.parse import urlencode
 
 import pytest
 
 from common import ports
 from runtime import certificates
-from shop.page_costs.walker import Walker, form
+from shop.page_costs.walker import Walker
 from tests.gateway import process
-from tests.shop.sentry.project import PATIENCE_S
 from tests.shop.sentry.test_checkout import port_of
 
 
@@ -44,42 +41,3 @@ def test_a_purchase(door, running_shop):
     snapshot = process.snapshot(admin_port)
     assert snapshot["counts"]["Tr-4"]["answered"] == 1
     assert (snapshot["connections"]["new"], snapshot["connections"]["resumed"]) == (1, 0)
-
-
-def test_a_form_counts_if_it_comes_from_this_very_place(door):
-    """As a browser says it, by Origin; the same name by http, or elsewhere, is another place."""
-    url, trusting, _ = door
-    authority = url.removeprefix("https://")
-    with Walker(url, trusting) as customer:
-        _, html, _ = customer.request("/books/21/")
-        fields = form(html, "/checkout/login/").fields
-        cookie = "; ".join(f"{name}={value}" for name, value in customer.cookies.items())
-    connection = http.client.HTTPSConnection(authority, timeout=PATIENCE_S, context=trusting)
-    said = {}
-    for origin in (url, f"http://{authority}", "https://elsewhere.example"):
-        headers = {
-            "Origin": origin,
-            "Cookie": cookie,
-            "Content-Type": "application/x-www-form-urlencoded",
-        }
-        connection.request("POST", "/checkout/login/", urlencode(fields), headers)
-        with connection.getresponse() as response:
-            response.read()
-            said[origin] = response.status
-    connection.close()
-    assert said == {url: 200, f"http://{authority}": 403, "https://elsewhere.example": 403}
-
-
-def test_a_redirect_stays_with_tls(door):
-    """A step without the one before leads back to it."""
-    url, trusting, _ = door
-    connection = http.client.HTTPSConnection(
-        url.removeprefix("https://"), timeout=PATIENCE_S, context=trusting
-    )
-    connection.request("GET", "/checkout/confirm/")
-    response = connection.getresponse()
-    response.read()
-    assert response.status in (302, 303)
-    where = response.headers["Location"]
-    assert where.startswith((url + "/", "/checkout/"))
-    connection.close()

@@ -36,7 +36,7 @@ def reader(appliance_database, tmp_path_factory):
             yield reader
 
 
-def filled(query: str, experiment: str, policies: list[str]) -> str:
+def filled(query, experiment, policies):
     """Return the query as Grafana sends it: variables quoted, macros of time written out."""
     values = {
         "experiment": [experiment],
@@ -45,7 +45,7 @@ def filled(query: str, experiment: str, policies: list[str]) -> str:
         "run": [f"{experiment}/1"],
     }
 
-    def quoted(match: re.Match[str]) -> str:
+    def quoted(match):
         chosen = values[match[1]]
         if "= ${" + match[1] in query:  # of one value
             chosen = chosen[-1:]
@@ -61,7 +61,7 @@ def filled(query: str, experiment: str, policies: list[str]) -> str:
     return query
 
 
-def answered(reader, query: str):
+def answered(reader, query):
     ((experiment,),) = reader.execute("SELECT experiment FROM results.experiments").fetchall()
     policies = [title for (title,) in reader.execute("SELECT DISTINCT title FROM results.runs")]
     return reader.execute(filled(query, experiment, policies).encode())

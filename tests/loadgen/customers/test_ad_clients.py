@@ -1,8 +1,6 @@
 """The ad server's clients: their requests, and one process with a small server."""
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import asdict
 from itertools import islice, pairwise
@@ -14,13 +12,13 @@ import pytest
 from loadgen.customers.ad_clients import AdOrder, play, requests_of
 from loadgen.customers.browser import ShopAddress
 from loadgen.records.attempt_log import read_attempts, read_metadata
-from runtime.settings import REPOSITORY
 from tests.fake_shop.server import Reply, fake_server
+from tests.programs import python
 
 WORDS = tuple("abcdefghijkl")
 
 
-def order(folder: Path = Path(), **changes: object) -> AdOrder:
+def order(folder=Path(), **changes):
     values = {
         "clients": 3,
         "requests": 6,
@@ -34,7 +32,7 @@ def order(folder: Path = Path(), **changes: object) -> AdOrder:
     return AdOrder(**{**values, **changes})
 
 
-def asked(path: str) -> dict[str, str]:
+def asked(path):
     return {name: value for name, [value] in parse_qs(urlsplit(path).query).items()}
 
 
@@ -74,15 +72,12 @@ def test_an_order_survives_its_line():
     assert AdOrder.from_json(json.dumps(asdict(order()))) == order()
 
 
-def clients(url: str, *orders: AdOrder) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "loadgen.customers.ad_clients", url],
-        cwd=REPOSITORY,
+def clients(url, *orders):
+    return python(
+        "-m",
+        "loadgen.customers.ad_clients",
+        url,
         input="".join(json.dumps(asdict(one)) + "\n" for one in orders),
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
     )
 
 

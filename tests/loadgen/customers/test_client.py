@@ -4,17 +4,15 @@ Pages take no time by that clock, so a client's actions and their times follow f
 """
 
 import math
-from collections.abc import Callable
 from itertools import cycle, pairwise
 
-from loadgen.customers.browser import Fetched, ShopAddress
+from loadgen.customers.browser import ShopAddress
 from loadgen.customers.client import ClientProcess
 from loadgen.customers.client_pages import ClientPages
-from loadgen.customers.shop_pages import PageRequest
 from loadgen.records.attempts import Attempt
 from loadgen.schedule import RunClock
 from loadgen.workload.clients import ClientModel, Clients, Turn
-from tests.fake_shop.pages import Seen, small_shop
+from tests.fake_shop.pages import small_shop
 from tests.waiting import until
 
 SEED = 14
@@ -32,18 +30,18 @@ MIX = {"home": 3, "search": 1, "file": 2}
 class HandClock(RunClock):
     """A clock on which time passes when a greenlet sleeps, or when the test moves it."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(1.0)
         self.time_s = 0.0
         self.patience_real_s = PATIENCE_S
 
-    def now_s(self) -> float:
+    def now_s(self):
         return self.time_s
 
-    def real_s(self, paper_s: float) -> float:
+    def real_s(self, paper_s):
         return math.inf if math.isinf(paper_s) else self.patience_real_s
 
-    def sleep_until(self, paper_s: float) -> None:
+    def sleep_until(self, paper_s):
         self.time_s = max(self.time_s, paper_s)
 
 
@@ -53,15 +51,13 @@ class ImpatientWith(ClientPages):
     It sends no request before the shop has noticed how the earlier requests ended.
     """
 
-    def __init__(
-        self, clock: HandClock, pages: tuple[str, ...], all_noticed: Callable[[], None]
-    ) -> None:
+    def __init__(self, clock, pages, all_noticed):
         super().__init__(SEED)
         self._clock = clock
         self._pages = pages
         self._all_noticed = all_noticed
 
-    def request(self, page: str, client: int, step: int) -> PageRequest:
+    def request(self, page, client, step):
         self._all_noticed()
         self._clock.patience_real_s = LEAVES_AFTER_S if page in self._pages else PATIENCE_S
         return super().request(page, client, step)
@@ -70,14 +66,7 @@ class ImpatientWith(ClientPages):
 class Played:
     """The actions of one client at one shop."""
 
-    def __init__(
-        self,
-        client: int,
-        until_s: float,
-        manner: Callable[[Seen, HandClock], str],
-        model: ClientModel | None = None,
-        leaves: tuple[str, ...] = (),
-    ) -> None:
+    def __init__(self, client, until_s, manner, model=None, leaves=()):
         self.clients = Clients(model or ClientModel(per_set=2, mix=MIX), SEED)
         self.rows: list[Attempt] = []
         self.reasons: list[str] = []
@@ -92,29 +81,27 @@ class Played:
             process.run(until_s)
             self._all_noticed()
 
-    def _all_noticed(self) -> None:
+    def _all_noticed(self):
         """Wait until the shop has seen every request, and every client that left."""
         left = sum(row.outcome == "timed_out" for row in self.rows)
 
-        def all_seen() -> bool:
+        def all_seen():
             noticed = sum(one.left is not None for one in self.seen)
             return (len(self.seen), noticed) == (len(self.rows), left)
 
         until(all_seen, f"the shop saw {len(self.rows)} requests, of which {left} left")
 
-    def _observer(
-        self, attempt: Attempt, request: PageRequest | None, fetched: Fetched | None
-    ) -> None:
+    def _observer(self, attempt, request, fetched):
         assert fetched is not None
         self.rows.append(attempt)
         self.reasons.append(fetched.reason)
 
 
-def _searches_hang(seen: Seen, clock: HandClock) -> str:
+def _searches_hang(seen, clock):
     return "hang" if seen.page == "Br-3" else "page"
 
 
-def _expected(clients: Clients, client: int, until_s: float, lost: str) -> list[tuple[object, ...]]:
+def _expected(clients, client, until_s, lost):
     """Return step, page, attempt, due time and outcome of all attempts when pages `lost` never
     come."""
     found: list[tuple[object, ...]] = []
@@ -131,11 +118,11 @@ def _expected(clients: Clients, client: int, until_s: float, lost: str) -> list[
     return found
 
 
-def _told(rows: list[Attempt]) -> list[tuple[object, ...]]:
+def _told(rows):
     return [(row.step, row.page, row.attempt, row.intended_s, row.outcome) for row in rows]
 
 
-def test_who_leaves_closes_the_connection_and_reloads_or_goes_away() -> None:
+def test_who_leaves_closes_the_connection_and_reloads_or_goes_away():
     played = Played(TEST, 120.0, _searches_hang, leaves=("Br-3",))
     rows, seen = played.rows, played.seen
     assert _told(rows) == _expected(played.clients, TEST, 120.0, "Br-3")
@@ -166,8 +153,8 @@ def test_who_leaves_closes_the_connection_and_reloads_or_goes_away() -> None:
     assert None not in cookies
 
 
-def test_a_client_of_the_control_set_never_leaves() -> None:
-    def slow(seen: Seen, clock: HandClock) -> str:
+def test_a_client_of_the_control_set_never_leaves():
+    def slow(seen, clock):
         clock.time_s += 50  # far longer than any patience of the test set
         return "page"
 
@@ -179,8 +166,8 @@ def test_a_client_of_the_control_set_never_leaves() -> None:
     assert len(played.rows) > 15
 
 
-def test_nobody_begins_when_time_is_up_and_what_is_under_way_is_waited_for() -> None:
-    def slow_at_the_end(seen: Seen, clock: HandClock) -> str:
+def test_nobody_begins_when_time_is_up_and_what_is_under_way_is_waited_for():
+    def slow_at_the_end(seen, clock):
         if clock.time_s > 80:
             clock.time_s = 130.0
         return "page"
@@ -193,7 +180,7 @@ def test_nobody_begins_when_time_is_up_and_what_is_under_way_is_waited_for() -> 
     assert len(played.seen) == len(played.rows)
 
 
-def test_no_reload_is_begun_when_time_is_up() -> None:
+def test_no_reload_is_begun_when_time_is_up():
     model = ClientModel(per_set=2, mix={"search": 1}, reload_probability=1)
     played = Played(TEST, 8.0, _searches_hang, model, leaves=("Br-3",))
     assert {row.step for row in played.rows} == {0}, "it reloads without an end"
@@ -202,9 +189,9 @@ def test_no_reload_is_begun_when_time_is_up() -> None:
     assert played.clients.reloads(TEST, 0, last.attempt)
 
 
-def test_a_client_whose_turn_comes_late_begins_nothing_after_the_end() -> None:
+def test_a_client_whose_turn_comes_late_begins_nothing_after_the_end():
     class Stalled(HandClock):
-        def sleep_until(self, paper_s: float) -> None:
+        def sleep_until(self, paper_s):
             self.time_s = paper_s + 20
 
     clock, rows = Stalled(), []
@@ -222,7 +209,7 @@ def test_a_client_whose_turn_comes_late_begins_nothing_after_the_end() -> None:
     assert rows == []
 
 
-def test_what_fails_or_is_dropped_is_followed_by_the_next_request() -> None:
+def test_what_fails_or_is_dropped_is_followed_by_the_next_request():
     manners = cycle(("error", "drop", "reject", "cut", "wrong page", "page"))
     played = Played(TEST, 300.0, lambda seen, clock: next(manners))
     rows = played.rows

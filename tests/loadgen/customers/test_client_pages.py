@@ -12,14 +12,14 @@ from shop.catalogue.covers import cover_svg
 from shop.catalogue.shelves import SHELVES
 
 
-def _paths(page: str) -> Counter[str]:
+def _paths(page):
     pages = ClientPages(1)
     requests = [pages.request(page, client, step) for client in range(10) for step in range(1000)]
     assert {(request.method, request.form) for request in requests} == {("GET", None)}
     return Counter(request.path for request in requests)
 
 
-def test_categories_and_books_are_those_of_every_catalogue() -> None:
+def test_categories_and_books_are_those_of_every_catalogue():
     assert tuple(shelf.slug for shelf in SHELVES) == CATEGORIES
     assert BOOKS <= LEAST_BOOKS
 
@@ -34,7 +34,7 @@ def test_categories_and_books_are_those_of_every_catalogue() -> None:
         ("file", [f"/covers/{book}.svg" for book in range(1, BOOKS + 1)]),
     ],
 )
-def test_everything_is_asked_for_equally_often(page: str, paths: list[str]) -> None:
+def test_everything_is_asked_for_equally_often(page, paths):
     found = _paths(page)
     assert set(found) <= set(paths)
     # A thousand covers and ten thousand draws: one is missed with a probability of e^-10.
@@ -43,7 +43,7 @@ def test_everything_is_asked_for_equally_often(page: str, paths: list[str]) -> N
     assert max(found.values()) < mean + 7 * mean**0.5
 
 
-def test_a_request_is_the_same_in_every_run_and_another_with_another_seed() -> None:
+def test_a_request_is_the_same_in_every_run_and_another_with_another_seed():
     addresses = [
         (page, client, step) for page in KIND_PAGE.values() for client, step in ((0, 3), (17, 90))
     ]
@@ -64,7 +64,7 @@ def test_a_request_is_the_same_in_every_run_and_another_with_another_seed() -> N
         ("file", cover_svg(17, "A book", "Somebody", "crime").encode()),
     ],
 )
-def test_the_page_that_came_has_to_be_the_right_one(page: str, body: bytes) -> None:
+def test_the_page_that_came_has_to_be_the_right_one(page, body):
     judge(page, body)
     for wrong in (b"", b"<h1>Sorry</h1>", b"\x89PNG"):
         with pytest.raises(WrongPageError):

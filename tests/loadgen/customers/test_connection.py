@@ -1,22 +1,19 @@
 """A customer's connection over TLS to a real server: sessions, refusals, patience."""
 
-import math
 import os
 import resource
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from loadgen.customers.browser import Browser, Fetched, HostError, ShopAddress
+from loadgen.customers.browser import Browser, HostError, ShopAddress
 from loadgen.records.attempts import AttemptOutcome
 from tests import certificate
-from tests.fake_shop.pages import SmallShop, small_shop
+from tests.fake_shop.pages import small_shop
 from tests.resetting import will_reset
 
 pytestmark = certificate.needs_openssl
@@ -27,14 +24,7 @@ PATIENCE_S = 120.0
 VERSIONS = (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3)
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> certificate.Certificate:
-    return certificate.make(tmp_path_factory.mktemp("certificate"))
-
-
-def _server(
-    made: certificate.Certificate, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3
-) -> ssl.SSLContext:
+def _server(made, version=ssl.TLSVersion.TLSv1_3):
     context = made.for_server()
     context.maximum_version = version
     context.num_tickets = 2
@@ -44,21 +34,21 @@ def _server(
 class _Customer:
     """A browser, and the kinds of the connections it opened."""
 
-    def __init__(self, url: str, authority: Path | None) -> None:
+    def __init__(self, url, authority):
         self.kinds: list[str] = []
         self.took_s: list[float] = []
         self.browser = Browser(ShopAddress.from_url(url, authority), self._connected)
 
-    def ask(self, path: str = "/", patience_s: float = PATIENCE_S) -> Fetched:
+    def ask(self, path="/", patience_s=PATIENCE_S):
         return self.browser.fetch("GET", path, None, 1, patience_s)
 
-    def _connected(self, kind: str, took_s: float) -> None:
+    def _connected(self, kind, took_s):
         self.kinds.append(str(kind))
         self.took_s.append(took_s)
 
 
 @contextmanager
-def _customer(url: str, made: certificate.Certificate) -> Iterator[_Customer]:
+def _customer(url, made):
     customer = _Customer(url, made.chain)
     try:
         yield customer
@@ -67,9 +57,7 @@ def _customer(url: str, made: certificate.Certificate) -> Iterator[_Customer]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_connection_that_the_server_closed_is_replaced_by_a_resumed_one(
-    made: certificate.Certificate, version: ssl.TLSVersion
-) -> None:
+def test_a_connection_that_the_server_closed_is_replaced_by_a_resumed_one(made, version):
     seen: list[bool | None] = []
     context = _server(made, version)
     context.sni_callback = lambda sock, name, _: seen.append(sock.session_reused)
@@ -86,15 +74,7 @@ def test_a_connection_that_the_server_closed_is_replaced_by_a_resumed_one(
     assert all(0 < took_s < PATIENCE_S for took_s in customer.took_s)
 
 
-def test_one_connection_carries_all_that_is_asked(made: certificate.Certificate) -> None:
-    with small_shop(tls=_server(made)) as shop, _customer(shop.url, made) as customer:
-        for path in ("/", "/covers/17.svg", "/books/17/", "/covers/17.svg"):
-            assert customer.ask(path).outcome is AttemptOutcome.COMPLETED
-        assert [seen.connection for seen in shop.requests] == [1] * 4
-    assert customer.kinds == ["new"]
-
-
-def test_a_form_comes_from_the_https_page(made: certificate.Certificate) -> None:
+def test_a_form_comes_from_the_https_page(made):
     with small_shop(tls=_server(made)) as shop, _customer(shop.url, made) as customer:
         customer.ask("/")
         customer.browser.fetch("POST", "/checkout/login/", "book=1", 1, PATIENCE_S)
@@ -103,9 +83,7 @@ def test_a_form_comes_from_the_https_page(made: certificate.Certificate) -> None
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_connection_given_up_is_followed_by_a_resumed_one(
-    made: certificate.Certificate, version: ssl.TLSVersion
-) -> None:
+def test_a_connection_given_up_is_followed_by_a_resumed_one(made, version):
     manners = iter(["page", "hang", "page"])
     with (
         small_shop(lambda seen: next(manners), tls=_server(made, version)) as shop,
@@ -117,7 +95,7 @@ def test_a_connection_given_up_is_followed_by_a_resumed_one(
     assert customer.kinds == ["new", "resumed"]
 
 
-def test_a_server_without_tickets_gives_nothing_to_resume(made: certificate.Certificate) -> None:
+def test_a_server_without_tickets_gives_nothing_to_resume(made):
     context = _server(made)
     context.num_tickets = 0
     with (
@@ -131,9 +109,7 @@ def test_a_server_without_tickets_gives_nothing_to_resume(made: certificate.Cert
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_ticket_that_is_not_taken_makes_a_new_connection(
-    made: certificate.Certificate, version: ssl.TLSVersion
-) -> None:
+def test_a_ticket_that_is_not_taken_makes_a_new_connection(made, version):
     with (
         small_shop(lambda seen: "page then close", tls=_server(made, version)) as shop,
         _customer(shop.url, made) as customer,
@@ -156,9 +132,7 @@ def test_a_ticket_that_is_not_taken_makes_a_new_connection(
         ssl.ALERT_DESCRIPTION_USER_CANCELLED,
     ],
 )
-def test_an_alert_in_the_handshake_is_a_refusal(
-    made: certificate.Certificate, version: ssl.TLSVersion, alert: ssl.AlertDescription
-) -> None:
+def test_an_alert_in_the_handshake_is_a_refusal(made, version, alert):
     context = _server(made, version)
     context.sni_callback = lambda sock, name, _: alert
     with small_shop(tls=context) as shop, _customer(shop.url, made) as customer:
@@ -168,9 +142,7 @@ def test_an_alert_in_the_handshake_is_a_refusal(
     assert customer.kinds == ["refused"]
 
 
-def test_a_resumed_connection_is_served_where_new_ones_are_refused(
-    made: certificate.Certificate,
-) -> None:
+def test_a_resumed_connection_is_served_where_new_ones_are_refused(made):
     context = _server(made)
     context.sni_callback = lambda sock, name, _: (
         None
@@ -202,15 +174,10 @@ def test_a_resumed_connection_is_served_where_new_ones_are_refused(
     ],
     ids=["closed", "reset", "no TLS"],
 )
-def test_what_else_a_server_does_in_the_handshake(
-    made: certificate.Certificate,
-    does: Callable[[socket.socket], None],
-    outcome: AttemptOutcome,
-    kind: str,
-) -> None:
+def test_what_else_a_server_does_in_the_handshake(made, does, outcome, kind):
     with socket.create_server(("127.0.0.1", 0)) as server:
 
-        def serve() -> None:
+        def serve():
             sock, _ = server.accept()
             with sock:
                 sock.recv(65536)
@@ -226,7 +193,7 @@ def test_what_else_a_server_does_in_the_handshake(
     assert "\n" not in fetched.reason
 
 
-def test_patience_covers_a_handshake_that_never_ends(made: certificate.Certificate) -> None:
+def test_patience_covers_a_handshake_that_never_ends(made):
     with (
         socket.create_server(("127.0.0.1", 0)) as server,  # the kernel accepts; nobody says hello
         _customer(f"https://127.0.0.1:{server.getsockname()[1]}", made) as customer,
@@ -236,9 +203,7 @@ def test_patience_covers_a_handshake_that_never_ends(made: certificate.Certifica
     assert 0.1 < customer.took_s[0] < PATIENCE_S
 
 
-def test_a_certificate_that_nobody_vouches_for_is_not_accepted(
-    made: certificate.Certificate, tmp_path: Path
-) -> None:
+def test_a_certificate_that_nobody_vouches_for_is_not_accepted(made, tmp_path):
     other = certificate.make(tmp_path)
     with small_shop(tls=_server(made)) as shop:
         for authority in (other.chain, None):
@@ -250,7 +215,7 @@ def test_a_certificate_that_nobody_vouches_for_is_not_accepted(
         assert shop.requests == []
 
 
-def test_the_certificate_has_to_be_for_the_host(made: certificate.Certificate) -> None:
+def test_the_certificate_has_to_be_for_the_host(made):
     with small_shop(tls=_server(made)) as shop:
         with _customer(f"https://localhost:{shop.port}", made) as customer:
             assert customer.ask().outcome is AttemptOutcome.COMPLETED
@@ -262,7 +227,7 @@ def test_the_certificate_has_to_be_for_the_host(made: certificate.Certificate) -
     assert "127.0.0.2" in fetched.reason
 
 
-def test_a_page_lost_on_an_idle_connection_says_so(made: certificate.Certificate) -> None:
+def test_a_page_lost_on_an_idle_connection_says_so(made):
     manners = iter(["page", "close", "close"])
     with (
         small_shop(lambda seen: next(manners), tls=_server(made)) as shop,
@@ -276,7 +241,7 @@ def test_a_page_lost_on_an_idle_connection_says_so(made: certificate.Certificate
     assert customer.kinds == ["new", "resumed"]
 
 
-def test_plain_connections_are_new_or_refused() -> None:
+def test_plain_connections_are_new_or_refused():
     with small_shop(lambda seen: "page then close") as shop:
         customer = _Customer(shop.url, None)
         customer.ask()
@@ -286,7 +251,7 @@ def test_plain_connections_are_new_or_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["absent.pem", "empty.pem", "."])
-def test_an_authority_that_vouches_for_nobody_is_refused(tmp_path: Path, name: str) -> None:
+def test_an_authority_that_vouches_for_nobody_is_refused(tmp_path, name):
     (tmp_path / "empty.pem").touch()
     with pytest.raises(HostError) as refusal:
         ShopAddress.from_url("https://127.0.0.1:8443", tmp_path / name)
@@ -294,12 +259,12 @@ def test_an_authority_that_vouches_for_nobody_is_refused(tmp_path: Path, name: s
     assert "\n" not in str(refusal.value)
 
 
-def test_an_authority_for_plain_http_is_refused(made: certificate.Certificate) -> None:
+def test_an_authority_for_plain_http_is_refused(made):
     with pytest.raises(HostError, match=r"--authority: http://127.0.0.1 uses no certificate"):
         ShopAddress.from_url("http://127.0.0.1", made.chain)
 
 
-def _wait_for_the_end_of(browser: Browser) -> None:
+def _wait_for_the_end_of(browser):
     """Wait until the server's close, from a separate thread, has arrived."""
     from gevent import select
 
@@ -308,23 +273,7 @@ def _wait_for_the_end_of(browser: Browser) -> None:
         assert ready
 
 
-def test_for_ever_is_a_patience_too(made: certificate.Certificate) -> None:
-    with small_shop(tls=_server(made)) as shop, _customer(shop.url, made) as customer:
-        assert customer.ask(patience_s=math.inf).outcome is AttemptOutcome.COMPLETED
-
-
-def test_sessions_are_the_customers_own(made: certificate.Certificate) -> None:
-    def two(shop: SmallShop) -> list[list[str]]:
-        with _customer(shop.url, made) as first, _customer(shop.url, made) as second:
-            first.ask()
-            second.ask()
-        return [first.kinds, second.kinds]
-
-    with small_shop(tls=_server(made)) as shop:
-        assert two(shop) == [["new"], ["new"]]
-
-
-def test_running_out_of_files_here_is_no_refusal_there(made: certificate.Certificate) -> None:
+def test_running_out_of_files_here_is_no_refusal_there(made):
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     held: list[socket.socket] = []
     with small_shop(tls=_server(made)) as shop, _customer(shop.url, made) as customer:
@@ -345,6 +294,6 @@ def test_running_out_of_files_here_is_no_refusal_there(made: certificate.Certifi
         assert customer.kinds == ["new", "failed", "resumed"]
 
 
-def _open_files() -> int:
+def _open_files():
     """Return the highest number of an open file, or more."""
     return max(int(name) for name in os.listdir("/proc/self/fd"))

@@ -27,7 +27,7 @@ PAGE = b"""<!doctype html><html><body>
 </body></html>"""
 
 
-def test_a_form_is_filled_in_as_a_person_would() -> None:
+def test_a_form_is_filled_in_as_a_person_would():
     form = find_form(PAGE, "/checkout/payment/")
     assert form is not None
     assert form.method == "POST"
@@ -45,7 +45,7 @@ def test_a_form_is_filled_in_as_a_person_would() -> None:
     }
 
 
-def test_an_empty_required_field_gets_something() -> None:
+def test_an_empty_required_field_gets_something():
     form = find_form(PAGE, "/checkout/payment/")
     assert form is not None
     assert parse_qs(form.filled({}))["street"] == ["1"]
@@ -54,5 +54,5 @@ def test_an_empty_required_field_gets_something() -> None:
 @pytest.mark.parametrize(
     "page", [b"", b"<p>none</p>", b"<form><input name=x></form>", b"\xff<form"]
 )
-def test_a_page_without_the_form(page: bytes) -> None:
+def test_a_page_without_the_form(page):
     assert find_form(page, "/checkout/payment/") is None

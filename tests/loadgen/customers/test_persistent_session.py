@@ -1,7 +1,6 @@
 """One session of the partly-open model in a small shop over TLS."""
 
 import ssl
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -14,7 +13,7 @@ from loadgen.records.connection_log import OpenedConnection
 from loadgen.schedule import RunClock
 from loadgen.workload.partly_open import Partly, PartlyOpenModel
 from tests import certificate
-from tests.fake_shop.pages import Seen, SmallShop, small_shop
+from tests.fake_shop.pages import small_shop
 from tests.waiting import until
 
 pytestmark = certificate.needs_openssl
@@ -36,16 +35,8 @@ BROWSER = PartlyOpenModel(
 """Br-1, Br-2 or Br-3, Br-4, Br-1."""
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> certificate.Certificate:
-    return certificate.make(tmp_path_factory.mktemp("certificate"))
-
-
 @contextmanager
-def _shop(
-    made: certificate.Certificate,
-    manner: Callable[[Seen], str] | None = None,
-) -> Iterator[tuple[SmallShop, ShopAddress]]:
+def _shop(made, manner=None):
     context = made.for_server()
     context.num_tickets = 2
     with small_shop(manner, tls=context) as shop:
@@ -55,13 +46,7 @@ def _shop(
 class _Played:
     """A session after its end: its rows, connections, and whether all of it came."""
 
-    def __init__(
-        self,
-        address: ShopAddress,
-        model: PartlyOpenModel,
-        time_scale: float = 1000,
-        stop_s: float | None = None,
-    ) -> None:
+    def __init__(self, address, model, time_scale=1000, stop_s=None):
         self.rows: list[Attempt] = []
         self.connections: list[OpenedConnection] = []
         sessions = Partly(model, SEED)
@@ -78,14 +63,14 @@ class _Played:
         self.whole = session.run(0.0, stop_s)
 
     @property
-    def kinds(self) -> list[str]:
+    def kinds(self):
         return [connection.kind for connection in self.connections]
 
-    def told(self) -> list[tuple[int, str, int, str]]:
+    def told(self):
         return [(row.step, row.page, row.attempt, row.outcome) for row in self.rows]
 
 
-def test_pages_and_their_covers_come_over_one_connection(made: certificate.Certificate) -> None:
+def test_pages_and_their_covers_come_over_one_connection(made):
     with _shop(made) as (shop, address):
         played = _Played(address, BROWSER)
         asked = [(seen.page, seen.connection) for seen in shop.requests]
@@ -115,9 +100,7 @@ def test_pages_and_their_covers_come_over_one_connection(made: certificate.Certi
         assert after.intended_s == before.finished_s
 
 
-def test_covers_are_asked_for_again_where_a_page_shows_too_few(
-    made: certificate.Certificate,
-) -> None:
+def test_covers_are_asked_for_again_where_a_page_shows_too_few(made):
     model = PartlyOpenModel(2, 2, 0, PATIENT_S, images_mean=4, transactions_ratio=0)
     with _shop(made) as (shop, address):
         assert _Played(address, model).whole
@@ -125,7 +108,7 @@ def test_covers_are_asked_for_again_where_a_page_shows_too_few(
     assert covers == [f"/covers/{book}.svg" for book in (17, 97, 4309, 17)]
 
 
-def test_a_session_buys_and_begins_anew(made: certificate.Certificate) -> None:
+def test_a_session_buys_and_begins_anew(made):
     with _shop(made) as (shop, address):
         played = _Played(address, BUYER)
         # The small shop's key is the connection's, so that its second order has the same.
@@ -137,7 +120,7 @@ def test_a_session_buys_and_begins_anew(made: certificate.Certificate) -> None:
     assert {row.outcome for row in played.rows} == {"completed"}
 
 
-def test_a_refused_session_asks_for_nothing_more(made: certificate.Certificate) -> None:
+def test_a_refused_session_asks_for_nothing_more(made):
     with _shop(made) as (shop, address):
         assert shop.tls is not None
         shop.tls.sni_callback = lambda sock, name, _: ssl.ALERT_DESCRIPTION_ACCESS_DENIED
@@ -156,16 +139,14 @@ IMPATIENT = PartlyOpenModel(3, 3, 0, 1.0, reconnects=100, images_mean=1, transac
 for longer is requested again until it comes."""
 
 
-def _hanging_once(page: str) -> Callable[[Seen], str]:
+def _hanging_once(page):
     """Return a shop's behaviour: the first request for a page of this type hangs."""
     manners = iter(["hang"])
     return lambda seen: next(manners, "page") if seen.page == page else "page"
 
 
 @pytest.mark.parametrize("what", ["page", "image"])
-def test_after_a_timeout_the_session_reconnects_and_asks_again(
-    made: certificate.Certificate, what: str
-) -> None:
+def test_after_a_timeout_the_session_reconnects_and_asks_again(made, what):
     page = "image" if what == "image" else Partly(IMPATIENT, SEED).pages(0)[1]
     manner = _hanging_once("file" if page == "image" else page)
     with _shop(made, manner) as (shop, address):
@@ -186,9 +167,7 @@ def test_after_a_timeout_the_session_reconnects_and_asks_again(
 
 
 @pytest.mark.parametrize("reconnects", [0, 1])
-def test_a_session_that_times_out_once_too_often_ends(
-    made: certificate.Certificate, reconnects: int
-) -> None:
+def test_a_session_that_times_out_once_too_often_ends(made, reconnects):
     model = PartlyOpenModel(3, 3, 0, 0.3, reconnects, 0, 0)
     with _shop(made, lambda seen: "hang") as (shop, address):
         played = _Played(address, model, time_scale=1)
@@ -201,7 +180,7 @@ def test_a_session_that_times_out_once_too_often_ends(
     assert len(played.kinds) == reconnects + 1
 
 
-def test_a_connection_closed_while_thinking_is_resumed(made: certificate.Certificate) -> None:
+def test_a_connection_closed_while_thinking_is_resumed(made):
     model = PartlyOpenModel(3, 3, 300, PATIENT_S, images_mean=0, transactions_ratio=0)
     with _shop(made, lambda seen: "page then close") as (shop, address):
         played = _Played(address, model)
@@ -210,9 +189,7 @@ def test_a_connection_closed_while_thinking_is_resumed(made: certificate.Certifi
     assert played.kinds == ["new", "resumed", "resumed"]
 
 
-def test_a_request_that_met_the_close_of_an_idle_connection_is_asked_again(
-    made: certificate.Certificate,
-) -> None:
+def test_a_request_that_met_the_close_of_an_idle_connection_is_asked_again(made):
     manners = iter(["page", "close", "page", "close", "page", "page"])
     model = PartlyOpenModel(3, 3, 0, PATIENT_S, 0, 0, 0)
     with _shop(made, lambda seen: next(manners)) as (_, address):
@@ -228,7 +205,7 @@ def test_a_request_that_met_the_close_of_an_idle_connection_is_asked_again(
     assert played.kinds == ["new", "resumed", "resumed"]
 
 
-def test_a_connection_that_is_lost_at_once_ends_the_session(made: certificate.Certificate) -> None:
+def test_a_connection_that_is_lost_at_once_ends_the_session(made):
     with _shop(made, lambda seen: "close") as (_, address):
         played = _Played(address, BROWSER)
     assert not played.whole
@@ -236,7 +213,7 @@ def test_a_connection_that_is_lost_at_once_ends_the_session(made: certificate.Ce
 
 
 @pytest.mark.parametrize("manner", ["error", "drop", "reject", "wrong page"])
-def test_what_is_no_page_ends_the_session(made: certificate.Certificate, manner: str) -> None:
+def test_what_is_no_page_ends_the_session(made, manner):
     manners = iter(["page", manner])
     with _shop(made, lambda seen: next(manners)) as (_, address):
         played = _Played(address, PartlyOpenModel(3, 3, 0, PATIENT_S, 1, 0, 0))
@@ -246,7 +223,7 @@ def test_what_is_no_page_ends_the_session(made: certificate.Certificate, manner:
     assert played.rows[2].outcome == "not_generated"
 
 
-def _expect_cut(played: _Played, completed: int) -> None:
+def _expect_cut(played, completed):
     """Assert that `completed` pages came, or fewer if this machine stood still, and no others."""
     outcomes = [row.outcome for row in played.rows]
     assert not played.whole
@@ -255,9 +232,7 @@ def _expect_cut(played: _Played, completed: int) -> None:
     assert set(outcomes[:completed]) <= {"completed", "not_generated"}
 
 
-def test_the_stop_cuts_off_a_page_which_then_was_not_generated(
-    made: certificate.Certificate,
-) -> None:
+def test_the_stop_cuts_off_a_page_which_then_was_not_generated(made):
     slow = Partly(IMPATIENT, SEED).pages(0)[1]
     manner = lambda seen: "hang" if seen.page == slow else "page"  # noqa: E731
     with _shop(made, manner) as (shop, address):
@@ -269,13 +244,13 @@ def test_the_stop_cuts_off_a_page_which_then_was_not_generated(
         )
 
 
-def test_the_stop_cuts_off_a_pause(made: certificate.Certificate) -> None:
+def test_the_stop_cuts_off_a_pause(made):
     with _shop(made) as (_, address):
         played = _Played(address, PartlyOpenModel(3, 3, 1e9, 1000, 1, 0, 0), 1, stop_s=1.0)
     _expect_cut(played, completed=1)
 
 
-def test_a_page_that_had_timed_out_is_not_told_twice(made: certificate.Certificate) -> None:
+def test_a_page_that_had_timed_out_is_not_told_twice(made):
     with _shop(made, lambda seen: "hang") as (_, address):
         played = _Played(address, PartlyOpenModel(2, 2, 0, 0.2, 99, 0, 0), 1, stop_s=1.0)
     steps = {"timed_out": {0}, "not_generated": {0, 1}}
@@ -285,7 +260,7 @@ def test_a_page_that_had_timed_out_is_not_told_twice(made: certificate.Certifica
     assert played.rows[-1].step == 1
 
 
-def test_a_session_begun_after_the_stop_asks_for_nothing(made: certificate.Certificate) -> None:
+def test_a_session_begun_after_the_stop_asks_for_nothing(made):
     with _shop(made) as (shop, address):
         played = _Played(address, BROWSER, stop_s=-1.0)
         assert shop.requests == []

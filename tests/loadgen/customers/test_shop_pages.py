@@ -11,7 +11,6 @@ from loadgen.customers.browser import Browser, ShopAddress
 from loadgen.customers.shop_pages import (
     ACCOUNTS,
     SEARCH_WORDS,
-    PageRequest,
     Shopper,
     WrongPageError,
 )
@@ -24,7 +23,7 @@ from tests.fake_shop.pages import small_shop
 WALK = ("Br-1", "Br-3", "Br-4", "Tr-1", "Tr-2", "Tr-3", "Tr-4")
 
 
-def _buy(session: int = 4, repeat_confirm: int = 1) -> tuple[list[PageRequest], dict]:
+def _buy(session=4, repeat_confirm=1):
     requests = []
     with small_shop() as shop:
         browser = Browser(ShopAddress.from_url(shop.url))
@@ -40,7 +39,7 @@ def _buy(session: int = 4, repeat_confirm: int = 1) -> tuple[list[PageRequest], 
         return requests, dict(shop.orders)
 
 
-def test_a_walk_to_the_confirm_buys_a_book() -> None:
+def test_a_walk_to_the_confirm_buys_a_book():
     requests, orders = _buy()
     assert [request.method for request in requests] == ["GET"] * 3 + ["POST"] * 4
     assert urlsplit(requests[1].path).path == "/search/"
@@ -53,7 +52,7 @@ def test_a_walk_to_the_confirm_buys_a_book() -> None:
     assert len(orders) == 1
 
 
-def test_a_walk_without_an_aim_goes_from_books_to_categories_and_back() -> None:
+def test_a_walk_without_an_aim_goes_from_books_to_categories_and_back():
     walk = walk_of(30)
     paths = []
     with small_shop() as shop, closing(Browser(ShopAddress.from_url(shop.url))) as browser:
@@ -68,18 +67,18 @@ def test_a_walk_without_an_aim_goes_from_books_to_categories_and_back() -> None:
     assert set(paths[2::2]) == {"/books/17/", "/books/4309/"}
 
 
-def test_retries_of_the_confirm_send_the_same_key() -> None:
+def test_retries_of_the_confirm_send_the_same_key():
     _, orders = _buy(repeat_confirm=3)
     assert len(orders) == 1
 
 
-def test_choices_are_the_sessions_own() -> None:
+def test_choices_are_the_sessions_own():
     assert _buy(session=4)[0] == _buy(session=4)[0]
     others = {_buy(session=session)[0][1].path for session in range(12)}
     assert len(others) > 2
 
 
-def test_sessions_share_the_seeded_accounts() -> None:
+def test_sessions_share_the_seeded_accounts():
     assert ACCOUNTS == 1000
     for session, user in ((0, "customer-0001"), (999, "customer-1000"), (1000, "customer-0001")):
         shopper = Shopper(1, session, "customer-%04d", "x")
@@ -102,21 +101,19 @@ def test_sessions_share_the_seeded_accounts() -> None:
         ("Tr-4", None),
     ],
 )
-def test_a_page_without_what_the_customer_needs_is_the_wrong_page(
-    page: str, following: str | None
-) -> None:
+def test_a_page_without_what_the_customer_needs_is_the_wrong_page(page, following):
     with pytest.raises(WrongPageError):
         Shopper(1, 0, "c-%d", "x").read(page, b"<h1>Sorry</h1>", following)
 
 
 @pytest.mark.parametrize("page", ["Br-1", "Br-2", "Br-3", "Br-4"])
-def test_a_page_where_the_customer_leaves_needs_nothing(page: str) -> None:
+def test_a_page_where_the_customer_leaves_needs_nothing(page):
     shopper = Shopper(1, 0, "c-%d", "x")
     shopper.read(page, b"<h1>Fine</h1>", None)
     assert shopper.request("Br-1") == Shopper(1, 0, "c-%d", "x").request("Br-1")
 
 
-def test_a_book_that_is_out_of_stock_is_not_chosen() -> None:
+def test_a_book_that_is_out_of_stock_is_not_chosen():
     page = (
         b'<li><a href="/books/1/">One</a></li>'
         b'<li><a href="/books/2/">Two</a><span class="gone">Out of stock</span></li>'
@@ -127,7 +124,7 @@ def test_a_book_that_is_out_of_stock_is_not_chosen() -> None:
         assert shopper.request("Br-4").path == "/books/1/"
 
 
-def test_every_search_word_finds_several_pages_of_books_in_the_real_catalogue() -> None:
+def test_every_search_word_finds_several_pages_of_books_in_the_real_catalogue():
     texts = [
         f"{book.title} {book.subtitle} {book.description}".lower() for book in catalogue_books()
     ]
@@ -135,7 +132,7 @@ def test_every_search_word_finds_several_pages_of_books_in_the_real_catalogue() 
         assert sum(bool(re.search(rf"\b{word}\b", text)) for text in texts) > 60, word
 
 
-def test_accounts_and_payment_are_what_the_real_shop_takes() -> None:
+def test_accounts_and_payment_are_what_the_real_shop_takes():
     defaults = plan_of({})
     assert defaults.account % 7 == accounts.seeded_username(7)
     assert defaults.account_password == accounts.SEEDED_PASSWORD

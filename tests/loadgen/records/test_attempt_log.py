@@ -1,7 +1,6 @@
 """The attempt schema: written rows come back, and rows of another schema are refused."""
 
 import math
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -38,7 +37,7 @@ _rows = st.builds(
 )
 
 
-def test_what_is_written_comes_back_in_order(tmp_path: Path) -> None:
+def test_what_is_written_comes_back_in_order(tmp_path):
     path = tmp_path / "attempts.parquet"
     log = AttemptLog()
     log.append(not_generated(3, 1, "Br-2"))
@@ -58,7 +57,7 @@ def test_what_is_written_comes_back_in_order(tmp_path: Path) -> None:
 
 @settings(deadline=None)
 @given(st.lists(_rows, max_size=30), st.integers(0, 30))
-def test_rows_sent_as_columns_are_the_same_rows(rows: list[Attempt], cut: int) -> None:
+def test_rows_sent_as_columns_are_the_same_rows(rows, cut):
     whole, parts = AttemptLog(), AttemptLog()
     for row in rows:
         whole.append(row)
@@ -71,7 +70,7 @@ def test_rows_sent_as_columns_are_the_same_rows(rows: list[Attempt], cut: int) -
     assert len(parts) == len(rows)
 
 
-def test_columns_that_do_not_fit_are_refused() -> None:
+def test_columns_that_do_not_fit_are_refused():
     log = AttemptLog()
     with pytest.raises(ValueError, match="11 columns of equal length"):
         log.extend_columns([[1], [0]])
@@ -80,7 +79,7 @@ def test_columns_that_do_not_fit_are_refused() -> None:
     assert len(log) == 0
 
 
-def test_outcomes_of_a_stretch_of_time() -> None:
+def test_outcomes_of_a_stretch_of_time():
     log = AttemptLog()
     for finished_s in (1.0, 2.0, 3.0):
         log.append(DONE._replace(finished_s=finished_s))
@@ -89,7 +88,7 @@ def test_outcomes_of_a_stretch_of_time() -> None:
     assert log.outcomes_between(2.0, 3.0) == {"completed": 1, "dropped": 1}
 
 
-def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "attempts.parquet"
     log = AttemptLog()
     log.append(DONE)
@@ -105,7 +104,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["attempts.parquet", "folder"]
 
 
-def test_a_missing_file_and_one_that_is_no_parquet_are_refused(tmp_path: Path) -> None:
+def test_a_missing_file_and_one_that_is_no_parquet_are_refused(tmp_path):
     with pytest.raises(AttemptsFileError, match="no such file"):
         read_attempts(tmp_path / "none.parquet")
     text = tmp_path / "text.parquet"
@@ -121,7 +120,7 @@ def test_a_missing_file_and_one_that_is_no_parquet_are_refused(tmp_path: Path) -
         read_metadata(cut)
 
 
-def _table(**changes: pa.Array) -> pa.Table:
+def _table(**changes):
     log = AttemptLog()
     log.append(DONE)
     table = log.table()
@@ -142,9 +141,7 @@ def _table(**changes: pa.Array) -> pa.Table:
         (_table(outcome=pa.array(["lost"])), "outcome 'lost' is unknown; outcomes are completed"),
     ],
 )
-def test_a_file_of_another_schema_is_refused_by_name(
-    tmp_path: Path, table: pa.Table, message: str
-) -> None:
+def test_a_file_of_another_schema_is_refused_by_name(tmp_path, table, message):
     path = tmp_path / "other.parquet"
     pq.write_table(table, path)
     with pytest.raises(AttemptsFileError) as refusal:

@@ -3,22 +3,18 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from common import ports
-from runtime.settings import Settings
-from tests.conftest import REPOSITORY, serving
+from tests.conftest import serving
+from tests.programs import python
 from tests.waiting import until
 
 BANNERS = 2_000
@@ -26,7 +22,7 @@ CLIENT_TIMEOUT_S = 120.0
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
+    def redirect_request(self, *_):
         return None
 
 
@@ -36,31 +32,23 @@ _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedire
 class Answer:
     """The answer to one call."""
 
-    def __init__(self, status: int, headers: Any, body: bytes) -> None:
+    def __init__(self, status, headers, body):
         self.status, self.headers, self.body = status, headers, body
 
     @property
-    def json(self) -> Any:
+    def json(self):
         return json.loads(self.body)
 
 
 class RunningAds:
     """An ad server that a test can call, and its database."""
 
-    def __init__(self, port: int, environment: dict[str, str], process: Any) -> None:
+    def __init__(self, port, environment, process):
         self.url = f"http://{environment.get('DOORBUSTER_INNER_HOST', '127.0.0.1')}:{port}"
         self.environment = environment
         self.process = process
 
-    def call(
-        self,
-        method: str,
-        path: str,
-        body: Any = None,
-        *,
-        token: str | None = None,
-        headers: dict[str, str] | None = None,
-    ) -> Answer:
+    def call(self, method, path, body=None, *, token=None, headers=None):
         """Send one request; `body` is sent as JSON unless it is bytes already."""
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         headers = (headers or {}) | ({"Authorization": f"Bearer {token}"} if token else {})
@@ -72,15 +60,15 @@ class RunningAds:
             with refusal:
                 return Answer(refusal.code, refusal.headers, refusal.read())
 
-    def get(self, path: str) -> Answer:
+    def get(self, path):
         return self.call("GET", path)
 
-    def rows(self, sql: str, *parameters: Any) -> list[Any]:
+    def rows(self, sql, *parameters):
         """Return the rows of the database's answer; changes are committed."""
         return rows(self.environment, sql, *parameters)
 
 
-def rows(environment: dict[str, str], sql: str, *parameters: Any) -> list[Any]:
+def rows(environment, sql, *parameters):
     """Return the rows as RunningAds.rows does, also while no server runs."""
     with psycopg.connect(
         host=environment["DOORBUSTER_POSTGRES_HOST"],
@@ -94,7 +82,7 @@ def rows(environment: dict[str, str], sql: str, *parameters: Any) -> list[Any]:
         return cursor.fetchall() if cursor.description else []
 
 
-def figures(ads: RunningAds) -> dict[tuple[str, ...], float]:
+def figures(ads):
     """Return the server's metrics: name and labels' values → value."""
     answer = ads.get("/ads/metrics")
     assert answer.status == 200
@@ -106,7 +94,7 @@ def figures(ads: RunningAds) -> dict[tuple[str, ...], float]:
     }
 
 
-def reported(ads: RunningAds) -> None:
+def reported(ads):
     """Return when all deliveries before this call are in the database."""
     done = ("doorbuster_ads_reports_total", "done")
     reports = figures(ads).get(done, 0)
@@ -114,44 +102,34 @@ def reported(ads: RunningAds) -> None:
     until(lambda: figures(ads).get(done, 0) >= reports + 2, "two reports")
 
 
-def command(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+def command(environment, *arguments):
     """Run `python -m shop.ads …`."""
-    return subprocess.run(
-        [sys.executable, "-m", "shop.ads", *arguments],
-        cwd=REPOSITORY,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return python("-m", "shop.ads", *arguments, env=environment)
 
 
-def under_its_settings(environment: dict[str, str], script: str, *arguments: str) -> str:
+def under_its_settings(environment, script, *arguments):
     """Return the output of a script in a separate process.
 
     Under the shop's settings the ad server's tables would count as the shop's.
     """
-    done = subprocess.run(
-        [sys.executable, "-c", script, *arguments],
-        cwd=REPOSITORY,
+    done = python(
+        "-c",
+        script,
+        *arguments,
         env=environment | {"DJANGO_SETTINGS_MODULE": "shop.ads.settings"},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @contextmanager
-def served(environment: dict[str, str], log: Path, **settings: object) -> Iterator[RunningAds]:
+def served(environment, log, **settings):
     """Run the ad server with these DOORBUSTER_ADS_ settings, until the block ends."""
     [port] = ports.free(1)
     more = {f"DOORBUSTER_ADS_{name.upper()}": str(value) for name, value in settings.items()}
     whole = environment | more | {"DOORBUSTER_ADS_PORT": str(port)}
 
-    def refusal() -> str | None:
+    def refusal():
         try:
             status = running.get("/ads/health").status
         except OSError as error:
@@ -170,7 +148,7 @@ def served(environment: dict[str, str], log: Path, **settings: object) -> Iterat
 
 
 @pytest.fixture(scope="session")
-def ads_environment(appliance_database: Settings) -> dict[str, str]:
+def ads_environment(appliance_database):
     """Return the environment of ad server processes on a seeded database."""
     environment = {
         name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"
@@ -182,9 +160,7 @@ def ads_environment(appliance_database: Settings) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def ads(
-    ads_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[RunningAds]:
+def ads(ads_environment, tmp_path_factory):
     """Yield one process for all tests that do not kill it; it reports every 50 ms."""
     log = tmp_path_factory.mktemp("ads") / "ads.log"
     with served(ads_environment, log, flush_s=0.05, priority_levels="0=1,1=2,2=8") as running:
@@ -192,6 +168,6 @@ def ads(
 
 
 @pytest.fixture(scope="session")
-def token(ads_environment: dict[str, str]) -> str:
+def token(ads_environment):
     """Return the token of the contract API."""
     return command(ads_environment, "token").stdout.strip()

@@ -12,7 +12,7 @@ NOON_S = 0.5 * DAY_S
 SIZES, CONCEPTS, ADVERTISERS = 3, 8, 5
 
 
-def banner(id: int, **properties: object) -> Banner:
+def banner(id, **properties):
     """Return a banner from 0 to DAY_S, size 0, concept 0, unless `properties` change it."""
     usual: dict[str, object] = {
         "advertiser": id, "size": 0, "concepts": (0,), "contracted": 1000,
@@ -21,14 +21,14 @@ def banner(id: int, **properties: object) -> Banner:
     return Banner(id, **{**usual, **properties})  # type: ignore[arg-type]
 
 
-def ledger(banners: list[Banner] | Inventory, delivered: list[int] | None = None) -> Ledger:
+def ledger(banners, delivered=None):
     """Return a ledger, by default without deliveries, with a block that no test uses up."""
     held = banners if isinstance(banners, Inventory) else inventory.of(banners)
     return Ledger(held, np.array(delivered or [0] * len(held), np.float64), block=10**9)
 
 
 @st.composite
-def banners(draw: st.DrawFn) -> list[Banner]:
+def banners(draw):
     """Draw 0 to 40 banners of few sizes, concepts and advertisers, many of which refuse one
     another."""
     ids = draw(st.lists(st.integers(1, 10_000), unique=True, max_size=40))

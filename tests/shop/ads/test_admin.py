@@ -17,7 +17,7 @@ NAME, PASSWORD = "olive", "a long password for tests"
 class Person:
     """A person at a browser."""
 
-    def __init__(self, url: str, address: str = "") -> None:
+    def __init__(self, url, address=""):
         """Make the person a client of the gateway with this address, if one is given."""
         self._url = url
         self._opener = urllib.request.build_opener(
@@ -27,11 +27,11 @@ class Person:
         if address:
             self._opener.addheaders.append(("X-Forwarded-For", address))
 
-    def get(self, path: str) -> str:
+    def get(self, path):
         with self._opener.open(self._url + path, timeout=CLIENT_TIMEOUT_S) as response:
             return response.read().decode()
 
-    def post(self, path: str, **fields: object) -> str:
+    def post(self, path, **fields):
         """Send the form at `path`; return the page it leads to."""
         [token] = set(re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', self.get(path)))
         pairs = [("csrfmiddlewaretoken", token)]

@@ -120,14 +120,6 @@ def test_a_banner_is_seen_read_out_clicked_and_counted(in_order, chromium, width
         assert complaints == []
 
 
-def test_customers_cannot_draw_banners_for_themselves(in_order, chromium):
-    url, _, _ = in_order
-    with tab(chromium, 1280) as (page, _):
-        answer = page.goto(f"{url}/ads/select?slots=8&size=468x60&concepts=crime&priority=1")
-        assert answer.status == 401
-        assert "token" in page.inner_text("body")
-
-
 def test_without_the_ad_server_a_page_is_whole_and_its_slot_empty(
     ads_environment, shop_environment, chromium, tmp_path
 ):

@@ -86,9 +86,6 @@ def test_impressions_and_clicks_of_a_page_are_reported(ads, token):
         ("publisher", {"publisher": None}),
         ("page", {"page": "Br-9"}),
         ("page", {"publisher": "Nobody"}),
-        ("page", {"page": "'; DROP TABLE ads_page; --"}),
-        ("page", {"page": "x" * 81}),
-        ("page", {"page": ""}),
         ("slots", {"slots": 2}),
         ("slots", {"size": "160x600"}),
     ],
@@ -134,12 +131,6 @@ def test_a_page_that_is_deleted_stops_nothing(ads):
     select(ads, page="Gone")  # which the server most likely still knows
     until(lambda: select(ads) and wrong("Gone") == "page", "no page")
     assert ads.get("/ads/health").json["reports_failed"] == 0
-
-
-@pytest.mark.parametrize("given", [None, "wrong"])
-def test_reports_of_publishers_are_for_who_has_the_token(ads, given):
-    assert ads.call("GET", "/ads/publishers", token=given).status == 401
-    assert ads.call("GET", "/ads/publishers/1/report", token=given).status == 401
 
 
 @pytest.mark.parametrize("id", [0, 10**9, 10**30])

@@ -1,21 +1,12 @@
 """The command that prints the costs of a large catalogue's pages."""
 
-import subprocess
-import sys
-
 from loadgen.customers import shop_pages
 from shop.page_costs import browsing_costs
+from tests.programs import python
 
 
 def say(environment):
-    return subprocess.run(
-        [sys.executable, "-m", "shop", "costs", "--rounds", "1"],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=240,
-        check=False,
-    )
+    return python("-m", "shop", "costs", "--rounds", "1", env=environment)
 
 
 def test_every_browsing_page_has_its_line(shop_environment):

@@ -1,13 +1,11 @@
 """The calibration's arithmetic and its command line."""
 
-import os
 import random
-import subprocess
-import sys
 
 import pytest
 
 from shop.page_costs.calibration import Request, book_on_sale, summarised
+from tests.programs import python
 
 
 def seen(*pairs):
@@ -36,14 +34,7 @@ def test_bought_books_are_in_the_catalogue_and_in_stock():
 
 
 def calibrate(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "shop", "calibrate", *arguments],
-        capture_output=True,
-        text=True,
-        env=dict(os.environ),
-        timeout=240,
-        check=False,
-    )
+    return python("-m", "shop", "calibrate", *arguments)
 
 
 def test_against_a_running_shop(running_shop):
@@ -64,9 +55,3 @@ def test_no_shop_is_said_in_one_line():
     assert ended.returncode == 1
     assert "does not answer" in ended.stderr
     assert "Traceback" not in ended.stderr
-
-
-def test_one_round_has_no_interval():
-    ended = calibrate("--rounds", "1")
-    assert ended.returncode == 2
-    assert "--rounds" in ended.stderr

@@ -76,8 +76,8 @@ def manage(folder, *arguments, **environment):
     return python(
         "manage.py",
         *arguments,
-        folder=folder,
-        environment={**os.environ, "PYTHONPATH": str(bare.REPOSITORY), **environment},
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(bare.REPOSITORY), **environment},
     )
 
 

@@ -3,8 +3,6 @@
 import os
 import re
 import socket
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
@@ -12,6 +10,7 @@ import psutil
 import pytest
 
 from shop.page_costs.walker import Walker
+from tests.programs import python
 from tests.shop.conftest import shop_served
 from tests.shop.largest_requests import LARGEST, status_of
 
@@ -101,14 +100,7 @@ def test_static_files_have_hashed_names_and_stay(running_shop):
 
 
 def serve(environment, **changes):
-    return subprocess.run(
-        [sys.executable, "-m", "shop", "serve"],
-        env=environment | changes,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    return python("-m", "shop", "serve", env=environment | changes)
 
 
 def test_a_taken_controller_port_is_said_clearly(running_shop, shop_environment):

@@ -1,13 +1,11 @@
 """Tables that earlier versions made: this one uses them or refuses them in one line."""
 
 import os
-import subprocess
-import sys
 
 import psycopg
 import pytest
 
-from runtime.settings import REPOSITORY
+from tests.programs import python
 
 SCHEMA = "older_shop"
 
@@ -33,13 +31,15 @@ def prepare():
     environment = {
         name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"
     }
-    return subprocess.run(
-        [sys.executable, "-m", "shop", "migrate-and-seed"],
-        cwd=REPOSITORY,
-        env={**environment, "DOORBUSTER_SHOP_SCHEMA": SCHEMA, "DOORBUSTER_CATALOGUE_BOOKS": "1000"},
-        capture_output=True,
-        text=True,
-        check=False,
+    return python(
+        "-m",
+        "shop",
+        "migrate-and-seed",
+        env={
+            **environment,
+            "DOORBUSTER_SHOP_SCHEMA": SCHEMA,
+            "DOORBUSTER_CATALOGUE_BOOKS": "1000",
+        },
     )
 
 

@@ -10,7 +10,7 @@ from django.test import Client
 
 from shop.catalogue.books import BOOKS, books
 from shop.checkout import place_order
-from shop.models import Author, Book, Customer, Order, SeedState
+from shop.models import Book, Customer, Order, SeedState
 from shop.page_costs.walker import ADDRESS
 from shop.stock import seeding, shelf_filling
 
@@ -124,9 +124,3 @@ def test_two_who_want_another_size_come_one_after_the_other(catalogue):
     size = SeedState.objects.get().books
     assert size in (LARGER, BOOKS - 5)
     assert ids() == list(range(1, size + 1))
-
-
-def test_no_author_is_there_twice(catalogue):
-    catalogue(LARGER)
-    names = list(Author.objects.values_list("name", flat=True))
-    assert len(names) == len(set(names))

@@ -165,14 +165,6 @@ def test_a_killed_master_leaves_its_port_at_once_and_nothing_unreported(
     assert customers.total() <= counted <= customers.total() + 4 * CLIENTS
 
 
-def test_an_orderly_stop_reports_everything(ads_environment, tmp_path):
-    before = sum(counts(ads_environment).values())
-    with served(ads_environment, tmp_path / "ads.log", flush_s=60) as ads:
-        shown = sum(len(ads.get(PATH.format(1)).json["banners"]) for _ in range(25))
-    assert shown == 100
-    assert sum(counts(ads_environment).values()) == before + shown
-
-
 def test_several_processes_keep_to_the_bound(ads_environment, tmp_path):
     """All processes deliver contracts of a few impressions at once."""
     processes = 3

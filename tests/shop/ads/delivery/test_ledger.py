@@ -74,25 +74,25 @@ def test_totals_of_banners_that_are_not_known_are_passed_over():
 class World:
     """Processes with one banner, and the database between them."""
 
-    def __init__(self, processes: int, block: int, contracted: int) -> None:
+    def __init__(self, processes, block, contracted):
         self.block, self.contracted = block, contracted
         self.inventory = inventory.of([banner(1, contracted=contracted)])
         self.reported = self.shown = self.lost = 0
         self.processes = [self.new_process() for _ in range(processes)]
 
-    def new_process(self) -> Ledger:
+    def new_process(self):
         return Ledger(self.inventory, [self.reported], self.block)
 
-    def take(self, which: int) -> None:
+    def take(self, which):
         self.shown += self.processes[which].take(0)
 
-    def report(self, which: int) -> None:
+    def report(self, which):
         report = self.processes[which].report()
         if report is not None:
             self.reported += report.counts[1].impressions
         self.processes[which].learn(report, [], {1: self.reported})
 
-    def die(self, which: int) -> None:
+    def die(self, which):
         report = self.processes[which].report()
         left = 0 if report is None else report.counts[1].impressions
         assert left <= self.block

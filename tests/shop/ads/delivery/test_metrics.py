@@ -2,14 +2,13 @@
 
 import os
 import struct
-import subprocess
 import sys
 import threading
 
 import pytest
 
-from shop import settings
 from shop.ads.delivery import metrics
+from tests.programs import python
 from tests.shop.ads.conftest import figures, served
 from tests.waiting import until
 
@@ -92,14 +91,7 @@ def test_counts_of_a_server_that_was_killed_are_removed(tmp_path):
     script = "from shop.ads import gunicorn_config"
     (tmp_path / f"doorbuster-counts-{os.getpid()}-alive").mkdir()
     for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-c", script],
-            cwd=settings.REPOSITORY,
-            env={**os.environ, "TMPDIR": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = python("-c", script, env={**os.environ, "TMPDIR": str(tmp_path)})
         assert done.returncode == 0, done.stderr
     alive, last = sorted(tmp_path.iterdir(), key=lambda folder: "alive" not in folder.name)
     assert alive.name.endswith("-alive")

@@ -55,11 +55,6 @@ def test_no_more_threads_than_the_level_has(fan_out):
     assert most[0] <= 2
 
 
-def test_fewer_concepts_than_threads_leave_threads_idle(fan_out):
-    found = fan_out.search(2, [1, 2], lambda _: threading.get_ident())
-    assert len(found) == 2
-
-
 @pytest.mark.parametrize("failing", range(6))
 def test_a_search_that_fails_fails_the_request(fan_out, failing):
     def find(concept):

@@ -94,35 +94,6 @@ def test_banners_are_drawn_by_what_their_contracts_lack():
     assert share == pytest.approx(1 / 3, abs=4 * (2 / 9 / draws) ** 0.5)
 
 
-def test_a_simulated_day_is_delivered_evenly():
-    """Contracts differ in sizes, times and concepts, with enough traffic for all of them."""
-    rng = random.Random(24)
-    made = [
-        banner(
-            id,
-            concepts=(id % 4, 4 + id % 3),
-            contracted=rng.randint(20, 200),
-            starts_s=(start := rng.choice([0.0, DAY_S / 4])),
-            ends_s=start + rng.choice([DAY_S / 2, 3 * DAY_S / 4]),
-        )
-        for id in range(1, 41)
-    ]
-    book = ledger(made)
-    requests = 10_000
-    worst = 0.0
-    for number in range(requests):
-        time_s = (number + 0.5) / requests * DAY_S
-        select(Request(2, 0, (rng.randrange(4), 4 + rng.randrange(3))), time_s, book, FAN_OUT, rng)
-        if number % 500 == 499:
-            for one, delivered in zip(made, book.view.delivered.tolist(), strict=True):
-                share = min(1.0, max(0.0, (time_s - one.starts_s) / (one.ends_s - one.starts_s)))
-                worst = max(worst, abs(delivered - share * one.contracted) / one.contracted)
-    assert worst < 0.10
-    contracted = np.array([one.contracted for one in made])
-    assert (book.view.delivered >= 0.95 * contracted).all()
-    assert (book.view.delivered <= contracted).all()
-
-
 HOURS = 24
 # Of an hour's share. An impression is due as soon as its time begins: the first hour has up to one
 # more of each contract and the last one fewer, here one of eight at most.
