@@ -65,11 +65,11 @@ class PaperStudy(Generic[C]):
     cases: Callable[[Any, Engine], C]
     figures: Callable[[C, ReportText], PaperFigures[C]]
     claims: Callable[[C], Sequence[Claim]]
-    words: Callable[[C], Mapping[str, Any]]
-    """A function that returns the values that `report.md` can print, in addition to `engine`,
-    `quick`, `cases` and `scale`."""
+    words: Mapping[str, Any] = field(default_factory=dict)
+    """The values that `report.md` can print, in addition to `engine`, `quick`, `cases`, `scale` and
+    the constants of `cases.py`."""
     default_engine: Engine = "simulated"
-    options: Sequence[str] = field(default=())
+    options: Sequence[str] = ()
     """The options of `doorbuster reproduce` that this paper has in addition to the common
     options."""
 
@@ -104,19 +104,11 @@ class PaperStudy(Generic[C]):
 
     def text(self, cases: C, *, quick: bool = False, **more: Any) -> ReportText:
         """Return the prose of these cases' report."""
-        folder = import_module(self.package).__file__
-        assert folder is not None
-        return read_report(
-            Path(folder).parent / "report.md",
-            {
-                **self.words(cases),
-                "engine": cases.engine,
-                "quick": quick,
-                "cases": cases,
-                "scale": cases.scale,
-                **more,
-            },
-        )
+        module = vars(import_module(f"{self.package}.cases"))
+        constants = {name: value for name, value in module.items() if name.isupper()}
+        own = {"engine": cases.engine, "quick": quick, "cases": cases, "scale": cases.scale}
+        file = Path(module["__file__"]).with_name("report.md")
+        return read_report(file, {**constants, **self.words, **own, **more})
 
     def live(self, given: Mapping[str, Any]) -> "StudyRun":
         """Return the live study on this machine, with these options of `doorbuster reproduce`.

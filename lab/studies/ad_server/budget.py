@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lab.studies.ad_server.cases import PUBLISHED_REQUESTS, Cell, PlannedRun
+from lab.studies.ad_server.cases import PUBLISHED_REQUESTS, Cell, PlannedRun, clients_words
 
 LEAST_REQUESTS = 3
 """The minimum number of requests per client, including the first, which is not measured."""
@@ -70,13 +70,10 @@ def requests_by_clients(runs: Iterable[Cell], cost_of: CostOf, runs_s: float) ->
             for clients, each_s in round_s.items()
         }
 
-    def whole_s(requests: Mapping[int, int]) -> float:
-        return expected_s(cells, requests, cost_of)
-
     low_s, high_s = 0.0, runs_s
     for _ in range(_HALVINGS):
         middle_s = (low_s + high_s) / 2
-        if whole_s(shared(middle_s)) <= runs_s:
+        if expected_s(cells, shared(middle_s), cost_of) <= runs_s:
             low_s = middle_s
         else:
             high_s = middle_s
@@ -88,9 +85,6 @@ def _least(clients: int) -> int:
 
 
 def _most(clients: int) -> int:
-    """Return the maximum number of requests per client: the paper's number, or LEAST_A_RUN for a
-    single client.
-    """
     return PUBLISHED_REQUESTS if clients > 1 else LEAST_A_RUN
 
 
@@ -121,6 +115,13 @@ class Plan:
         """Return the cost of a request with this number of clients."""
         return self.costs[clients == 1]
 
+    @property
+    def words(self) -> str:
+        """The numbers of requests per client as text: `20 (10 clients), …`."""
+        numbers = sorted(self.requests.items())
+        each = ", ".join(f"{number} ({clients_words(clients)})" for clients, number in numbers)
+        return f"{each}; published {PUBLISHED_REQUESTS}"
+
     def expected_s(self, runs: Iterable[PlannedRun]) -> float:
         """Return the approximate total duration of these runs in real seconds."""
         return expected_s([run.cell for run in runs], self.requests, self.cost_of)
@@ -146,6 +147,5 @@ class Plan:
 
 def plan_of(runs: Iterable[PlannedRun], costs: Mapping[bool, Cost], runs_s: float) -> Plan:
     """Return the plan with which all these runs together take about `runs_s`."""
-    unshared = Plan({}, costs)
     cells = [run.cell for run in runs]
-    return Plan(requests_by_clients(cells, unshared.cost_of, runs_s), costs)
+    return Plan(requests_by_clients(cells, Plan({}, costs).cost_of, runs_s), costs)

@@ -29,6 +29,8 @@ PUBLISHED_THREADS = 6
 """The number of threads per high-priority request in Table IV."""
 FEW, MANY = 10, 100
 """The number of clients: FEW in Fig. 6 and Table III, MANY in Figs. 7 and 8."""
+STREAM = 100
+"""The number of requests per priority in Fig. 5."""
 
 
 @dataclass(frozen=True, slots=True)

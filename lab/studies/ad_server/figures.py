@@ -16,6 +16,7 @@ from lab.studies.ad_server.cases import (
     FEW,
     MANY,
     PUBLISHED_THREADS,
+    STREAM,
     Cases,
     clients_words,
 )
@@ -94,7 +95,7 @@ class Figures(PaperFigures[Cases]):
                         for priority in PRIORITIES
                     ],
                     kind="plain",
-                    printed_x=[1.0, *(float(x) for x in range(10, measures.STREAM + 1, 10))],
+                    printed_x=[1.0, *(float(x) for x in range(10, STREAM + 1, 10))],
                     digits=4,
                 )
                 for key, clients in (("5a", FEW), ("5b", MANY))

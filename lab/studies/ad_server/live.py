@@ -21,7 +21,7 @@ from lab.studies.ad_server.budget import Cost, Plan, plan_of
 from lab.studies.ad_server.cases import FEW, Cases, Cell, PlannedRun, Scale, planned_runs
 from lab.studies.ad_server.host import AdClients, AdServer, clients_process, running_ad_server
 from lab.studies.ad_server.measures import metrics
-from lab.studies.ad_server.study import STUDY, measured_words, requests_words
+from lab.studies.ad_server.study import STUDY
 from lab.studies.live import LiveStudy
 from lab.wording import duration
 from loadgen.customers.ad_clients import AdOrder
@@ -34,11 +34,6 @@ _QUIET_RATIO = 0.05
 """The mean CPU share of other processes, 0 to 1, above which the report has a warning."""
 _SAID_TIMES = 8
 """The maximum number of progress lines in a log."""
-
-
-def live_study(given: Mapping[str, Any]) -> "AdServerStudy":
-    """Return the live study for these options of `doorbuster reproduce`."""
-    return AdServerStudy(given)
 
 
 class AdServerStudy(LiveStudy[Cases]):
@@ -86,16 +81,15 @@ class AdServerStudy(LiveStudy[Cases]):
         server = self._started()
         result.attempts.mkdir(exist_ok=True)
         self.announce_rest(len(todo), len(self.runs), "runs")
+        plan_file = result.path / _PLAN
         with clients_process(server.url, result.path / "clients.log") as clients:
-            plan_file = result.path / _PLAN
-            if plan_file.is_file():
-                plan = Plan.from_json(read_json(plan_file))
-            else:
+            if not plan_file.is_file():
                 plan = _measured_plan(clients, server, self.cases.scale, self.runs)
                 write_json(plan_file, plan.as_json())
+            plan = Plan.from_json(read_json(plan_file))
             console.print(
                 f"{len(todo)} runs, about {duration(plan.expected_s(todo))}; requests of each "
-                f"client: {requests_words(plan.requests)}.\n"
+                f"client: {plan.words}.\n"
                 f"If interrupted, run the same command again to resume. Results: {result.path}"
             )
             _play(result, self.cases, plan, todo, clients, server)
@@ -103,7 +97,7 @@ class AdServerStudy(LiveStudy[Cases]):
     def study(self, result: StudyResult, results: Results) -> Study:
         """Return the study. Its report has a warning if other processes used much CPU time."""
         plan, shares = self._plan_and_shares(result)
-        words = measured_words(plan.requests, shares.busy_words())
+        words = {"requests": plan.words, "busy": shares.busy_words()}
         return STUDY.report(self.cases, quick=self.quick, **words)
 
     def results(self, result: StudyResult) -> Results:
@@ -118,7 +112,7 @@ class AdServerStudy(LiveStudy[Cases]):
         if busy := shares.busy_words():
             console.print(busy)
         return [
-            ("Requests of each client", requests_words(plan.requests)),
+            ("Requests of each client", plan.words),
             ("The clients had", shares.words(shares.clients)),
             ("Other processes had", shares.words(shares.others)),
             ("Every run", "attempts/*.parquet has a row for each request. The column session has "
@@ -230,9 +224,11 @@ def _measured_plan(
     return plan_of(runs, costs, scale.runs_s)
 
 
+live_study = AdServerStudy
+
+
 class Shares(NamedTuple):
-    """The shares of the CPUs, 0 to 1, that were used in each run: one list for the clients, one
-    for other processes."""
+    """The shares of the CPUs, 0 to 1, that the clients and other processes used in each run."""
 
     cpus: int
     clients: list[float]

@@ -8,11 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lab.results.metrics import Metrics, Value
+from lab.studies.ad_server.cases import STREAM
 from loadgen.customers.ad_clients import PRIORITIES
 from loadgen.records.attempts import AttemptOutcome
-
-STREAM = 100
-"""The number of requests per priority in Fig. 5."""
 
 
 def metrics(attempts: pa.Table, requests: int) -> dict[str, Any]:
@@ -53,25 +51,13 @@ def _of(attempts: pa.Table) -> dict[str, Any]:
 
 def response_s(priority: str) -> Value:
     """Return a metric: the mean response time of the requests of one priority."""
-
-    def value(found: Metrics) -> float | None:
-        seconds: float | None = found[priority]["mean_s"]
-        return seconds
-
-    return value
+    return lambda found: found[priority]["mean_s"]
 
 
 def rsd_percent(priority: str) -> Value:
     """Return a metric: the relative standard deviation of the response times of one priority.
-
-    A smaller deviation means more predictable response times (section IV.C).
-    """
-
-    def value(found: Metrics) -> float | None:
-        percent: float | None = found[priority]["rsd_percent"]
-        return percent
-
-    return value
+    A smaller deviation means more predictable response times (section IV.C)."""
+    return lambda found: found[priority]["rsd_percent"]
 
 
 def gain_percent(found: Metrics) -> float | None:

@@ -1,13 +1,10 @@
 """Connection Sentry's live runs on the appliance: the comparisons, and the metrics of their
 runs."""
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
-from lab.files.run_folder import PlannedRun, RunFolder
+from lab.files.run_folder import RunFolder
 from lab.results.metrics import Metrics
-from lab.spec.cases import AnyCase
 from lab.spec.experiment import Spec
 from lab.spec.runs import Appliance, ShopRun
 from lab.studies.connection_sentry.cases import MODES, Cases, Cell
@@ -16,25 +13,21 @@ from lab.studies.connection_sentry.study import STUDY
 from lab.studies.live import ApplianceStudy, LivePart
 
 
-def live_study(given: Mapping[str, Any]) -> ApplianceStudy[Cases]:
-    """Return the live study for these options of `doorbuster reproduce`."""
-    return ApplianceStudy(STUDY, parts, given)
-
-
 def parts(cases: Cases, seed: int, repetitions: int) -> list[LivePart]:
     """Return a comparison for each cell."""
-    return [
-        LivePart(
+
+    def part(cell: Cell) -> LivePart:
+        return LivePart(
             spec(cases, cell, seed=seed, repetitions=repetitions),
-            partial(_case_of, cases, cell),
+            lambda planned: cases.run(cell, planned.policy),
             lambda folder, run, capacity_rps: metrics(folder, run),
         )
-        for cell in reversed(cases.cells())  # so a new appliance's catalogue grows only once
-    ]
+
+    # The cell that needs no large catalogue comes first, so a new catalogue grows only once.
+    return [part(cell) for cell in reversed(cases.cells())]
 
 
-def _case_of(cases: Cases, cell: Cell, planned: PlannedRun) -> AnyCase:
-    return cases.run(cell, planned.policy)
+live_study = partial(ApplianceStudy, STUDY, parts)
 
 
 def spec(cases: Cases, cell: Cell, *, seed: int, repetitions: int) -> Spec:
@@ -42,11 +35,6 @@ def spec(cases: Cases, cell: Cell, *, seed: int, repetitions: int) -> Spec:
     run = cases.run(cell, "X").run
     shop = run.server
     assert isinstance(shop, Appliance)
-    chosen = {
-        "page_profile": shop.page_profile,
-        "catalogue_books": shop.catalogue_books,
-        "database_cpus": shop.database_cpus,
-    }
     return Spec.model_validate(
         {
             "title": f"Connection Sentry, {cell.title}",
@@ -60,7 +48,9 @@ def spec(cases: Cases, cell: Cell, *, seed: int, repetitions: int) -> Spec:
             "time_scale": shop.time_scale,
             "seed": seed,
             "repetitions": repetitions,
-            **chosen,
+            "page_profile": shop.page_profile,
+            "catalogue_books": shop.catalogue_books,
+            "database_cpus": shop.database_cpus,
         }
     )
 

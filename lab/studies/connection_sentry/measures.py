@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lab.analysis.outcomes import is_outcome
 from lab.engines.simulated.run import scenario_of
 from lab.engines.waste import of_simulation
 from lab.results.metrics import Metrics, Value
@@ -59,9 +60,7 @@ def client_metrics(
 def _class(attempts: pa.Table, warm_up_s: float, until_s: float) -> dict[str, Any]:
     started_s = attempts.column("started_s").to_numpy()
     finished_s = attempts.column("finished_s").to_numpy()
-    is_answered = pc.equal(attempts.column("outcome"), AttemptOutcome.COMPLETED.value).to_numpy(
-        zero_copy_only=False
-    )
+    is_answered = is_outcome(attempts, AttemptOutcome.COMPLETED)
     is_measured = started_s >= warm_up_s
     times_s = (finished_s - started_s)[is_answered & is_measured]
     in_time = is_answered & (finished_s > warm_up_s) & (finished_s <= until_s)
@@ -151,28 +150,16 @@ MEASURES = {"clients": _simulated}
 """The measures of simulated cases, by name."""
 
 
-FILE = "file"
-
-
 def latency_s(kind: str) -> Value:
     """Return a metric: the mean response time of the control set's requests of a class, or None if
     none was answered."""
-
-    def value(metrics: Metrics) -> float | None:
-        found: float | None = metrics["classes"][kind]["latency_s"]
-        return found
-
-    return value
+    return lambda metrics: metrics["classes"][kind]["latency_s"]
 
 
 def throughput(kind: str) -> Value:
     """Return a metric: the number of the control set's answered requests of a class per 30
     minutes."""
-
-    def value(metrics: Metrics) -> float:
-        return _per_run(metrics, metrics["classes"][kind]["answered"])
-
-    return value
+    return lambda metrics: _per_run(metrics, metrics["classes"][kind]["answered"])
 
 
 def whole_throughput(metrics: Metrics) -> float:
@@ -185,20 +172,14 @@ def _per_run(metrics: Metrics, answered: float) -> float:
 
 
 def page_latency_s(metrics: Metrics) -> float | None:
-    """Return the mean response time of the control set's pages; each class is weighted by its share
-    of the clients' requests."""
+    """Return the mean response time of the control set's pages, weighted as in `_weighted`."""
     return _weighted({kind: each["latency_s"] for kind, each in metrics["classes"].items()})
 
 
 def busy(name: str) -> Value:
     """Return a metric of the pages of both client sets together: `in_service`, `waiting` or
     `queue_s`."""
-
-    def value(metrics: Metrics) -> float | None:
-        found: float | None = metrics["busy"][name]
-        return found
-
-    return value
+    return lambda metrics: metrics["busy"][name]
 
 
 def build_s(metrics: Metrics) -> float | None:
@@ -213,43 +194,27 @@ def build_s(metrics: Metrics) -> float | None:
 def task_s(name: str) -> Value:
     """Return a metric: the mean `build_s` of a page in the shop, or one of its parts; None in a
     simulated run."""
-
-    def value(metrics: Metrics) -> float | None:
-        return _weighted({kind: each[name] for kind, each in metrics.get("tasks", {}).items()})
-
-    return value
+    return lambda metrics: _weighted(
+        {kind: each[name] for kind, each in metrics.get("tasks", {}).items()}
+    )
 
 
 def _weighted(by_class: Mapping[str, float | None]) -> float | None:
     """Return the mean over the page classes; each class is weighted by its share of the clients'
     requests."""
-    known = {kind: value for kind, value in by_class.items() if value is not None and kind != FILE}
-    weights = {kind: CONNECTION_SENTRY_MIX[kind] for kind in known}
-    if not known:
+    weighted = [
+        (CONNECTION_SENTRY_MIX[kind], value)
+        for kind, value in by_class.items()
+        if value is not None and kind != "file"
+    ]
+    if not weighted:
         return None
-    return sum(weights[kind] * value for kind, value in known.items()) / sum(weights.values())
+    return sum(weight * value for weight, value in weighted) / sum(weight for weight, _ in weighted)
 
 
 def waste(name: str) -> Value:
     """Return a metric of the wasted-work meter, or None if the engine does not measure it."""
-
-    def value(metrics: Metrics) -> float | None:
-        found: float | None = metrics["waste"].get(name)
-        return found
-
-    return value
-
-
-def wasted_percent(metrics: Metrics) -> float | None:
-    """Return the CPU time spent on requests after their clients had left, as a percentage of all
-    CPU time."""
-    return _percent_of_cpu("wasted_cpu_s")(metrics)
-
-
-def unanswered_percent(metrics: Metrics) -> float | None:
-    """Return the CPU time spent on unanswered requests before their clients left, as a percentage
-    of all CPU time."""
-    return _percent_of_cpu("unanswered_cpu_s")(metrics)
+    return lambda metrics: metrics["waste"].get(name)
 
 
 def _percent_of_cpu(name: str) -> Value:
@@ -258,6 +223,13 @@ def _percent_of_cpu(name: str) -> Value:
         return 100 * metrics["waste"][name] / whole if whole else None
 
     return value
+
+
+wasted_percent = _percent_of_cpu("wasted_cpu_s")
+"""The CPU time spent on requests after their clients had left, as a percentage of all CPU time."""
+unanswered_percent = _percent_of_cpu("unanswered_cpu_s")
+"""The CPU time spent on unanswered requests before their clients left, as a percentage of all CPU
+time."""
 
 
 def confirms(metrics: Metrics) -> float:

@@ -45,11 +45,6 @@ _OTHERS_AT_MOST_RATIO = 0.1
 manager, Redis and the system are such processes."""
 
 
-def live_study(given: Mapping[str, Any]) -> "PlatformStudy":
-    """Return the live study for these options of `doorbuster reproduce`."""
-    return PlatformStudy(given)
-
-
 class PlatformStudy(LiveStudy[Cases]):
     """A live study that starts a hosting platform for each run and scales loads and costs to this
     machine."""
@@ -158,6 +153,9 @@ class PlatformStudy(LiveStudy[Cases]):
             trial = result.path / _RUNS / "trial"
             write_json(file, measure_beside(self.lab, trial, self.costs, self.processors))
         return beside_ratio(read_json(file))
+
+
+live_study = PlatformStudy
 
 
 def check_costs(costs: ConnectionCosts) -> None:

@@ -115,10 +115,6 @@ MEASURES = {"applications": _simulated}
 """The measures of simulated cases, by name."""
 
 
-def _application(metrics: Metrics, i: int) -> Any:
-    return metrics["applications"][i]
-
-
 def throughput_ps(metrics: Metrics) -> float:
     """Return the replies per second of all applications over the whole run."""
     replies = sum(one["replies"] for one in metrics["applications"])
@@ -138,20 +134,20 @@ def unattended(metrics: Metrics) -> float:
 def response_p95_s(metrics: Metrics) -> float | None:
     """Return the 95th percentile of the first application's response times, or None if the
     application has none."""
-    found: float | None = _application(metrics, 0)["response_p95_s"]
+    found: float | None = metrics["applications"][0]["response_p95_s"]
     return found
 
 
 def processors(metrics: Metrics) -> float:
     """Return the mean number of processors assigned to the first application during the run."""
-    return float(_application(metrics, 0)["processors"])
+    return float(metrics["applications"][0]["processors"])
 
 
 def at(series: str, application: int, i: int) -> Value:
     """Return a metric: the value of an application's series in bin `i`."""
 
     def value(metrics: Metrics) -> float | None:
-        values = _application(metrics, application)["series"][series]
+        values = metrics["applications"][application]["series"][series]
         return float(values[i]) if i < len(values) else None
 
     return value
@@ -160,7 +156,7 @@ def at(series: str, application: int, i: int) -> Value:
 def over(series: str, application: int, zone: Zone) -> Value:
     """Return a metric: the mean of an application's series over a zone."""
     return lambda metrics: mean_over(
-        _application(metrics, application)["series"][series], metrics["bin_s"], zone
+        metrics["applications"][application]["series"][series], metrics["bin_s"], zone
     )
 
 

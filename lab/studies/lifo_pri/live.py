@@ -1,7 +1,7 @@
 """LIFO-Pri's live runs on the appliance: the single queue in front of a CPU-intensive page."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
 
 from lab.files.run_folder import PlannedRun
 from lab.spec.cases import AnyCase
@@ -9,11 +9,6 @@ from lab.studies.lifo_pri.cases import EFFECTIVE_RHO, FIG3_RHO, Cases, live_spec
 from lab.studies.lifo_pri.study import STUDY
 from lab.studies.live import ApplianceStudy, LivePart
 from lab.studies.measures import page_metrics
-
-
-def live_study(given: Mapping[str, Any]) -> ApplianceStudy[Cases]:
-    """Return the live study for these options of `doorbuster reproduce`."""
-    return ApplianceStudy(STUDY, parts, given)
 
 
 def parts(cases: Cases, seed: int, repetitions: int) -> list[LivePart]:
@@ -32,3 +27,6 @@ def parts(cases: Cases, seed: int, repetitions: int) -> list[LivePart]:
         )
 
     return [part(20, (FIG3_RHO, EFFECTIVE_RHO)), part(40, (EFFECTIVE_RHO,))]
+
+
+live_study = partial(ApplianceStudy, STUDY, parts)

@@ -1,6 +1,7 @@
 """The values of LIFO-Pri's figures, calculated from the metrics of a run."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 import numpy as np
 
@@ -8,6 +9,8 @@ from lab.analysis.outcomes import Outcomes, SessionFates
 from lab.results.metrics import Metrics, Value
 from lab.studies.measures import RESPONSE_EDGES_S, RESPONSE_STEP_S
 from loadgen.records.attempts import AttemptOutcome
+
+_COUNTS = "first_page_response_counts"
 
 
 def outcomes(metrics: Metrics) -> Outcomes:
@@ -35,34 +38,25 @@ def outcome_percent(outcome: str) -> Value:
 
 
 def unanswered_percent(t_s: float) -> Value:
-    """Return a metric: the percentage of attempts at Br-1 that were not answered within `t_s`.
-
-    The paper calls this the unconditional complementary distribution of the response time.
-    """
+    """Return a metric: the percentage of attempts at Br-1 that were not answered within `t_s`. The
+    paper calls this the unconditional complementary distribution of the response time."""
     before = round(t_s / RESPONSE_STEP_S)
-
-    def value(metrics: Metrics) -> float:
-        answered = sum(metrics["first_page_response_counts"][:before])
-        return float(100 * (1 - answered / metrics["first_page_attempts"]))
-
-    return value
+    return lambda metrics: (
+        100 * (1 - sum(metrics[_COUNTS][:before]) / metrics["first_page_attempts"])
+    )
 
 
 def answered_between_percent(from_s: float, to_s: float) -> Value:
     """Return a metric: the percentage of attempts at Br-1 with a response time in this range."""
     first, last = round(from_s / RESPONSE_STEP_S), round(to_s / RESPONSE_STEP_S)
 
-    def value(metrics: Metrics) -> float:
-        answered = sum(metrics["first_page_response_counts"][first:last])
-        return float(100 * answered / metrics["first_page_attempts"])
-
-    return value
+    return lambda metrics: 100 * sum(metrics[_COUNTS][first:last]) / metrics["first_page_attempts"]
 
 
 def mode_s(repetitions: Sequence[Metrics], width_s: float = 1.0) -> float:
     """Return the mode of Br-1's response times: the middle of the most frequent bin. Bins are
     `width_s` wide."""
-    counts = np.sum([one["first_page_response_counts"] for one in repetitions], axis=0)
+    counts = np.sum([one[_COUNTS] for one in repetitions], axis=0)
     joined = counts.reshape(-1, round(width_s / RESPONSE_STEP_S)).sum(axis=1)
     return float(width_s * (joined.argmax() + 0.5))
 
@@ -70,18 +64,12 @@ def mode_s(repetitions: Sequence[Metrics], width_s: float = 1.0) -> float:
 def largest_answered_s(repetitions: Sequence[Metrics], share: float = 0.999) -> float:
     """Return the response time that a `share` of the answered requests does not exceed. A share
     below 1 leaves out outliers."""
-    counts = np.sum([one["first_page_response_counts"] for one in repetitions], axis=0)
+    counts = np.sum([one[_COUNTS] for one in repetitions], axis=0)
     position = int(np.searchsorted(np.cumsum(counts), share * counts.sum()))
     return float(RESPONSE_EDGES_S[position + 1])
 
 
-def response_mean_s(metrics: Metrics) -> float | None:
-    """Return the mean response time of completed requests."""
-    found: float | None = metrics["response_mean_s"]
-    return found
-
-
-def transaction_response_mean_s(metrics: Metrics) -> float | None:
-    """Return the mean response time of completed transaction requests (Tr-1 to Tr-4)."""
-    found: float | None = metrics["transaction_response_mean_s"]
-    return found
+response_mean_s: Value = itemgetter("response_mean_s")
+"""The mean response time of completed requests."""
+transaction_response_mean_s: Value = itemgetter("transaction_response_mean_s")
+"""The mean response time of completed transaction requests (Tr-1 to Tr-4)."""

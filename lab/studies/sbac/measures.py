@@ -1,19 +1,24 @@
 """The metrics of SBAC's live runs, and the values of its figures."""
 
+from operator import itemgetter
+
 from lab.analysis.outcomes import completed_by, outcomes_of
 from lab.files.run_folder import RunFolder
 from lab.results.metrics import Metrics, Value
 from lab.spec.runs import ShopRun
 
 
+def _percent(part: float, whole: float) -> float | None:
+    return 100 * part / whole if whole else None
+
+
 def throughput(capacity_rps: float, mean: float) -> Value:
     """Return a metric: the completed sessions as a percentage of the sessions of `mean` requests
     that the server could handle (equation 1)."""
 
-    def value(metrics: Metrics) -> float:
-        return float(100 * metrics["completed"] * mean / (capacity_rps * metrics["arrivals_s"]))
-
-    return value
+    return lambda metrics: (
+        100 * metrics["completed"] * mean / (capacity_rps * metrics["arrivals_s"])
+    )
 
 
 def useful_utilisation(metrics: Metrics) -> float:
@@ -28,16 +33,13 @@ def useful_over_load(load: float) -> Value:
     return lambda metrics: useful_utilisation(metrics) / load
 
 
-def completed_length(metrics: Metrics) -> float | None:
-    """Return the mean length of completed sessions, in requests."""
-    found: float | None = metrics["completed_length"]
-    return found
+completed_length: Value = itemgetter("completed_length")
+"""The mean length of completed sessions, in requests."""
 
 
 def aborted_percent(metrics: Metrics) -> float | None:
     """Return the aborted sessions as a percentage of the admitted sessions."""
-    admitted = metrics["sessions"] - metrics["rejected"]
-    return 100 * metrics["aborted"] / admitted if admitted else None
+    return _percent(metrics["aborted"], metrics["sessions"] - metrics["rejected"])
 
 
 def completed_percent(metrics: Metrics) -> float:
@@ -48,30 +50,23 @@ def completed_percent(metrics: Metrics) -> float:
 def rejection_percent(metrics: Metrics) -> float | None:
     """Return the rejection messages as a percentage of the requests that the server handled
     (section 8)."""
-    handled = metrics["served"] + metrics["rejected"]
-    return 100 * metrics["rejected"] / handled if handled else None
+    return _percent(metrics["rejected"], metrics["served"] + metrics["rejected"])
 
 
 def bin_percent(which: str, position: int) -> Value:
     """Return a metric: the percentage of sessions whose lengths are in a bin (section 6). `which`
     is the name of the metric that has the bins."""
 
-    def value(metrics: Metrics) -> float | None:
-        total = sum(metrics[which])
-        return 100 * metrics[which][position] / total if total else None
-
-    return value
+    return lambda metrics: _percent(metrics[which][position], sum(metrics[which]))
 
 
 def kind_completed_percent(kind: int) -> Value:
     """Return a metric: the completed sessions of one class of the mixture, as a percentage of the
     class's sessions that arrived."""
 
-    def value(metrics: Metrics) -> float | None:
-        counts = metrics["kinds"][kind]
-        return 100 * counts["completed"] / counts["sessions"] if counts["sessions"] else None
-
-    return value
+    return lambda metrics: _percent(
+        metrics["kinds"][kind]["completed"], metrics["kinds"][kind]["sessions"]
+    )
 
 
 def completed_of_admitted_percent(metrics: Metrics) -> float | None:
@@ -85,11 +80,9 @@ def live_throughput(mean: float) -> Value:
     """Return a metric: the throughput of the sessions that a live run completes before arrivals
     end, as a percentage of the capacity."""
 
-    def value(metrics: Metrics) -> float | None:
-        in_time = {**metrics, "completed": metrics["completed_by_end"]}
-        return throughput(metrics["capacity_rps"], mean)(in_time)
-
-    return value
+    return lambda metrics: throughput(metrics["capacity_rps"], mean)(
+        {**metrics, "completed": metrics["completed_by_end"]}
+    )
 
 
 def live_metrics(folder: RunFolder, run: ShopRun, capacity_rps: float | None) -> Metrics:

@@ -8,7 +8,7 @@ from lab.studies.ad_server import budget, measures
 from lab.studies.ad_server.cases import SCALES, Cases, Cell, Scale, planned_runs
 from lab.studies.ad_server.claims import claims
 from lab.studies.ad_server.figures import Figures, published_gain_percent
-from lab.studies.ad_server.study import STUDY, measured_words
+from lab.studies.ad_server.study import STUDY
 from tests.lab.attempt_tables import table
 from tests.lab.studies.small import repeated
 
@@ -226,7 +226,8 @@ def test_a_stream_is_one_run_and_not_a_mean():
 
 
 def test_the_report_says_how_many_requests_were_made():
-    summary = " ".join(STUDY.report(CASES, **measured_words({10: 20, 100: 3, 1: 90})).summary)
+    plan = budget.Plan({10: 20, 100: 3, 1: 90}, {})
+    summary = " ".join(STUDY.report(CASES, requests=plan.words).summary)
     assert "90 (1 client), 20 (10 clients), 3 (100 clients); published 300" in summary
 
 
