@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
@@ -42,6 +42,17 @@ def estimate(values: Sequence[float]) -> Estimate:
     if len(values) == 1:
         return Estimate(mean, None)
     return Estimate(mean, half_width(statistics.stdev(values), len(values)))
+
+
+def estimate_known(values: Iterable[float | None]) -> Estimate | None:
+    """Return the mean and interval of the repetitions that have a value; None if none has one."""
+    known = [value for value in values if value is not None]
+    return estimate(known) if known else None
+
+
+def text_of(found: Estimate | None, digits: int = 0) -> str:
+    """Return an estimate as text for tables, or a dash if it is unknown."""
+    return found.text(digits) if found else "–"
 
 
 def half_width(deviation: float, repetitions: int) -> float:

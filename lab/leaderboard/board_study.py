@@ -95,13 +95,8 @@ class _RowCurve:
         return ()
 
     def series(self, results: Results) -> Series:
-        found = sorted(self.row.estimated.items())
-        return Series(
-            self.label,
-            [rho for rho, _ in found],
-            [known.mean for _, known in found],
-            [known.half_width for _, known in found],
-        )
+        found = dict(sorted(self.row.estimated.items()))
+        return Series.of(self.label, list(found), found.values())
 
 
 def study(found: Board) -> Study:
@@ -218,10 +213,7 @@ def _efficiency_heat(rows: Sequence[Row]) -> Heat:
             ]
             for row in rows
         ],
-        0.0,
-        1.0,
-        2,
-        "share of the capacity bound",
+        scale="share of the capacity bound",
     )
 
 
@@ -234,10 +226,9 @@ def _fairness_heat(rows: Sequence[FairnessRow]) -> Heat:
         [row.title for row in rows],
         [known.words for known in CLASSES],
         [[percent(row, known.words) for known in CLASSES] for row in rows],
-        0.0,
-        100.0,
-        0,
-        "completed sessions, %",
+        high=100.0,
+        digits=0,
+        scale="completed sessions, %",
     )
 
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from lab.intervals import Estimate, estimate, simultaneous
+from lab.intervals import Estimate, estimate, simultaneous, text_of
 from lab.leaderboard import BOUND, measures
 from lab.leaderboard.ablation import ranked
-from lab.leaderboard.measures import EFFICIENCY
+from lab.leaderboard.measures import EFFICIENCY, estimated
 from lab.report.claims import Claim, Verdict
 from lab.report.drawing.pictures import Heat
 from lab.report.drawing.table import Table
 from lab.report.study_figures import BuiltTable, Drawing, Figure, Study
-from lab.results.metrics import Metrics, Results
+from lab.results.metrics import Results
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec, changed
 from lab.spec.runs import ShopRun
@@ -68,9 +68,7 @@ def study(base: Spec, *, quick: bool) -> Study:
                     "A brighter cell is closer to the bound.",
                     is_wide=True,
                 ),
-                tables=[
-                    BuiltTable(grid.all_cases(), partial(_table, grid)),
-                ],
+                tables=[BuiltTable(grid.all_cases(), partial(_table, grid))],
             )
             for grid in grids
         ],
@@ -88,11 +86,6 @@ def study(base: Spec, *, quick: bool) -> Study:
         folder=BOUND,
         readings_heading="Readings",
     )
-
-
-def shares(runs: Sequence[Metrics]) -> list[float]:
-    """Return the share of the bound in each run in which at least one customer planned to buy."""
-    return [run["estimated"] for run in runs if run["estimated"] is not None]
 
 
 def _row(
@@ -117,12 +110,11 @@ def _table(grid: _Grid, results: Results) -> Table:
         "are sums over all runs of the row.",
     )
     for policy, row in grid.cases.items():
-        reached = [shares(results.of(case)) for case in row.values()]
         every = [run for case in row.values() for run in results.of(case)]
         table.rows.append(
             (
                 title_of(policy),
-                *(estimate(found).text(3) if found else "–" for found in reached),
+                *(text_of(results.estimate(case, estimated), 3) for case in row.values()),
                 f"{sum(run['confirms'] for run in every):,.0f}",
                 f"{sum(run['bound'] for run in every):,.0f}",
             )
@@ -134,17 +126,7 @@ def _heat(grid: _Grid, results: Results) -> Heat:
     return Heat(
         [title_of(policy) for policy in grid.cases],
         [f"ρ = {rho:g}" for rho in grid.loads],
-        [
-            [
-                estimate(found).mean if (found := shares(results.of(case))) else None
-                for case in row.values()
-            ]
-            for row in grid.cases.values()
-        ],
-        0.0,
-        1.0,
-        2,
-        "share of the bound",
+        [[results.mean(case, estimated) for case in row.values()] for row in grid.cases.values()],
     )
 
 
@@ -153,7 +135,7 @@ def _holds(grid: _Grid, results: Results) -> Verdict:
         f"{title_of(policy)} at ρ = {rho:g}": known
         for policy, row in grid.cases.items()
         for rho, case in row.items()
-        if (known := shares(results.of(case)))
+        if (known := [value for run in results.of(case) if (value := estimated(run)) is not None])
     }
     if not reached:
         return "nothing to measure", None

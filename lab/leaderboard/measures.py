@@ -6,6 +6,7 @@ from lab.analysis.bound import CapacityBound
 from lab.analysis.hysteresis import course_of
 from lab.analysis.outcomes import outcomes_of
 from lab.engines.simulated.run import fallen_back, scenario_of
+from lab.results.metrics import Metrics
 from lab.spec import own_policies
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec
@@ -25,6 +26,13 @@ def case_of(spec: Spec, policy: str, measure: str) -> Case[ShopRun]:
     run = ShopRun.of_spec(spec, policy, spec.load.rhos[0])
     own = [file.text for file in own_policies.of_choices([run.policy])]
     return Case(run, measure, tuple(own))
+
+
+def estimated(metrics: Metrics) -> float | None:
+    """Return the share of the bound that is expected if the shop serves the same share of the
+    requests for each page as in this simulation; None if no customer planned to buy."""
+    share: float | None = metrics["estimated"]
+    return share
 
 
 def _efficiency(case: Case[ShopRun], seed: int, log: AttemptLog | None) -> dict[str, Any]:

@@ -7,12 +7,13 @@ paper seconds.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from lab.intervals import Estimate, differences, estimate
 from lab.leaderboard import ROBUSTNESS, board, measures
 from lab.leaderboard.ablation import ranked
-from lab.leaderboard.measures import EFFICIENCY
+from lab.leaderboard.measures import EFFICIENCY, estimated
 from lab.report.claims import Claim, Verdict
 from lab.report.drawing.pictures import Heat
 from lab.report.drawing.table import Table
@@ -165,17 +166,6 @@ class _Grid:
         return sorted(self.cases, key=lambda policy: -(self.overall(results, policy) or -1e9))
 
 
-def estimated(metrics: Mapping[str, float | None]) -> float | None:
-    """Return the expected efficiency if the shop serves the same share of the requests for each
-    page as in this simulation.
-    """
-    return metrics["estimated"]
-
-
-def counted(metrics: Mapping[str, float | None]) -> float | None:
-    return metrics["counted"]
-
-
 def study(base: Spec, *, quick: bool) -> Study:
     """Return the study of a board's policies, without the steps of the ablation."""
     every = scenarios(quick=quick)
@@ -217,7 +207,10 @@ def study(base: Spec, *, quick: bool) -> Study:
                 ),
                 tables=[
                     BuiltTable(cases, lambda results: _table(grid, results, estimated, _ESTIMATED)),
-                    BuiltTable(cases, lambda results: _table(grid, results, counted, _COUNTED)),
+                    BuiltTable(
+                        cases,
+                        lambda results: _table(grid, results, itemgetter("counted"), _COUNTED),
+                    ),
                 ],
             ),
         ],
@@ -277,10 +270,6 @@ def _heat(grid: _Grid, results: Results) -> Heat:
         [grid.title(results, policy) for policy in ranked],
         [each.title.replace(" ", "\n") for each in grid.scenarios],
         means,
-        0.0,
-        1.0,
-        2,
-        "share of the bound",
     )
 
 

@@ -5,9 +5,10 @@ each repetition gives one ratio, in which the effects of the seed cancel out.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lab.intervals import Estimate, differences, estimate
+from lab.intervals import Estimate, differences, estimate, estimate_known
 from lab.report.claims import Claim, Verdict, is_above_zero, is_between
 from lab.report.drawing.pictures import Series
+from lab.report.study_figures import beside
 from lab.results.metrics import Results, Value
 from lab.spec.cases import AnyCase
 
@@ -34,8 +35,7 @@ class Ratio:
 
     def estimate(self, results: Results) -> Estimate | None:
         """Return the mean of the ratios with its interval, or None if there are no ratios."""
-        found = self.each(results)
-        return estimate(list(found.values())) if found else None
+        return estimate_known(self.each(results).values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,8 @@ class RatioEntry:
         return self.ratio.cases()
 
     def text(self, results: Results) -> str:
-        found = self.ratio.estimate(results)
-        ours = found.text(self.digits) if found else "–"
-        return ours if self.published is None else f"{self.published:.{self.digits}f} | {ours}"
+        theirs = None if self.published is None else f"{self.published:.{self.digits}f}"
+        return beside(theirs, self.ratio.estimate(results), self.digits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +66,7 @@ class RatioCurve:
 
     def series(self, results: Results) -> Series:
         found = [ratio.estimate(results) for _, ratio in self.points]
-        return Series(
-            self.label,
-            [x for x, _ in self.points],
-            [one and one.mean for one in found],
-            [one and one.half_width for one in found],
-        )
+        return Series.of(self.label, [x for x, _ in self.points], found)
 
 
 def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:

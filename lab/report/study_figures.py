@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal, Protocol
 
+from lab.intervals import Estimate, text_of
 from lab.report.claims import Claim
 from lab.report.drawing.pictures import Level, PanelKind, Picture, Series, Stretch
 from lab.report.drawing.table import Table
@@ -44,36 +45,13 @@ class CaseCurve:
 
     def series(self, results: Results) -> Series:
         found = [results.estimate(case, value) for _, case, value in self.points]
-        return Series(
-            self.label,
-            [x for x, _, _ in self.points],
-            [one and one.mean for one in found],
-            [one and one.half_width for one in found],
-        )
+        return Series.of(self.label, [x for x, _, _ in self.points], found)
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileCurve:
-    """A curve that shows several metrics of one case, with a different metric at each x: a
-    histogram, a distribution or bins.
-    """
-
-    label: str
-    case: AnyCase
-    x: Sequence[float]
-    values: Sequence[Value]
-
-    def cases(self) -> Iterable[AnyCase]:
-        return (self.case,)
-
-    def series(self, results: Results) -> Series:
-        found = [results.estimate(self.case, value) for value in self.values]
-        return Series(
-            self.label,
-            list(self.x),
-            [one and one.mean for one in found],
-            [one and one.half_width for one in found],
-        )
+def profile(label: str, case: AnyCase, x: Iterable[float], values: Iterable[Value]) -> CaseCurve:
+    """Return a curve that shows several metrics of one case, with a different metric at each x: a
+    histogram, a distribution or bins."""
+    return CaseCurve(label, [(at, case, value) for at, value in zip(x, values, strict=True)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +134,12 @@ class Panel:
         return ours if theirs is None else f"{theirs:g} | {ours}"
 
 
+def beside(published: str | None, found: Estimate | None, digits: int) -> str:
+    """Return the text of a table cell: the published number, if any, next to the measured one."""
+    ours = text_of(found, digits)
+    return ours if published is None else f"{published} | {ours}"
+
+
 class TableCell(Protocol):
     """A cell of a table whose text comes from the results."""
 
@@ -181,26 +165,32 @@ class Entry:
         return (self.case,)
 
     def text(self, results: Results) -> str:
-        found = results.estimate(self.case, self.value)
-        ours = found.text(self.digits) if found else "–"
-        return ours if self.published is None else f"{self.published:g} | {ours}"
+        theirs = None if self.published is None else f"{self.published:g}"
+        return beside(theirs, results.estimate(self.case, self.value), self.digits)
+
+
+Row = Sequence[str | TableCell]
 
 
 @dataclass(frozen=True, slots=True)
 class EntryTable:
-    """A table whose cells name their cases. The names of the rows take one or more columns."""
+    """A table whose cells are texts, such as the names of rows, or name their cases."""
 
     title: str
     header: Sequence[str]
-    rows: Sequence[tuple[Sequence[str], Sequence[TableCell]]]
+    rows: Sequence[Row]
     note: str = ""
 
     def cases(self) -> Iterable[AnyCase]:
-        return (case for _, cells in self.rows for cell in cells for case in cell.cases())
+        cells = (cell for row in self.rows for cell in row if not isinstance(cell, str))
+        return chain.from_iterable(cell.cases() for cell in cells)
 
     def table(self, results: Results) -> Table:
         """Return the table with the numbers from the results."""
-        rows = [(*names, *(cell.text(results) for cell in cells)) for names, cells in self.rows]
+        rows = [
+            tuple(cell if isinstance(cell, str) else cell.text(results) for cell in row)
+            for row in self.rows
+        ]
         return Table(self.title, tuple(self.header), rows, self.note)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from lab.intervals import Estimate, estimate
+from lab.intervals import Estimate, estimate_known
 from lab.spec.cases import AnyCase
 
 Metrics = Mapping[str, Any]
@@ -49,8 +49,7 @@ class Results:
         """Return the mean and the 95 % interval of a metric; None if no repetition has this
         metric.
         """
-        values = [found for metrics in self.of(case) if (found := value(metrics)) is not None]
-        return estimate(values) if values else None
+        return estimate_known(map(value, self.of(case)))
 
     def mean(self, case: AnyCase, value: Value) -> float | None:
         """Return the mean without its interval."""

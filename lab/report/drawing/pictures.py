@@ -1,8 +1,10 @@
 """The numbers that a figure shows: curves, a heat table, or courses over time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from lab.intervals import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +15,13 @@ class Series:
     x: Sequence[float]
     y: Sequence[float | None]
     half_width: Sequence[float | None]
+
+    @classmethod
+    def of(cls, label: str, x: Sequence[float], found: Iterable[Estimate | None]) -> "Series":
+        """Return the curve of these estimates; None is a gap."""
+        known = list(found)
+        y = [one and one.mean for one in known]
+        return cls(label, x, y, [one and one.half_width for one in known])
 
     @property
     def has_intervals(self) -> bool:
@@ -59,10 +68,10 @@ class Heat:
     rows: Sequence[str]
     columns: Sequence[str]
     values: Sequence[Sequence[float | None]]
-    low: float
-    high: float
-    digits: int
-    scale: str
+    low: float = 0.0
+    high: float = 1.0
+    digits: int = 2
+    scale: str = "share of the bound"
     """The label on the colour scale."""
 
 

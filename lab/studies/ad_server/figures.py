@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lab.analysis.ideal_gain import ideal_gain
 from lab.analysis.published import published
 from lab.report.drawing.pictures import Series
-from lab.report.study_figures import CaseCurve, Entry, EntryTable, Figure, FormulaCurve, Panel
+from lab.report.study_figures import CaseCurve, Entry, EntryTable, Figure, FormulaCurve, Panel, Row
 from lab.results.metrics import Results, Value
 from lab.spec.cases import Case
 from lab.spec.runs import AdServerRun
@@ -82,216 +82,157 @@ class Figures(PaperFigures[Cases]):
     def figure_5(self) -> Figure:
         """Return Fig. 5, the response times of consecutive requests."""
         concepts = max(self.cases.scale.concepts)
-        return self.text.figure(
-            "figure-5",
-            [
-                Panel(
-                    key,
-                    clients_words(clients),
-                    "request",
-                    "response time, s",
-                    [
-                        StreamCurve(priority, self.cases.at(clients, concepts, PUBLISHED_THREADS))
-                        for priority in PRIORITIES
-                    ],
-                    kind="plain",
-                    printed_x=[1.0, *(float(x) for x in range(10, STREAM + 1, 10))],
-                    digits=4,
-                )
-                for key, clients in (("5a", FEW), ("5b", MANY))
-            ],
-        )
+        panels = [
+            Panel(
+                key,
+                clients_words(clients),
+                "request",
+                "response time, s",
+                [
+                    StreamCurve(priority, self.cases.at(clients, concepts, PUBLISHED_THREADS))
+                    for priority in PRIORITIES
+                ],
+                kind="plain",
+                printed_x=[1.0, *(float(x) for x in range(10, STREAM + 1, 10))],
+                digits=4,
+            )
+            for key, clients in (("5a", FEW), ("5b", MANY))
+        ]
+        return self.text.figure("figure-5", panels)
 
     def table_3(self) -> Figure:
         """Return Table III, the predictability of response times."""
-        return self.text.figure(
-            "table-3",
-            tables=(
-                EntryTable(
-                    "Relative standard deviation, %, published | measured",
-                    ("Threads", *self._columns()),
-                    [
-                        (
-                            (str(threads),),
-                            self._pairs(
-                                FEW, threads, measures.rsd_percent, "table3", str(threads), 1
-                            ),
-                        )
-                        for threads in self.cases.scale.threads
-                    ],
-                    _INTERVALS,
-                ),
-            ),
-        )
+        rows: list[Row] = [
+            (str(n), *self._pairs(FEW, n, measures.rsd_percent, "table3", str(n), 1))
+            for n in self.cases.scale.threads
+        ]
+        title = "Relative standard deviation, %, published | measured"
+        table = EntryTable(title, ("Threads", *self._columns()), rows, _INTERVALS)
+        return self.text.figure("table-3", tables=(table,))
 
     def table_4(self) -> Figure:
         """Return Table IV: response times by number of clients."""
-        scale = self.cases.scale
-        return self.text.figure(
-            "table-4",
-            tables=(
-                EntryTable(
-                    "Response time, s, published | measured",
-                    ("Clients", *self._columns()),
-                    [
-                        (
-                            (str(clients),),
-                            self._pairs(
-                                clients,
-                                PUBLISHED_THREADS,
-                                measures.response_s,
-                                "table4",
-                                str(clients),
-                                3,
-                            ),
-                        )
-                        for clients in scale.clients
-                    ],
-                    _INTERVALS,
-                ),
-                EntryTable(
-                    "Gain, %, published | measured",
-                    ("Clients", *(f"{concepts} concepts" for concepts in scale.concepts)),
-                    [
-                        (
-                            (str(clients),),
-                            [
-                                Entry(
-                                    self.cases.at(clients, concepts, PUBLISHED_THREADS),
-                                    measures.gain_percent,
-                                    _rounded(published_gain_percent(clients, concepts)),
-                                )
-                                for concepts in scale.concepts
-                            ],
-                        )
-                        for clients in scale.clients
-                    ],
-                    "The published gain is calculated from the published response times. "
-                    + _INTERVALS,
-                ),
-            ),
+        numbers, threads = self.cases.scale.clients, PUBLISHED_THREADS
+        times = EntryTable(
+            "Response time, s, published | measured",
+            ("Clients", *self._columns()),
+            [
+                (str(n), *self._pairs(n, threads, measures.response_s, "table4", str(n), 3))
+                for n in numbers
+            ],
+            _INTERVALS,
         )
+        gains = EntryTable(
+            "Gain, %, published | measured",
+            ("Clients", *map(_concepts, self.cases.scale.concepts)),
+            [
+                (str(n), *(self._gain(n, concepts, threads, published_gain_percent(n, concepts))
+                           for concepts in self.cases.scale.concepts))
+                for n in numbers
+            ],
+            "The published gain is calculated from the published response times. " + _INTERVALS,
+        )  # fmt: skip
+        return self.text.figure("table-4", tables=(times, gains))
 
     def gains(self, key: str, clients: Sequence[int]) -> Figure:
         """Return a figure of the gain against the number of threads, with a panel for each number
         of clients."""
-        return self.text.figure(
-            key,
-            [
-                Panel(
-                    _FIGURES.get(number, clients_words(number)),
-                    clients_words(number) if number in _FIGURES else "gain",
-                    THREADS,
-                    "gain, %",
-                    [*self._gain_curves(number), self._ideal(max(self.cases.scale.concepts))],
-                    published={
-                        (f"{concepts} concepts", float(PUBLISHED_THREADS)): gain
-                        for concepts in self.cases.scale.concepts
-                        if (gain := _rounded(published_gain_percent(number, concepts))) is not None
-                    },
-                    y_from=None,
-                    x_ticks=self.cases.scale.threads,
-                )
-                for number in clients
-            ],
-        )
+        panels = []
+        for number in clients:
+            published_gains = {
+                (_concepts(concepts), float(PUBLISHED_THREADS)): round(gain, 1)
+                for concepts in self.cases.scale.concepts
+                if (gain := published_gain_percent(number, concepts)) is not None
+            }
+            name, title = clients_words(number), "gain"
+            if number in _FIGURES:
+                name, title = _FIGURES[number], name
+            panels.append(self._gain_panel(name, title, number, published_gains))
+        return self.text.figure(key, panels)
 
     def figure_8(self) -> Figure:
         """Return Fig. 8: response times with many clients."""
         scale = self.cases.scale
-        return self.text.figure(
-            "figure-8",
-            [
-                Panel(
-                    f"8, {concepts} concepts",
-                    "mean response time",
-                    THREADS,
-                    "response time, s",
+
+        def panel(concepts: int) -> Panel:
+            curves = [
+                CaseCurve(
+                    priority,
                     [
-                        CaseCurve(
-                            priority,
-                            [
-                                (threads, self.cases.at(MANY, concepts, threads),
-                                 measures.response_s(priority))
-                                for threads in scale.threads
-                            ],
-                        )
-                        for priority in PRIORITIES
+                        (n, self.cases.at(MANY, concepts, n), measures.response_s(priority))
+                        for n in scale.threads
                     ],
-                    digits=3,
-                    x_ticks=scale.threads,
-                    published={
-                        (priority, float(PUBLISHED_THREADS)): pair[i]
-                        for i, priority in enumerate(PRIORITIES)
-                        if (pair := published_pairs("table4", concepts).get(str(MANY)))
-                    },
                 )
-                for concepts in scale.concepts
-            ],
-        )  # fmt: skip
+                for priority in PRIORITIES
+            ]
+            pair = published_pairs("table4", concepts).get(str(MANY), ())
+            theirs = zip(PRIORITIES, pair, strict=False)
+            return Panel(
+                f"8, {concepts} concepts",
+                "mean response time",
+                THREADS,
+                "response time, s",
+                curves,
+                digits=3,
+                x_ticks=scale.threads,
+                published={(name, float(PUBLISHED_THREADS)): time_s for name, time_s in theirs},
+            )
+
+        return self.text.figure("figure-8", [panel(concepts) for concepts in scale.concepts])
 
     def alone(self) -> Figure:
         """Return the figure that shows a single client's gain next to the ideal gain."""
         scale, cpus = self.cases.scale, self.cases.cpus
-        return self.text.figure(
-            "alone",
-            [
-                Panel(
-                    "a",
-                    clients_words(1),
-                    THREADS,
-                    "gain, %",
-                    [*self._gain_curves(1), self._ideal(max(scale.concepts))],
-                    y_from=None,
-                    x_ticks=self.cases.scale.threads,
-                )
-            ],
-            (
-                EntryTable(
-                    "Gain of a single client, %, ideal | measured",
-                    ("Threads", *(f"{concepts} concepts" for concepts in scale.concepts)),
-                    [
-                        (
-                            (str(threads),),
-                            [
-                                Entry(
-                                    self.cases.at(1, concepts, threads),
-                                    measures.gain_percent,
-                                    _rounded(100 * ideal_gain(threads, concepts, cpus)),
-                                )
-                                for concepts in scale.concepts
-                            ],
-                        )
-                        for threads in scale.threads
-                    ],
-                    _INTERVALS,
-                ),
-            ),
-        )
+        rows: list[Row] = [
+            (str(n), *(self._gain(1, concepts, n, 100 * ideal_gain(n, concepts, cpus))
+                       for concepts in scale.concepts))
+            for n in scale.threads
+        ]  # fmt: skip
+        header = ("Threads", *map(_concepts, scale.concepts))
+        title = "Gain of a single client, %, ideal | measured"
+        table = EntryTable(title, header, rows, _INTERVALS)
+        return self.text.figure("alone", [self._gain_panel("a", clients_words(1), 1, {})], [table])
 
-    def _gain_curves(self, clients: int) -> list[CaseCurve]:
-        return [
+    def _gain(self, clients: int, concepts: int, threads: int, theirs: float | None) -> Entry:
+        case = self.cases.at(clients, concepts, threads)
+        return Entry(case, measures.gain_percent, None if theirs is None else round(theirs, 1))
+
+    def _gain_panel(
+        self, key: str, title: str, clients: int, theirs: Mapping[tuple[str, float], float]
+    ) -> Panel:
+        """Return a panel with the gain for each number of concepts, and the ideal gain for the
+        largest number."""
+        scale = self.cases.scale
+        curves = [
             CaseCurve(
-                f"{concepts} concepts",
+                _concepts(concepts),
                 [
-                    (threads, self.cases.at(clients, concepts, threads), measures.gain_percent)
-                    for threads in self.cases.scale.threads
+                    (n, self.cases.at(clients, concepts, n), measures.gain_percent)
+                    for n in scale.threads
                 ],
             )
-            for concepts in self.cases.scale.concepts
+            for concepts in scale.concepts
         ]
-
-    def _ideal(self, concepts: int) -> FormulaCurve:
-        threads = self.cases.scale.threads
-        return FormulaCurve(
-            f"ideal, {concepts} concepts",
-            [float(each) for each in threads],
-            [100 * ideal_gain(each, concepts, self.cases.cpus) for each in threads],
+        most = max(scale.concepts)
+        ideal = FormulaCurve(
+            f"ideal, {_concepts(most)}",
+            [float(n) for n in scale.threads],
+            [100 * ideal_gain(n, most, self.cases.cpus) for n in scale.threads],
+        )
+        return Panel(
+            key,
+            title,
+            THREADS,
+            "gain, %",
+            [*curves, ideal],
+            published=theirs,
+            y_from=None,
+            x_ticks=scale.threads,
         )
 
     def _columns(self) -> list[str]:
         return [
-            f"{concepts} concepts, {priority}"
+            f"{_concepts(concepts)}, {priority}"
             for concepts in self.cases.scale.concepts
             for priority in PRIORITIES
         ]
@@ -317,8 +258,8 @@ class Figures(PaperFigures[Cases]):
         return found
 
 
-def _rounded(percent: float | None) -> float | None:
-    return None if percent is None else round(percent, 1)
+def _concepts(number: int) -> str:
+    return f"{number} concepts"
 
 
 _FIGURES = {FEW: "6", MANY: "7"}

@@ -7,25 +7,11 @@ from typing import NamedTuple
 from gateway.policies import Abandonment
 from lab.analysis.published import published
 from lab.report.ratios import Ratio, RatioCurve, RatioEntry
-from lab.report.study_figures import (
-    CaseCurve,
-    Entry,
-    EntryTable,
-    Figure,
-    Panel,
-    ProfileCurve,
-    TableCell,
-)
+from lab.report.study_figures import CaseCurve, Entry, EntryTable, Figure, Panel, Row, profile
 from lab.results.metrics import Value
+from lab.spec.cases import AnyCase
 from lab.studies.connection_sentry import measures
-from lab.studies.connection_sentry.cases import (
-    CLASSES,
-    HEAVIEST,
-    MODES,
-    PAPER_PROFILE,
-    Cases,
-    Cell,
-)
+from lab.studies.connection_sentry.cases import CLASSES, HEAVIEST, MODES, PAPER_PROFILE, Cases, Cell
 from lab.studies.study import PaperFigures
 from lab.wording import TITLES
 
@@ -58,16 +44,9 @@ def printed(table: str, cells: Sequence[Cell], label: Label) -> Printed:
     return found
 
 
-def figure_of(figures: Printed, kind: str, column: str, i: int) -> float | None:
-    """Return the published number, or None if the paper has none. `i` is 0 for X (without the
-    sentry) and 1 for S (with it)."""
-    found = figures.get((kind, column))
-    return None if found is None else found[i]
-
-
-def ratio_of(figures: Printed, kind: str, column: str) -> float | None:
+def ratio_of(numbers: Printed, kind: str, column: str) -> float | None:
     """Return the published ratio S / X, or None if the paper has no numbers."""
-    found = figures.get((kind, column))
+    found = numbers.get((kind, column))
     return None if found is None else found[1] / found[0]
 
 
@@ -94,7 +73,7 @@ class Measure(NamedTuple):
 
     @property
     def beside(self) -> str:
-        """Return the words at the end of the table's title."""
+        """The words at the end of the table's title."""
         return ", published | reproduced" if self.printed else ""
 
 
@@ -116,35 +95,17 @@ class Figures(PaperFigures[Cases]):
 
     def by_patience(self) -> Figure:
         """Return Tables 1 and 2."""
-        cells = self.cases.by_patience()
-        return self._pair(
-            "tables-1-and-2",
-            cells,
-            patience_label,
-            ("Table 1", printed("table1_latency_by_patience_s", cells, patience_label)),
-            ("Table 2", printed("table2_throughput_by_patience_s", cells, patience_label)),
-        )
+        tables = ("table1_latency_by_patience_s", "table2_throughput_by_patience_s")
+        return self._pair("tables-1-and-2", self.cases.by_patience(), patience_label, tables)
 
     def by_clients(self) -> Figure:
         """Return Tables 3 and 4."""
-        cells = self.cases.by_clients()
-        return self._pair(
-            "tables-3-and-4",
-            cells,
-            clients_label,
-            ("Table 3", printed("table3_latency_by_processes", cells, clients_label)),
-            ("Table 4", printed("table4_throughput_by_processes", cells, clients_label)),
-        )
+        tables = ("table3_latency_by_processes", "table4_throughput_by_processes")
+        return self._pair("tables-3-and-4", self.cases.by_clients(), clients_label, tables)
 
     def paper_profile(self) -> Figure:
         """Return the tables of the cell with LIFO-Pri's pages."""
-        return self._pair(
-            "paper-profile",
-            [PAPER_PROFILE],
-            clients_label,
-            ("a", {}),
-            ("b", {}),
-        )
+        return self._pair("paper-profile", [PAPER_PROFILE], clients_label)
 
     def figure_7(self) -> Figure:
         """Return Fig. 7: the time of each task of a page, without the sentry and with it."""
@@ -156,46 +117,43 @@ class Figures(PaperFigures[Cases]):
             (TASKS[3], measures.task_s("database_s")),
             (TASKS[4], measures.task_s("other_s")),
         ][: None if live else 2]
-        heaviest = {mode: self.cases.run(HEAVIEST, mode) for mode in MODES}
         panel = Panel(
             "7",
             HEAVIEST.title,
             "task",
             "s per page",
             [
-                ProfileCurve(mode, case, range(len(tasks)), [value for _, value in tasks])
-                for mode, case in heaviest.items()
+                profile(
+                    mode,
+                    self.cases.run(HEAVIEST, mode),
+                    range(len(tasks)),
+                    [value for _, value in tasks],
+                )
+                for mode in MODES
             ],
             kind="bars",
             x_names=[name for name, _ in tasks],
             digits=2,
         )
         fall = published()["connection_sentry"]["claims"]["page_build_time_reduction"]
-        rows: list[tuple[Sequence[str], Sequence[TableCell]]] = [
+        rows: list[Row] = [
             (
-                (cell.short, name),
-                [
-                    *(Entry(self.cases.run(cell, mode), value, digits=2) for mode in MODES),
-                    RatioEntry(
-                        gain(self.cases, cell, value),
-                        1 - fall if cell == HEAVIEST and name == TASKS[1] else None,
-                    ),
-                ],
+                *(cell.short, name),
+                *(Entry(self.cases.run(cell, mode), value, digits=2) for mode in MODES),
+                RatioEntry(
+                    gain(self.cases, cell, value),
+                    1 - fall if cell == HEAVIEST and name == TASKS[1] else None,
+                ),
             )
             for cell in self.cases.cells()
             for name, value in [("pages in service", measures.busy("in_service")), *tasks]
         ]
-        return self.text.figure(
-            "figure-7",
-            (panel,),
-            (
-                EntryTable(
-                    "Time per page by task (s) and pages in service; ratios published | reproduced",
-                    ("Clients, patience", "Task", *MODES, RATIO),
-                    rows,
-                ),
-            ),
+        table = EntryTable(
+            "Time per page by task (s) and pages in service; ratios published | reproduced",
+            ("Clients, patience", "Task", *MODES, RATIO),
+            rows,
         )
+        return self.text.figure("figure-7", (panel,), (table,))
 
     def wasted_work(self) -> Figure:
         """Return the figure and the table of wasted work, for each cell without the sentry and with
@@ -216,48 +174,38 @@ class Figures(PaperFigures[Cases]):
                 ("Failed", measures.waste("cancels_failed"), 0),
             ]
         cells = self.cases.cells()
-        return self.text.figure(
-            "wasted-work",
-            (
-                Panel(
-                    "wasted",
-                    "CPU spent on clients who had left",
-                    "clients per set, patience",
-                    "% of server CPU",
-                    [
-                        CaseCurve(
-                            mode,
-                            [
-                                (i, self.cases.run(cell, mode), measures.wasted_percent)
-                                for i, cell in enumerate(cells)
-                            ],
-                        )
-                        for mode in MODES
-                    ],
-                    kind="bars",
-                    x_names=[cell.short for cell in cells],
-                ),
-            ),
-            (
-                EntryTable(
-                    "Wasted work per run",
-                    ("Clients, patience", "", *(name for name, _, _ in columns)),
-                    [
-                        (
-                            (cell.short, mode),
-                            [
-                                Entry(self.cases.run(cell, mode), value, None, n)
-                                for _, value, n in columns
-                            ],
-                        )
-                        for cell in cells
-                        for mode in MODES
-                    ],
-                    "Values are means ± half-width of the 95 % interval over the repetitions, for "
-                    "both client sets, including the warm-up.",
-                ),
-            ),
+        curves = [
+            CaseCurve(
+                mode,
+                [
+                    (i, self.cases.run(cell, mode), measures.wasted_percent)
+                    for i, cell in enumerate(cells)
+                ],
+            )
+            for mode in MODES
+        ]
+        panel = Panel(
+            "wasted",
+            "CPU spent on clients who had left",
+            "clients per set, patience",
+            "% of server CPU",
+            curves,
+            kind="bars",
+            x_names=[cell.short for cell in cells],
         )
+        rows: list[Row] = [
+            (*(cell.short, mode), *_entries(self.cases.run(cell, mode), columns))
+            for cell in cells
+            for mode in MODES
+        ]
+        table = EntryTable(
+            "Wasted work per run",
+            ("Clients, patience", "", *(name for name, _, _ in columns)),
+            rows,
+            "Values are means ± half-width of the 95 % interval over the repetitions, for both "
+            "client sets, including the warm-up.",
+        )
+        return self.text.figure("wasted-work", (panel,), (table,))
 
     def no_help(self) -> Figure:
         """Return the table of LIFO-Pri's customers at ρ = 2, by policy and abandonment."""
@@ -266,53 +214,40 @@ class Figures(PaperFigures[Cases]):
             ("Wasted CPU, %", measures.wasted_busy_percent, 1),
             ("Confirms", measures.confirms, 1),
         ]
-        rows = [
+        rows: list[Row] = [
             (
-                (TITLES[scheme], name),
-                [
-                    Entry(self.cases.shoppers(scheme, abandonment), value, None, n)
-                    for _, value, n in columns
-                ]
-                + [
+                *(TITLES[scheme], name),
+                *_entries(self.cases.shoppers(scheme, abandonment), columns),
+                *(
                     RatioEntry(against_ignored(self.cases, scheme, abandonment, value))
                     for value in (measures.completed, measures.confirms)
-                ],
+                ),
             )
             for scheme in SCHEMES
             for abandonment, name in ABANDONMENTS.items()
         ]
-        return self.text.figure(
-            "no-help",
-            tables=(
-                EntryTable(
-                    "LIFO-Pri's customers at ρ = 2, a run",
-                    (
-                        "Policy",
-                        "Orphan requests are",
-                        *(name for name, _, _ in columns),
-                        "Completed / ignored",
-                        "Confirms / ignored",
-                    ),
-                    rows,
-                    "Ratios are calculated per repetition, between runs with the same seed.",
-                ),
-            ),
+        names = (name for name, _, _ in columns)
+        table = EntryTable(
+            "LIFO-Pri's customers at ρ = 2, a run",
+            ("Policy", "Orphan requests are", *names, "Completed / ignored", "Confirms / ignored"),
+            rows,
+            "Ratios are calculated per repetition, between runs with the same seed.",
         )
+        return self.text.figure("no-help", tables=(table,))
 
     def _pair(
-        self,
-        key: str,
-        cells: Sequence[Cell],
-        label: Label,
-        latency: tuple[str, Printed],
-        throughput: tuple[str, Printed],
+        self, key: str, cells: Sequence[Cell], label: Label, of_paper: Sequence[str] = ()
     ) -> Figure:
-        """Return the figure with the latency and the throughput of these cells, and their
-        ratios."""
+        """Return the figure with the latency and the throughput of these cells, and their ratios.
+        `of_paper` has the keys of the paper's tables in published.toml."""
+        names = [key.partition("_")[0].replace("table", "Table ") for key in of_paper] or "ab"
+        numbers = [printed(key, cells, label) for key in of_paper] or [{}, {}]
         shown = (
-            Measure(*latency, "latency", "mean latency, s per request", measures.latency_s, 1),
-            Measure(*throughput, "throughput", "requests in 30 minutes", measures.throughput, 0),
-        )
+            Measure(names[0], numbers[0], "latency", "mean latency, s per request",
+                    measures.latency_s, 1),
+            Measure(names[1], numbers[1], "throughput", "requests in 30 minutes",
+                    measures.throughput, 0),
+        )  # fmt: skip
         tables = []
         for measure in shown:
             tables += [self._table(measure, cells, label), self._ratios(measure, cells, label)]
@@ -321,17 +256,14 @@ class Figures(PaperFigures[Cases]):
 
     def _table(self, measure: Measure, cells: Sequence[Cell], label: Label) -> EntryTable:
         def entry(kind: str, cell: Cell, i: int, mode: str) -> Entry:
-            theirs = figure_of(measure.printed, kind, label(cell), i)
+            theirs = measure.printed.get((kind, label(cell)), (None, None))[i]
             return Entry(self.cases.run(cell, mode), measure.value(kind), theirs, measure.digits)
 
         return EntryTable(
             f"{measure.name}: {measure.unit}, control set{measure.beside}",
             ("Class", *(f"{label(cell)} {mode}" for cell in cells for mode in MODES)),
             [
-                (
-                    (kind,),
-                    [entry(kind, cell, i, m) for cell in cells for i, m in enumerate(MODES)],
-                )
+                (kind, *(entry(kind, cell, i, m) for cell in cells for i, m in enumerate(MODES)))
                 for kind in CLASSES
             ],
             "X: without the sentry, S: with it.",
@@ -345,7 +277,7 @@ class Figures(PaperFigures[Cases]):
         return EntryTable(
             f"{measure.name} as ratios S / X{measure.beside}",
             ("Class", *(label(cell) for cell in cells)),
-            [((kind,), [entry(kind, cell) for cell in cells]) for kind in CLASSES],
+            [(kind, *(entry(kind, cell) for cell in cells)) for kind in CLASSES],
             "Ratios are calculated per repetition: with the same seed, X and S serve the same "
             "clients.",
         )
@@ -376,6 +308,10 @@ class Figures(PaperFigures[Cases]):
             published={at: ratio for at, ratio in published_at.items() if ratio is not None},
             digits=2,
         )
+
+
+def _entries(case: AnyCase, columns: Sequence[Column]) -> list[Entry]:
+    return [Entry(case, value, None, digits) for _, value, digits in columns]
 
 
 def gain(cases: Cases, cell: Cell, value: Value) -> Ratio:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from lab.intervals import estimate
+from lab.intervals import estimate_known
 from lab.report.drawing.pictures import Level, Stretch
 from lab.report.study_figures import (
     CaseCurve,
@@ -12,7 +12,9 @@ from lab.report.study_figures import (
     Figure,
     FormulaCurve,
     Panel,
-    ProfileCurve,
+    Row,
+    beside,
+    profile,
 )
 from lab.results.metrics import Results, Value
 from lab.spec.cases import Case
@@ -24,7 +26,9 @@ from lab.studies.edragon.cases import (
     EQUAL,
     LINUX,
     MANAGED,
+    ORIGINAL,
     PAPER,
+    SELF_MANAGED,
     SERVERS,
     STATIC,
     TO_HIGH,
@@ -54,6 +58,11 @@ _COLUMNS = {
     TWO_TO_ONE.key: "ECM, 2:1 (Fig. 10)",
     TO_HIGH.key: "ECM, 2:1 to high (Fig. 11)",
 }
+_PUBLISHED_SHARES = {
+    ORIGINAL: "throughput_share_of_max_uncontrolled",
+    SELF_MANAGED: "throughput_share_of_max_controlled",
+}
+"""The names in published.toml of each server's throughput when fully overloaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +90,13 @@ class LargestShareEntry:
     """A table cell with the published and the reproduced `LargestShare`."""
 
     share: LargestShare
-    published: float | None
+    published: float
 
     def cases(self) -> Iterable[Case[PlatformRun]]:
         return self.share.cases()
 
     def text(self, results: Results) -> str:
-        found = self.share.each(results)
-        ours = estimate(found).text(1) if found else "–"
-        return ours if self.published is None else f"{self.published:g} | {ours}"
+        return beside(f"{self.published:g}", estimate_known(self.share.each(results)), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +112,8 @@ class ZoneEntry:
         return (self.case,)
 
     def text(self, results: Results) -> str:
-        found = results.estimate(self.case, self.value)
-        ours = found.text(self.digits) if found else "–"
-        return f"{self.published.words if self.published else '–'} | {ours}"
+        theirs = self.published.words if self.published else "–"
+        return beside(theirs, results.estimate(self.case, self.value), self.digits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +122,7 @@ class Figures(PaperFigures[Cases]):
 
     def all(self) -> list[Figure]:
         """Return the figures in the order of the paper, then the table of the zones."""
+        processors = [("processors allocated", "processors", measures.processors)]
         return [
             self.figure_1(),
             self.figure_4(),
@@ -123,9 +130,7 @@ class Figures(PaperFigures[Cases]):
                 5, [("95th percentile response time", "s", measures.response_p95_s)], digits=2
             ),
             self._load_figure(
-                6,
-                [("sessions successfully ended", "sessions", measures.count("completed"))],
-                digits=0,
+                6, [("sessions successfully ended", "sessions", measures.count("completed"))]
             ),
             self._load_figure(
                 7,
@@ -133,11 +138,8 @@ class Figures(PaperFigures[Cases]):
                     ("refused", "sessions", measures.count("refused")),
                     ("timed out", "sessions", measures.count("timed_out")),
                 ],
-                digits=0,
             ),
-            self._load_figure(
-                8, [("processors allocated", "processors", measures.processors)], digits=2
-            ),
+            self._load_figure(8, processors, digits=2),
             *(self.over_time(arrangement) for arrangement in MANAGED),
             self.zones(),
         ]
@@ -156,26 +158,18 @@ class Figures(PaperFigures[Cases]):
 
     def figure_4(self) -> Figure:
         """Return Fig. 4: throughput over load, and a table of the throughput at the last load."""
-        claims = PAPER["claims"]
-        theirs = {
-            "original": 100 * claims["throughput_share_of_max_uncontrolled"],
-            "self-managed": 100 * claims["throughput_share_of_max_controlled"],
-        }
-        loads = self.cases.scale.loads
+        loads, shares = self.cases.scale.loads, PAPER["claims"]
+        rows: list[Row] = [
+            (server, LargestShareEntry(share_of_largest(self.cases, server), 100 * shares[key]))
+            for server, key in _PUBLISHED_SHARES.items()
+        ]
         table = EntryTable(
             "Throughput when fully overloaded, % of the server's maximum, published | reproduced",
             ("Server", f"at {loads[-1]:g} new sessions/s"),
-            [
-                (
-                    (server,),
-                    [LargestShareEntry(share_of_largest(self.cases, server), theirs[server])],
-                )
-                for server in SERVERS
-            ],
+            rows,
         )
-        return self._load_figure(
-            4, [("throughput", "replies/s", measures.throughput_ps)], tables=(table,)
-        )
+        shown = [("throughput", "replies/s", measures.throughput_ps)]
+        return self._load_figure(4, shown, digits=1, tables=(table,))
 
     def over_time(self, arrangement: Arrangement) -> Figure:
         """Return an arrangement's figure: load, throughput and processors with the CPU manager."""
@@ -202,58 +196,39 @@ class Figures(PaperFigures[Cases]):
     def zones(self) -> Figure:
         """Return the table of all zones and both applications, with published and reproduced
         values."""
-        return self.text.figure(
-            "zones",
-            tables=(
-                self._zone_table(
-                    "Processors assigned, published | reproduced",
-                    MANAGED,
-                    "processors",
-                    lambda a, zone, i: self.cases.processors_range(a, zone, i),
-                    2,
-                ),
-                self._zone_table(
-                    "Replies/s, published | reproduced",
-                    ARRANGEMENTS,
-                    "replies_ps",
-                    _printed_replies,
-                    0,
-                ),
-            ),
+        processors = self._zone_table(
+            "Processors assigned, published | reproduced",
+            MANAGED,
+            "processors",
+            self.cases.processors_range,
+            2,
         )
+        replies = self._zone_table(
+            "Replies/s, published | reproduced", ARRANGEMENTS, "replies_ps", _printed_replies, 0
+        )
+        return self.text.figure("zones", tables=(processors, replies))
 
     def _load_figure(
         self,
         number: int,
         shown: Sequence[tuple[str, str, Value]],
-        digits: int = 1,
+        digits: int = 0,
         tables: Sequence[EntryTable] = (),
     ) -> Figure:
         letters = "ab" if len(shown) > 1 else [""]
         loads = self.cases.scale.loads
-        return self.text.figure(
-            f"figure-{number}",
-            [
-                Panel(
-                    f"{number}{letter}",
-                    title,
-                    LOAD,
-                    unit,
-                    [
-                        CaseCurve(
-                            server,
-                            [(load, self.cases.one(server, load), value) for load in loads],
-                        )
-                        for server in SERVERS
-                    ],
-                    digits=digits,
-                    x_scale="log",
-                    x_ticks=[load for load in loads if load in _LABELLED_LOADS],
-                )
-                for letter, (title, unit, value) in zip(letters, shown, strict=True)
-            ],
-            tables,
-        )
+        panels = []
+        for letter, (title, unit, value) in zip(letters, shown, strict=True):
+            curves = [
+                CaseCurve(server, [(load, self.cases.one(server, load), value) for load in loads])
+                for server in SERVERS
+            ]
+            ticks = [load for load in loads if load in _LABELLED_LOADS]
+            panels.append(
+                Panel(f"{number}{letter}", title, LOAD, unit, curves, digits=digits,
+                      x_scale="log", x_ticks=ticks)
+            )  # fmt: skip
+        return self.text.figure(f"figure-{number}", panels, tables)
 
     def _load_panel(self, key: str) -> Panel:
         course = self.cases.scale.course
@@ -281,8 +256,7 @@ class Figures(PaperFigures[Cases]):
         def printed(zone: str, i: int) -> Range | None:
             if self.cases.engine == "live":
                 return None  # replies/s of another machine at another load
-            theirs = published_replies_ps(arrangement.key, zone, i)
-            return None if theirs is None else Range(theirs, theirs)
+            return _printed_replies(arrangement, zone, i)
 
         return self._over_time(
             key, f"throughput, {arrangement.title}", "replies/s", arrangement, "replies_ps", printed
@@ -316,7 +290,7 @@ class Figures(PaperFigures[Cases]):
             TIME,
             unit,
             [
-                ProfileCurve(name, case, times, [measures.at(series, i, k) for k in bins])
+                profile(name, case, times, [measures.at(series, i, k) for k in bins])
                 for i, name in enumerate(APPLICATIONS)
             ],
             kind="steps",
@@ -341,20 +315,16 @@ class Figures(PaperFigures[Cases]):
         digits: int,
     ) -> EntryTable:
         course = self.cases.scale.course
-        rows = []
+        rows: list[Row] = []
         for zone in course.zones:
             for i, name in enumerate(APPLICATIONS):
-                cells = [
-                    ZoneEntry(
-                        self.cases.two(arrangement),
-                        measures.over(series, i, zone),
-                        printed(arrangement, zone.name, i),
-                        digits,
-                    )
-                    for arrangement in arrangements
-                ]
+                value = measures.over(series, i, zone)
+                cells = (
+                    ZoneEntry(self.cases.two(each), value, printed(each, zone.name, i), digits)
+                    for each in arrangements
+                )
                 load = f"{course.load_at(zone.from_s)[i]:.3g}"
-                rows.append(((zone.name, name, load), cells))
+                rows.append((zone.name, name, load, *cells))
         return EntryTable(
             title,
             ("Zone", "Application", "New sessions/s", *(_COLUMNS[a.key] for a in arrangements)),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 
@@ -16,10 +17,11 @@ from lab.report.study_figures import (
     EntryTable,
     Figure,
     Panel,
-    ProfileCurve,
+    Row,
+    profile,
 )
 from lab.report.tables import ROWS, table4, table5
-from lab.results.metrics import Results, Value
+from lab.results.metrics import Metrics, Results, Value
 from lab.spec.cases import Case
 from lab.spec.runs import ShopRun
 from lab.studies.lifo_pri import measures
@@ -66,8 +68,8 @@ class Figures(PaperFigures[Cases]):
         return [
             self.figure_3(),
             self.table_1(),
-            self.response_times("figure-4", "Figure 4", 40),
-            self.response_times("figure-5", "Figure 5", 20),
+            self.response_times(4, 40),
+            self.response_times(5, 20),
         ]
 
     def single_queue_cases(self, rho: float, timeout_s: float) -> dict[str, Case[ShopRun]]:
@@ -83,113 +85,91 @@ class Figures(PaperFigures[Cases]):
 
     def figure_3(self) -> Figure:
         """Return Fig. 3: response times below capacity."""
-        rho = FIG3_RHO
-        return self.text.figure(
-            "figure-3",
-            (self._unanswered("3", f"ρ = {rho:g}, timeout 20 s", rho, 20, until_s=20),),
-        )
+        panel = self._unanswered("3", f"ρ = {FIG3_RHO:g}, timeout 20 s", FIG3_RHO, 20)
+        return self.text.figure("figure-3", (panel,))
 
     def table_1(self) -> Figure:
         """Return Table 1: requests completed, timed out and dropped with a single queue."""
         paper = published()["lifo_pri"]["table1"]
-        rows = []
+        rows: list[Row] = []
         for rho in (EFFECTIVE_RHO, NOMINAL_RHO)[: 1 if self.cases.engine == "live" else 2]:
             for timeout_s in TIMEOUTS_S:
                 cases = self.single_queue_cases(rho, timeout_s)
                 for outcome in OUTCOMES:
                     printed = paper[f"timeout_{timeout_s}s"][outcome]
-                    entries = [
-                        Entry(case, measures.outcome_percent(outcome), theirs)
-                        for case, theirs in zip(
-                            cases.values(),
-                            [printed[name.replace("-", "_")] for name in SINGLE_QUEUE] + [None],
-                            strict=False,
-                        )
-                    ]
-                    rows.append(((f"{rho:g}", f"{timeout_s} s", ROWS[outcome]), entries))
+                    theirs = [*(printed[_key(name)] for name in SINGLE_QUEUE), None]
+                    value = measures.outcome_percent(outcome)
+                    entries = map(Entry, cases.values(), repeat(value), theirs)
+                    rows.append((f"{rho:g}", f"{timeout_s} s", ROWS[outcome], *entries))
         table = EntryTable(
             "Table 1: percent of requests, published | reproduced",
             ("ρ", "Timeout", "Requests", *self.single_queue_cases(EFFECTIVE_RHO, 20)),
             rows,
             self.text.note("table-1", "Intervals"),
         )
-        return self.text.figure(
-            "table-1",
-            tables=(table,),
-        )
+        return self.text.figure("table-1", tables=(table,))
 
-    def response_times(self, key: str, name: str, timeout_s: int) -> Figure:
-        """Return the histogram and the distribution of response times at overload."""
-        return self.text.figure(
-            key,
-            (
-                Panel(f"{name[7:]} histogram", f"timeout {timeout_s} s",
-                      "response time t, s", "answered in each second of t, % of attempts",
-                      self._profiles(self.single_queue_cases(EFFECTIVE_RHO, timeout_s),
-                                     np.arange(0.5, timeout_s),
-                                     lambda t: measures.answered_between_percent(t - 0.5, t + 0.5)),
-                      kind="plain", printed_x=[x + 0.5 for x in range(0, timeout_s, 2)]),
-                self._unanswered(f"{name[7:]} distribution", f"timeout {timeout_s} s",
-                                 EFFECTIVE_RHO, timeout_s, until_s=timeout_s),
-            ),
+    def response_times(self, number: int, timeout_s: int) -> Figure:
+        """Return the histogram and the distribution of response times at overload: Fig. 4 or 5."""
+        title = f"timeout {timeout_s} s"
+        histogram = Panel(
+            f"{number} histogram", title, "response time t, s",
+            "answered in each second of t, % of attempts",
+            self._profiles(self.single_queue_cases(EFFECTIVE_RHO, timeout_s),
+                           np.arange(0.5, timeout_s),
+                           lambda t: measures.answered_between_percent(t - 0.5, t + 0.5)),
+            kind="plain", printed_x=[x + 0.5 for x in range(0, timeout_s, 2)],
         )  # fmt: skip
+        distribution = self._unanswered(f"{number} distribution", title, EFFECTIVE_RHO, timeout_s)
+        return self.text.figure(f"figure-{number}", (histogram, distribution))
 
     def page_readings(self) -> Figure:
         """Return the table that compares published values with the results of several CPU times of
         the page."""
         paper = published()["lifo_pri"]
-        table_1 = paper["table1"]["timeout_20s"]["completed"]
-        modes, shares = paper["claims"]["fig4_mode_s"], paper["claims"][
-            "fig5_under_10s_share_20s_timeout"
-        ]  # fmt: skip
-        within_10_s = measures.answered_between_percent(0, 10)
-        rows = []
-        for cpu_s, spread in PAGE_READINGS:
+        completed = paper["table1"]["timeout_20s"]["completed"]
+        modes = paper["claims"]["fig4_mode_s"]
+        shares = paper["claims"]["fig5_under_10s_share_20s_timeout"]
 
-            def case(
-                policy: str, timeout_s: int, cpu_s: float = cpu_s, spread: float = spread
-            ) -> Case[ShopRun]:
-                return self.cases.simulated_single(
-                    policy, EFFECTIVE_RHO, timeout_s, page_cpu_s=cpu_s, spread_ratio=spread
+        def mode_s(metrics: Metrics) -> float:
+            return measures.mode_s([metrics])
+
+        def row(cpu_s: float, spread_ratio: float) -> Row:
+            def entry(policy: str, timeout_s: int, value: Value, theirs: float) -> Entry:
+                case = self.cases.simulated_single(
+                    policy, EFFECTIVE_RHO, timeout_s, page_cpu_s=cpu_s, spread_ratio=spread_ratio
                 )
+                return Entry(case, value, theirs)
 
-            entries = [
-                Entry(case("always-fifo", 20), measures.outcome_percent("completed"),
-                      table_1["always_fifo"]),
-                Entry(case("always-lifo", 20), measures.outcome_percent("completed"),
-                      table_1["always_lifo"]),
-                Entry(case("always-lifo", 20), within_10_s, 100 * shares["always_lifo"]),
-                Entry(case("always-fifo", 40), lambda metrics: measures.mode_s([metrics]),
-                      modes["always_fifo"]),
-                Entry(case("always-lifo", 40), lambda metrics: measures.mode_s([metrics]),
-                      modes["always_lifo"]),
-            ]  # fmt: skip
-            spread_text = f"uniform ± {100 * spread:g} %" if spread else "fixed"
-            rows.append(((f"{cpu_s:g} s", spread_text), entries))
+            within_10_s = measures.answered_between_percent(0, 10)
+            completed_percent = measures.outcome_percent("completed")
+            return (
+                f"{cpu_s:g} s",
+                f"uniform ± {100 * spread_ratio:g} %" if spread_ratio else "fixed",
+                entry("always-fifo", 20, completed_percent, completed["always_fifo"]),
+                entry("always-lifo", 20, completed_percent, completed["always_lifo"]),
+                entry("always-lifo", 20, within_10_s, 100 * shares["always_lifo"]),
+                entry("always-fifo", 40, mode_s, modes["always_fifo"]),
+                entry("always-lifo", 40, mode_s, modes["always_lifo"]),
+            )
+
         table = EntryTable(
             f"Readings of the CPU-intensive page at an effective ρ of {EFFECTIVE_RHO:g}, "
             "published | reproduced",
             ("CPU", "Spread", "FIFO 20 s: completed, %", "LIFO 20 s: completed, %",
              "LIFO 20 s: within 10 s, %", "FIFO 40 s: mode, s", "LIFO 40 s: mode, s"),
-            rows,
+            [row(*reading) for reading in PAGE_READINGS],
         )  # fmt: skip
-        return self.text.figure(
-            "page-readings",
-            tables=(table,),
-        )
+        return self.text.figure("page-readings", tables=(table,))
 
     def figure_6(self) -> Figure:
         """Return Fig. 6: throughput over load."""
         claims = published()["lifo_pri"]["claims"]
-        best = TITLES["8q-lifo-pri"]
-        return self.text.figure(
-            "figure-6",
-            (
-                Panel("6", "throughput against load", "offered load ρ", "completed requests/s",
+        theirs = {(TITLES["8q-lifo-pri"], 2.0): claims["lifo_pri_throughput_rps_at_rho_2"]}
+        panel = Panel("6", "throughput against load", "offered load ρ", "completed requests/s",
                       self._schemes(measures.throughput_rps), digits=2,
-                      published={(best, 2.0): claims["lifo_pri_throughput_rps_at_rho_2"]}),
-            ),
-        )  # fmt: skip
+                      published=theirs)  # fmt: skip
+        return self.text.figure("figure-6", (panel,))
 
     def tables_4_and_5(self) -> Figure:
         """Return Tables 4 and 5: requests by type and outcome."""
@@ -198,44 +178,33 @@ class Figures(PaperFigures[Cases]):
         def built(make: Callable[[Sequence[Cell]], Table]) -> BuiltTable:
             return BuiltTable(needs, lambda results: make(_cells(needs, results)))
 
-        return self.text.figure(
-            "tables-4-and-5",
-            tables=(built(table4), built(table5)),
-        )
+        return self.text.figure("tables-4-and-5", tables=(built(table4), built(table5)))
 
     def figure_7(self) -> Figure:
         """Return Fig. 7: response times of the home page at overload."""
         shares = published()["lifo_pri"]["claims"]["response_under_5s_share_br1_rho_1_4"]
         cases = {TITLES[name]: self.cases.shop(name, 1.4) for name in SCHEMES}
-        ours = np.arange(0.0, 40.5, 0.5)
-        marks = {
-            (TITLES[name], FIG7_T_S): 100 * (1 - shares[name.replace("-", "_")])
-            for name in SCHEMES
-        }  # fmt: skip
-        return self.text.figure(
-            "figure-7",
-            (
-                Panel("7", "home page, ρ = 1.4", "response time t, s", NOT_ANSWERED,
-                      self._profiles(cases, ours, measures.unanswered_percent), kind="plain",
-                      published=marks, printed_x=[0, 1, 2, 5, 10, 15, 20, 30, 40]),
-            ),
-        )  # fmt: skip
+        marks = {(TITLES[name], FIG7_T_S): 100 * (1 - shares[_key(name)]) for name in SCHEMES}
+        curves = self._profiles(cases, np.arange(0.0, 40.5, 0.5), measures.unanswered_percent)
+        panel = Panel("7", "home page, ρ = 1.4", "response time t, s", NOT_ANSWERED, curves,
+                      kind="plain", published=marks,
+                      printed_x=[0, 1, 2, 5, 10, 15, 20, 30, 40])  # fmt: skip
+        return self.text.figure("figure-7", (panel,))
 
     def figure_8(self) -> Figure:
         """Return Fig. 8: mean response times over load."""
-        return self.text.figure(
-            "figure-8",
-            (
-                Panel("8a", "all completed requests", "offered load ρ", "mean response time, s",
-                      self._schemes(measures.response_mean_s), digits=2),
-                Panel("8b", "transaction requests", "offered load ρ", "mean response time, s",
-                      self._schemes(measures.transaction_response_mean_s), digits=2),
-            ),
-        )  # fmt: skip
+        shown = (
+            ("8a", "all completed requests", measures.response_mean_s),
+            ("8b", "transaction requests", measures.transaction_response_mean_s),
+        )
+        panels = [
+            Panel(key, title, "offered load ρ", "mean response time, s", self._schemes(value),
+                  digits=2)
+            for key, title, value in shown
+        ]  # fmt: skip
+        return self.text.figure("figure-8", panels)
 
-    def _unanswered(
-        self, key: str, title: str, rho: float, timeout_s: float, until_s: float
-    ) -> Panel:
+    def _unanswered(self, key: str, title: str, rho: float, timeout_s: int) -> Panel:
         return Panel(
             key,
             title,
@@ -243,22 +212,20 @@ class Figures(PaperFigures[Cases]):
             NOT_ANSWERED,
             self._profiles(
                 self.single_queue_cases(rho, timeout_s),
-                np.arange(0.0, until_s + 0.5, 0.5),
+                np.arange(0.0, timeout_s + 0.5, 0.5),
                 measures.unanswered_percent,
             ),
             kind="plain",
             y_to=102,
-            printed_x=[0, 1, 2, 5, *range(10, int(until_s) + 1, 5)],
+            printed_x=[0, 1, 2, 5, *range(10, timeout_s + 1, 5)],
         )
 
     def _profiles(
         self, cases: dict[str, Case[ShopRun]], times_s: np.ndarray, value: Callable[[float], Value]
-    ) -> list[ProfileCurve]:
-        return [
-            ProfileCurve(label, case, [float(t) for t in times_s],
-                         [value(float(t)) for t in times_s])
-            for label, case in cases.items()
-        ]  # fmt: skip
+    ) -> list[CaseCurve]:
+        times = times_s.tolist()
+        values = [value(t) for t in times]
+        return [profile(label, case, times, values) for label, case in cases.items()]
 
     def _schemes(self, value: Value) -> list[CaseCurve]:
         return [
@@ -268,6 +235,11 @@ class Figures(PaperFigures[Cases]):
             )
             for name in SCHEMES
         ]
+
+
+def _key(policy: str) -> str:
+    """Return the policy's name in published.toml."""
+    return policy.replace("-", "_")
 
 
 def _cells(cases: Sequence[Case[ShopRun]], results: Results) -> list[Cell]:

@@ -1,18 +1,20 @@
 """SBAC's figures and tables: the cases behind each curve, and the published numbers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from lab.analysis.published import published
 from lab.report.study_figures import (
     CaseCurve,
+    Curve,
     Entry,
     EntryTable,
     Figure,
     FormulaCurve,
     Panel,
-    ProfileCurve,
+    Row,
+    profile,
 )
 from lab.results.metrics import Value
 from lab.spec.cases import Case
@@ -117,9 +119,7 @@ class Figures(PaperFigures[Cases]):
         paper = published()["sbac"]["overloaded"]["useful_utilisation"]
         divided = [
             self._curve(
-                mean_label(mean),
-                partial(self.cases.overloaded, mean),
-                measures.useful_over_load,
+                mean_label(mean), partial(self.cases.overloaded, mean), measures.useful_over_load
             )
             for mean in MEANS
         ]
@@ -147,7 +147,7 @@ class Figures(PaperFigures[Cases]):
         bins = (paper["bins_original_mean_50"], paper["bins_completed_mean_50_at_300"])
         case = self.cases.overloaded(50, 3.0)
         curves = [
-            ProfileCurve(label, case, range(3), [measures.bin_percent(which, i) for i in range(3)])
+            profile(label, case, range(3), [measures.bin_percent(which, i) for i in range(3)])
             for label, which in (("original", "bins"), ("completed", "completed_bins"))
         ]
         return self.text.figure(
@@ -168,29 +168,23 @@ class Figures(PaperFigures[Cases]):
     def figure_5(self) -> Figure:
         """Return Fig. 5: the cost of rejection compared with equation 6."""
         loads = [percent(load) for load in self.cases.scale.loads if load >= 1]
-        panels = [
-            Panel(
-                f"5, mean {mean}",
-                "rejection messages",
-                LOAD,
-                "rejections, % of requests handled",
-                (
-                    FormulaCurve("equation 6", loads, [min(100.0, 100 * (load / 100 - 1)
-                                 / (mean - 1)) for load in loads]),
-                    self._curve("Responsive",
-                                partial(self.cases.admitted, "sbac-responsive", mean),
-                                always(measures.rejection_percent), from_load=1.0),
-                    self._curve("Predictive",
-                                partial(self.cases.admitted, "sbac-predictive", mean),
-                                always(measures.rejection_percent), from_load=1.0),
-                ),
-            )
-            for mean in MEANS
-        ]  # fmt: skip
-        return self.text.figure(
-            "figure-5",
-            panels,
-        )
+
+        def panel(mean: int) -> Panel:
+            expected = [min(100.0, 100 * (load / 100 - 1) / (mean - 1)) for load in loads]
+            measured = [
+                self._curve(
+                    STRATEGIES[name],
+                    partial(self.cases.admitted, name, mean),
+                    always(measures.rejection_percent),
+                    from_load=1.0,
+                )
+                for name in ("sbac-responsive", "sbac-predictive")
+            ]
+            curves: list[Curve] = [FormulaCurve("equation 6", loads, expected), *measured]
+            unit = "rejections, % of requests handled"
+            return Panel(f"5, mean {mean}", "rejection messages", LOAD, unit, curves)
+
+        return self.text.figure("figure-5", [panel(mean) for mean in MEANS])
 
     def figure_6(self) -> Figure:
         """Return Fig. 6: throughput and aborted sessions with responsive admission."""
@@ -222,33 +216,28 @@ class Figures(PaperFigures[Cases]):
 
     def figure_8(self) -> Figure:
         """Return Fig. 8: throughput and aborted sessions with several ac-functions."""
-        weights = {
-            f"k = {weight:g}": (
-                partial(self.cases.weighted, weight, 15)
-            )
-            for weight in self.cases.scale.weights
-        }  # fmt: skip
+        weights = self.cases.scale.weights
+
+        def curves(value: Value) -> list[CaseCurve]:
+            return [
+                self._curve(f"k = {k:g}", partial(self.cases.weighted, k, 15), always(value))
+                for k in weights
+            ]
+
         return self.text.figure(
             "figure-8",
             (
                 Panel("8a", "throughput in completed sessions", LOAD, THROUGHPUT,
-                      [self._curve(label, case, always(self._throughput(15)))
-                       for label, case in weights.items()]),
-                Panel("8b", "aborted sessions", LOAD, ABORTED,
-                      [self._curve(label, case, always(measures.aborted_percent))
-                       for label, case in weights.items()]),
+                      curves(self._throughput(15))),
+                Panel("8b", "aborted sessions", LOAD, ABORTED, curves(measures.aborted_percent)),
             ),
         )  # fmt: skip
 
     def figure_9(self) -> Figure:
         """Return Fig. 9: aborted sessions with an ac-interval of 5 s."""
-        return self.text.figure(
-            "figure-9",
-            (
-                Panel("9", "aborted sessions, ac-interval 5 s", LOAD, ABORTED,
-                      self._by_mean(self.long_interval, always(measures.aborted_percent))),
-            ),
-        )  # fmt: skip
+        curves = self._by_mean(self.long_interval, always(measures.aborted_percent))
+        panel = Panel("9", "aborted sessions, ac-interval 5 s", LOAD, ABORTED, curves)
+        return self.text.figure("figure-9", (panel,))
 
     def long_interval(self, mean: float, load: float) -> Case[ShopRun]:
         """Return the case of responsive admission with an ac-interval of 5 s (Fig. 9)."""
@@ -264,10 +253,7 @@ class Figures(PaperFigures[Cases]):
         ]
         panel = Panel("10", "load patterns", "interval", LOAD, curves, kind="steps", digits=0,
                       printed_x=range(1, 11))  # fmt: skip
-        return self.text.figure(
-            "figure-10",
-            (panel,),
-        )
+        return self.text.figure("figure-10", (panel,))
 
     def figure_11_and_table_2(self, segment_s: float) -> Figure:
         """Return the figure that compares the strategies over a day of ten intervals of
@@ -276,40 +262,26 @@ class Figures(PaperFigures[Cases]):
         tables = published()["sbac"]["table2_aborted_percent"]
         panels, parts = [], []
         for letter, day in zip("ab", DAYS, strict=True):
-            panels.append(
-                Panel(
-                    f"11{letter}", f"{day} day, throughput", "mean session length", THROUGHPUT,
-                    [CaseCurve(title, [
-                        (i, self.cases.day(day, name, mean, segment_s), self._throughput(mean))
-                        for i, mean in enumerate(means)]) for name, title in STRATEGIES.items()],
-                    kind="bars", x_names=[f"{mean}" for mean in means],
-                )
-            )  # fmt: skip
-            rows = [
-                (
-                    (title,),
-                    [
-                        Entry(
-                            self.cases.day(day, name, mean, segment_s),
-                            measures.aborted_percent,
-                            tables[f"{day}_day"][title.lower()][str(mean)],
-                            2,
-                        )
-                        for mean in means
-                    ],
+            case = partial(self._day, day, segment_s)
+            curves = [
+                CaseCurve(
+                    title,
+                    [(i, case(name, m), self._throughput(m)) for i, m in enumerate(means)],
                 )
                 for name, title in STRATEGIES.items()
             ]
-            measured = [
-                self.cases.day(day, "sbac-predictive", mean, segment_s, planned_utilisation=1.0)
-                for mean in means
-            ]
-            rows.append(
-                (
-                    ("Predictive, full capacity",),
-                    [Entry(case, measures.aborted_percent, None, 2) for case in measured],
-                )
-            )
+            panels.append(
+                Panel(f"11{letter}", f"{day} day, throughput", "mean session length", THROUGHPUT,
+                      curves, kind="bars", x_names=[f"{mean}" for mean in means])
+            )  # fmt: skip
+            theirs = tables[f"{day}_day"]
+            rows: list[Row] = [
+                (title, *(self._aborted(case(name, m), theirs[title.lower()][str(m)])
+                          for m in means))
+                for name, title in STRATEGIES.items()
+            ]  # fmt: skip
+            whole = partial(case, "sbac-predictive", planned_utilisation=1.0)
+            rows.append(("Predictive, full capacity", *(self._aborted(whole(m)) for m in means)))
             parts.append(
                 EntryTable(
                     f"Table 2{letter}: aborted sessions, % of admitted, {day} day, published | "
@@ -318,11 +290,15 @@ class Figures(PaperFigures[Cases]):
                     rows,
                 )
             )
-        return self.text.figure(
-            f"figure-11-{segment_s:g}s",
-            panels,
-            parts,
-        )
+        return self.text.figure(f"figure-11-{segment_s:g}s", panels, parts)
+
+    def _day(
+        self, day: str, segment_s: float, name: str, mean: float, **parameters: float
+    ) -> Case[ShopRun]:
+        return self.cases.day(day, name, mean, segment_s, **parameters)
+
+    def _aborted(self, case: Case[ShopRun], theirs: float | None = None) -> Entry:
+        return Entry(case, measures.aborted_percent, theirs, 2)
 
     def table_1_mixture(self) -> Figure:
         """Return the figure for a workload with sales and non-sales sessions."""
@@ -335,31 +311,33 @@ class Figures(PaperFigures[Cases]):
             for admission, label in (("none", "no admission control"), ("sbac-responsive", "SBAC"))
             for i, kind in enumerate(("sales", "non-sales"))
         ]
-        return self.text.figure(
-            "table-1-mixture",
-            (
-                Panel("Table 1 mixture", "completed sessions by class", LOAD,
-                      "completed, % of the arrived sessions", curves),
-            ),
-        )  # fmt: skip
+        unit = "completed, % of the arrived sessions"
+        panel = Panel("Table 1 mixture", "completed sessions by class", LOAD, unit, curves)
+        return self.text.figure("table-1-mixture", (panel,))
 
     def reading(self) -> Figure:
         """Return the tables that compare interpretations of the paper with its numbers."""
         paper = published()["sbac"]["overloaded"]
         lengths = paper["completed_length_mean_at_300"]
-        rows = []
+        share = paper["bins_completed_mean_50_at_300"][0]
+
+        def length(case: Case[ShopRun], theirs: float) -> Entry:
+            return Entry(case, measures.completed_length, theirs, 2)
+
+        rows: list[Row] = []
+        rows_with_admission: list[Row] = []
         for (kind, finish), name in RUN_READINGS.items():
-            cases = [
-                self.cases.overloaded(mean, 3.0, kind=kind, everybody_finishes=finish)
+            cases = {
+                mean: self.cases.overloaded(mean, 3.0, kind=kind, everybody_finishes=finish)
                 for mean in MEANS
-            ]
-            entries = [
-                Entry(case, measures.completed_length, lengths[str(mean)], 2)
-                for case, mean in zip(cases, MEANS, strict=True)
-            ]
-            first = paper["bins_completed_mean_50_at_300"][0]
-            entries.append(Entry(cases[-1], measures.bin_percent("completed_bins", 0), first, 2))
-            rows.append(((name,), entries))
+            }
+            entries = [length(case, lengths[str(mean)]) for mean, case in cases.items()]
+            bins = Entry(cases[50], measures.bin_percent("completed_bins", 0), share, 2)
+            rows.append((name, *entries, bins))
+            if kind == "geometric":
+                admitted = {m: self.cases.behind("sbac-responsive", cases[m]) for m in MEANS[1:]}
+                entries = [length(case, mean) for mean, case in admitted.items()]
+                rows_with_admission.append((name, *entries))
         table = EntryTable(
             "Mean length of completed sessions at 300 % load without admission control, published "
             "| reproduced",
@@ -371,30 +349,9 @@ class Figures(PaperFigures[Cases]):
             "Mean length of completed sessions at 300 % load behind sbac-responsive, published "
             "(“perfect”) | reproduced",
             ("Reading", *(mean_label(mean) for mean in MEANS[1:])),
-            [
-                (
-                    (name,),
-                    [
-                        Entry(
-                            self.cases.behind(
-                                "sbac-responsive",
-                                self.cases.overloaded(mean, 3.0, everybody_finishes=finish),
-                            ),
-                            measures.completed_length,
-                            mean,
-                            2,
-                        )
-                        for mean in MEANS[1:]
-                    ],
-                )
-                for (kind, finish), name in RUN_READINGS.items()
-                if kind == "geometric"
-            ],
+            rows_with_admission,
         )
-        return self.text.figure(
-            "readings",
-            tables=(table, with_admission),
-        )
+        return self.text.figure("readings", tables=(table, with_admission))
 
     def _responsive(self, mean: float, load: float) -> Case[ShopRun]:
         return self.cases.admitted("sbac-responsive", mean, load)
@@ -433,19 +390,18 @@ class LiveFigures(PaperFigures[LiveCases]):
     def of_length(self, mean: float) -> Figure:
         """Return the figure that compares the strategies for sessions of `mean` requests on
         average."""
-        return self.text.figure(
-            f"live-{mean}",
-            (
-                Panel("a", "throughput", LOAD, "completed sessions, % of capacity",
-                      self._curves(mean, measures.live_throughput(mean))),
-                Panel("b", "aborted sessions", LOAD, "aborted, % of admitted",
-                      self._curves(mean, measures.aborted_percent)),
-                Panel("c", "completed sessions", LOAD, "completed, % of the arrived sessions",
-                      self._curves(mean, measures.completed_percent)),
-                Panel("d", "length of completed sessions", LOAD, "requests",
-                      self._curves(mean, measures.completed_length), digits=2),
-            ),
+        shown: Sequence[tuple[str, str, str, Value, int]] = (
+            ("a", "throughput", THROUGHPUT, measures.live_throughput(mean), 1),
+            ("b", "aborted sessions", "aborted, % of admitted", measures.aborted_percent, 1),
+            ("c", "completed sessions", "completed, % of the arrived sessions",
+             measures.completed_percent, 1),
+            ("d", "length of completed sessions", "requests", measures.completed_length, 2),
         )  # fmt: skip
+        panels = [
+            Panel(key, title, LOAD, unit, self._curves(mean, value), digits=digits)
+            for key, title, unit, value, digits in shown
+        ]
+        return self.text.figure(f"live-{mean}", panels)
 
     def _curves(self, mean: float, value: Value) -> list[CaseCurve]:
         return [
