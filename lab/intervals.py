@@ -26,6 +26,11 @@ class Estimate:
         """Whether the whole interval is below zero; False if the estimate has no interval."""
         return self.half_width is not None and self.mean < -self.half_width
 
+    def scaled(self, factor: float) -> "Estimate":
+        """Return the estimate in another unit, which is 1 / `factor` of this unit."""
+        half = None if self.half_width is None else factor * self.half_width
+        return Estimate(factor * self.mean, half)
+
     def text(self, digits: int = 0) -> str:
         """Return the estimate as text for tables: `123 ± 4`, or only the mean."""
         mean = round(self.mean, digits) + 0.0  # avoid −0

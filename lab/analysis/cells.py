@@ -20,7 +20,7 @@ from lab.analysis.outcomes import (
 from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
 from lab.files.run_summary import RunSummary
-from lab.intervals import Estimate, estimate
+from lab.intervals import Estimate, estimate, estimate_known
 from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
 from lab.spec.sections import Customers, Load, PolicyChoice, SharedCpusServer
@@ -83,22 +83,19 @@ class Cell:
 
     def over_waste(self, figure: Callable[[Mapping[str, Any]], float | None]) -> Estimate | None:
         """Return the mean and the interval of a wasted-work metric, or None if no run has it."""
-        metered = [summary.waste for summary in self.summaries if summary.waste is not None]
-        known = [value for waste in metered if (value := figure(waste)) is not None]
-        return estimate(known) if known else None
+        return estimate_known(
+            figure(summary.waste) for summary in self.summaries if summary.waste is not None
+        )
 
     def over_clients(self, part: Part, figure: Callable[[Got], float | None]) -> Estimate | None:
         """Return the mean and the interval of a metric of one client set and class, or None if no
         run has it."""
-        got = [sets[part] for sets in self.clients if part in sets]
-        known = [value for one in got if (value := figure(one)) is not None]
-        return estimate(known) if known else None
+        return estimate_known(figure(sets[part]) for sets in self.clients if part in sets)
 
     def over_known(self, figure: Callable[[Outcomes], float | None]) -> Estimate | None:
         """Return the mean and the interval over the repetitions that have the metric, or None if no
         repetition has it."""
-        known = [value for run in self.runs if (value := figure(run)) is not None]
-        return estimate(known) if known else None
+        return estimate_known(map(figure, self.runs))
 
     def by_seed(self, figure: Callable[[Outcomes], float | None]) -> dict[int, float]:
         """Return the metric of each repetition that has it, by seed."""

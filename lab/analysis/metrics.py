@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple
 
 from lab.analysis.cells import Cell
 from lab.analysis.outcomes import Outcomes
-from lab.intervals import Estimate
 from loadgen.records.attempts import AttemptOutcome
 
 Unit = Literal["%", "", "requests", "attempts", "sessions", "confirms", "s", "requests/s"]
@@ -68,9 +67,7 @@ class Metric:
         found = cell.over_known(self.of)
         if found is None:
             return self.if_unknown
-        factor = 100.0 if self.unit == "%" else 1.0
-        half = None if found.half_width is None else factor * found.half_width
-        return Estimate(factor * found.mean, half).text(self.digits)
+        return found.scaled(100.0 if self.unit == "%" else 1.0).text(self.digits)
 
 
 def _outcome(name: str, outcome: AttemptOutcome, definition: str) -> Metric:

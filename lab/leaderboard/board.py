@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -11,10 +11,9 @@ from lab.analysis.outcomes import Outcomes
 from lab.analysis.warnings import fell_back
 from lab.baselines.sheets import PROXIES
 from lab.files.run_summary import Fallback
-from lab.intervals import Estimate, over_parts, paired
+from lab.intervals import Estimate, over_parts, paired, text_of
 from lab.leaderboard.ablation import efficiency, is_step
-from lab.leaderboard.recovery import Recovery
-from lab.leaderboard.recovery import note as recovery_note
+from lab.leaderboard.recovery import RECOVERED, Recovery
 from lab.report.drawing.table import Table
 from lab.results.metrics import Metrics
 from lab.spec.experiment import Spec
@@ -137,16 +136,11 @@ def efficiency_table(
             *(f"ρ = {rho:g}" for rho in loads),
             *("All loads", "Behind the best", "Recovered after s"),
         ),
-        note=(
-            "Values are means of the repetitions ± half-width of the 95 % interval. The value 1 "
-            "is the capacity bound, which no policy can exceed on average without knowing which "
-            "customers will buy. “Estimated” is the expected "
-            "efficiency if the shop serves the same share of the requests for each page as in "
-            "these runs. “step” marks a policy that has only some of DOOR's rules. "
-        )
-        + BEHIND
-        + " "
-        + recovery_note(),
+        note="Values are means of the repetitions ± half-width of the 95 % interval. The value 1 "
+        "is the capacity bound, which no policy can exceed on average without knowing which "
+        "customers will buy. “Estimated” is the expected efficiency if the shop serves the same "
+        "share of the requests for each page as in these runs. “step” marks a policy that has only "
+        f"some of DOOR's rules. {BEHIND} {RECOVERED}",
     )
     best = best_of(rows)
     for row in rows:
@@ -154,8 +148,8 @@ def efficiency_table(
             (
                 row.title,
                 "step" if row.rank is None else f"{row.rank}",
-                *(_text(row.estimated.get(rho)) for rho in loads),
-                _text(row.overall),
+                *(text_of(row.estimated.get(rho), 2) for rho in loads),
+                text_of(row.overall, 2),
                 behind_words(row, best),
                 recoveries[row.policy].words if row.policy in recoveries else "–",
             )
@@ -168,7 +162,7 @@ def behind_words(row: Row, best: Row | None) -> str:
     0.03`."""
     if best is None or row.rank is None:
         return "–"
-    return "best" if row is best else _text(behind_over_all(row, best))
+    return "best" if row is best else text_of(behind_over_all(row, best), 2)
 
 
 def differences_table(rows: Sequence[Row]) -> Table:
@@ -183,7 +177,7 @@ def differences_table(rows: Sequence[Row]) -> Table:
     for row in rows:
         if row.rank is not None:
             cells = (
-                "best" if best.get(rho) is row else _text(behind_at(row, best[rho], rho))
+                "best" if best.get(rho) is row else text_of(behind_at(row, best[rho], rho), 2)
                 for rho in loads
                 if rho in best
             )
@@ -258,7 +252,7 @@ def confirms_table(rows: Sequence[Row]) -> Table:
         table.rows.append(
             (
                 row.title,
-                *(_text(row.counted.get(rho)) for rho in loads),
+                *(text_of(row.counted.get(rho), 2) for rho in loads),
                 *(f"{row.confirms[rho]}" if rho in row.confirms else "–" for rho in loads),
             )
         )
@@ -277,9 +271,9 @@ def as_json(
             "policy": row.policy,
             "title": row.title,
             "rank": row.rank,
-            "overall": _plain(row.overall),
-            "estimated": {f"{rho:g}": _plain(one) for rho, one in row.estimated.items()},
-            "counted": {f"{rho:g}": _plain(one) for rho, one in row.counted.items()},
+            "overall": asdict(row.overall),
+            "estimated": {f"{rho:g}": asdict(one) for rho, one in row.estimated.items()},
+            "counted": {f"{rho:g}": asdict(one) for rho, one in row.counted.items()},
             "confirms": {f"{rho:g}": count for rho, count in row.confirms.items()},
             "expected": {f"{rho:g}": round(count, 1) for rho, count in row.expected.items()},
             "repetitions": {
@@ -299,14 +293,6 @@ def _by_rho(
     return {
         rho: known for rho, cell in cells.items() if (known := cell.over_known(figure)) is not None
     }
-
-
-def _text(known: Estimate | None) -> str:
-    return known.text(2) if known else "–"
-
-
-def _plain(known: Estimate) -> dict[str, float | None]:
-    return {"mean": known.mean, "half_width": known.half_width}
 
 
 FALLBACK_MARK = "*"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lab.analysis.outcomes import is_outcome
-from lab.intervals import Estimate, estimate
+from lab.intervals import Estimate, estimate_known, text_of
 from lab.report.drawing.table import Table
 from loadgen.records.attempts import AttemptOutcome
 
@@ -96,10 +96,10 @@ class FairnessRow:
     runs: tuple[Fairness, ...]
 
     def completed(self, words: str) -> Estimate | None:
-        return _over([run.completed_ratio[words] for run in self.runs])
+        return estimate_known(run.completed_ratio[words] for run in self.runs)
 
     def wait(self, words: str) -> Estimate | None:
-        return _over([run.wait_median_s[words] for run in self.runs])
+        return estimate_known(run.wait_median_s[words] for run in self.runs)
 
 
 def completed_table(rows: Sequence[FairnessRow], rho: float) -> Table:
@@ -113,8 +113,8 @@ def completed_table(rows: Sequence[FairnessRow], rho: float) -> Table:
         "loses sessions after letting them in.",
     )
     for row in rows:
-        shares = [row.completed(known.words) for known in CLASSES]
-        table.rows.append((row.title, *(_percent(one) for one in shares)))
+        shares = (_percent(row.completed(known.words)) for known in CLASSES)
+        table.rows.append((row.title, *shares))
     return table
 
 
@@ -129,32 +129,18 @@ def waiting_table(rows: Sequence[FairnessRow], rho: float) -> Table:
         "that no session failed.",
     )
     for row in rows:
-        table.rows.append(
-            (
-                row.title,
-                *(_seconds(row.wait(known.words)) for known in CLASSES),
-                _seconds(_over([run.wait_all_median_s for run in row.runs])),
-                _seconds(_over([run.wait_all_p95_s for run in row.runs])),
-                _percent(_over([run.told_ratio for run in row.runs])),
-            )
-        )
+        waits = [
+            *(row.wait(known.words) for known in CLASSES),
+            estimate_known(run.wait_all_median_s for run in row.runs),
+            estimate_known(run.wait_all_p95_s for run in row.runs),
+        ]
+        told = _percent(estimate_known(run.told_ratio for run in row.runs))
+        table.rows.append((row.title, *(text_of(one, 1) for one in waits), told))
     return table
 
 
-def _over(values: Sequence[float | None]) -> Estimate | None:
-    known = [value for value in values if value is not None]
-    return estimate(known) if known else None
-
-
 def _percent(known: Estimate | None) -> str:
-    if known is None:
-        return "–"
-    half = None if known.half_width is None else 100 * known.half_width
-    return Estimate(100 * known.mean, half).text(0)
-
-
-def _seconds(known: Estimate | None) -> str:
-    return known.text(1) if known else "–"
+    return text_of(known and known.scaled(100))
 
 
 def _share(what: npt.NDArray[np.bool_], of: npt.NDArray[np.bool_]) -> float | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from lab.analysis import hysteresis
 from lab.analysis.hysteresis import CONDUCTS, Conduct
-from lab.intervals import estimate
+from lab.intervals import estimate, estimate_known
 from lab.leaderboard import HYSTERESIS, board
 from lab.leaderboard.ablation import ranked
 from lab.leaderboard.recovery import NOT_NORMAL, Recovery, calms, case_of, recoveries, was_normal
@@ -124,24 +124,23 @@ def _table(conduct: Conduct, cases: Cases, results: Results) -> Table:
         if not runs:
             table.rows.append((title_of(policy), "–", "–", "–", "–"))
             continue
-        answered = [_at_the_end(run) for run in runs]
         table.rows.append(
             (
                 _title(policy, runs),
                 Recovery.of("simulated", runs).words,
                 _calm_words(calms(runs)),
-                estimate([float(max(run["waiting"])) for run in runs]).text(0),
-                estimate([100 * share for share in answered]).text(0),
+                estimate([float(max(run["waiting"])) for run in runs]).text(),
+                estimate([100 * _at_the_end(run) for run in runs]).text(),
             )
         )
     return table
 
 
 def _calm_words(calms: Sequence[float | None]) -> str:
-    known = [calm for calm in calms if calm is not None]
-    if math.inf in known:
+    if math.inf in calms:
         return "customers leave"
-    return estimate(known).text(1) if known else "not known"
+    known = estimate_known(calms)
+    return known.text(1) if known else "not known"
 
 
 def _at_the_end(run: Metrics) -> float:
@@ -169,11 +168,11 @@ def _ordered(cases: Cases, results: Results) -> list[str]:
 
 
 def _picture(cases: Cases, results: Results) -> Courses:
-    courses = []
-    for policy in _ordered(cases, results):
-        runs = results.of(cases[policy])
-        if runs:
-            courses.append(course(policy, runs))
+    courses = [
+        course(policy, runs)
+        for policy in _ordered(cases, results)
+        if (runs := results.of(cases[policy]))
+    ]
     return Courses(courses, hysteresis.RUSH_S, CEILING_S)
 
 
@@ -224,19 +223,17 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _claims(cases: Mapping[str, Cases]) -> list[Claim]:
-    claims = []
-    for conduct in CONDUCTS:
-        for policy in DOOR:
-            if policy in cases[conduct.key]:
-                case = cases[conduct.key][policy]
-                claims.append(
-                    Claim(
-                        f"{conduct.title}: {title_of(policy)} recovers",
-                        "every repetition",
-                        [case],
-                        partial(_recovers, case),
-                    )
-                )
+    claims = [
+        Claim(
+            f"{conduct.title}: {title_of(policy)} recovers",
+            "every repetition",
+            [case],
+            partial(_recovers, case),
+        )
+        for conduct in CONDUCTS
+        for policy in DOOR
+        if (case := cases[conduct.key].get(policy))
+    ]
     stubborn = cases["stubborn"]
     if COLLAPSES in stubborn:
         case = stubborn[COLLAPSES]

@@ -4,7 +4,8 @@ For a live board, a second live comparison measures this time. The file recovery
 folder stores the times of all policies.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -34,6 +35,17 @@ NOT_NORMAL: Final = "not normal before"
 """The text for a policy whose customers left even before the rush."""
 PUBLISHED: Final = CONDUCTS[0]
 """The behaviour of the LIFO-Pri paper's customers, which boards use."""
+
+
+RECOVERED: Final = (
+    "“Recovered” is the time in paper seconds from the end of a rush until response times are "
+    f"normal. The rush lasts {hysteresis.RUSH_S:g} s at ρ = {hysteresis.RUSH_RHO:g}; before and "
+    f"after it, ρ = {hysteresis.CALM_RHO:g}. Response times are normal if their 95th percentile "
+    "stays at or below twice its value before the rush. Values are means of the repetitions ± "
+    "half-width of the 95 % interval. Requests that are turned away have no response time, so a "
+    "policy that turns many requests away recovers soon by this measure, even if it sells little."
+)
+"""The explanation of the column “Recovered”."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +184,16 @@ def find(results_dir: Path, board: Spec, versions: Any) -> dict[str, Recovery]:
     policies.
     """
     if board.engine == "live":
-        return _found_live(results_dir, rush_of(board), versions)
-    return _found_simulated(results_dir, board, versions)
+        every = _measured_live(results_dir, rush_of(board), versions)
+    else:
+        every = _simulated(results_dir, board, versions)
+    best: dict[str, Recovery] = {}
+    for runs in every:
+        found = {key: Recovery.of(board.engine, known) for key, known in runs.items() if known}
+        if is_complete(found, board):
+            return found
+        best = max(best, found, key=len)
+    return best
 
 
 def is_complete(found: Mapping[str, Recovery], board: Spec) -> bool:
@@ -188,7 +208,7 @@ def table(board: Spec, found: Mapping[str, Recovery]) -> Table:
     made = Table(
         "Seconds to recover after a one-minute rush",
         ("Policy", "Recovered after s", "Engine"),
-        note=note(),
+        note=RECOVERED,
     )
     keys = sorted(
         (key for key in ranked(board) if key in found),
@@ -207,74 +227,39 @@ def how(board: Spec) -> str:
     )
 
 
-def note() -> str:
-    """Return the explanation of the column “Recovered”."""
-    return (
-        "“Recovered” is the time in paper seconds from the end of a rush until response times are "
-        f"normal. The rush lasts {hysteresis.RUSH_S:g} s at ρ = {hysteresis.RUSH_RHO:g}; before "
-        f"and after it, ρ = {hysteresis.CALM_RHO:g}. Response times are normal if their 95th "
-        "percentile stays at or below twice its value before the rush. Values are means of the "
-        "repetitions ± half-width of the 95 % interval. Requests that are turned away have no "
-        "response time, so a policy that turns many requests away recovers soon by this measure, "
-        "even if it sells little."
-    )
+Runs = Mapping[str, Sequence[Metrics]]
+"""The repetitions of each policy in one result."""
 
 
-def _found_simulated(results_dir: Path, board: Spec, versions: Any) -> dict[str, Recovery]:
+def _simulated(results_dir: Path, board: Spec, versions: Any) -> Iterator[Runs]:
     seeds = range(board.seed, board.seed + board.repetitions)
     cases = {
         quick: {key: case_of(board, PUBLISHED, key, quick=quick) for key in ranked(board)}
         for quick in (False, True)
     }
-    best: dict[str, Recovery] = {}
     for path in made_here(results_dir, "reproduction.json"):
         store = StudyResult(path)
-        try:
+        with suppress(ExperimentError, LookupError, TypeError):  # a damaged folder
             facts = store.facts()
-            if facts.get("paper") != HYSTERESIS or facts.get("versions") != versions:
-                continue
-            of_policy = cases[bool(facts.get("quick"))]
-            results = store.results(
-                Simulation(case, seed) for case in of_policy.values() for seed in seeds
-            )
-            found = {
-                key: Recovery.of("simulated", runs)
-                for key, case in of_policy.items()
-                if (runs := results.of(case))
-            }
-        except (ExperimentError, LookupError, TypeError):
-            continue  # a damaged folder
-        if is_complete(found, board):
-            return found
-        if len(found) > len(best):
-            best = found
-    return best
+            if facts.get("paper") == HYSTERESIS and facts.get("versions") == versions:
+                by_policy = cases[bool(facts.get("quick"))]
+                results = store.results(
+                    Simulation(case, seed) for case in by_policy.values() for seed in seeds
+                )
+                yield {key: results.of(case) for key, case in by_policy.items()}
 
 
-def _found_live(results_dir: Path, rush: Spec, versions: Any) -> dict[str, Recovery]:
-    best: dict[str, Recovery] = {}
+def _measured_live(results_dir: Path, rush: Spec, versions: Any) -> Iterator[Runs]:
+    until_s = rush.load.arrivals_s or 0.0
     for path in made_here(results_dir, "plan.json"):
         folder = ComparisonResult(path)
-        try:
-            if (
-                folder.spec().fingerprint != rush.fingerprint
-                or folder.facts("versions") != versions
-            ):
-                continue
-            courses: dict[str, list[Metrics]] = {}
-            for planned, run in folder.whole_runs():
-                courses.setdefault(planned.policy, []).append(
-                    hysteresis.course_of(
-                        run.attempts(),
-                        run.samples().to_pydict(),
-                        rush.load.arrivals_s or 0.0,
+        with suppress(ExperimentError):
+            spec = folder.spec()
+            if spec.fingerprint == rush.fingerprint and folder.facts("versions") == versions:
+                runs: dict[str, list[Metrics]] = {}
+                for planned, run in folder.whole_runs():
+                    course = hysteresis.course_of(
+                        run.attempts(), run.samples().to_pydict(), until_s
                     )
-                )
-        except ExperimentError:
-            continue
-        found = {key: Recovery.of("live", runs) for key, runs in courses.items()}
-        if is_complete(found, rush):
-            return found
-        if len(found) > len(best):
-            best = found
-    return best
+                    runs.setdefault(planned.policy, []).append(course)
+                yield runs

@@ -1,6 +1,7 @@
 """Write the files of a board: a page, and leaderboard.json for the console. Print the board."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def _step(step: Step) -> Mapping[str, Any]:
     return {
         "words": step.words,
         "policy": step.policy,
-        "gain": {"mean": step.gain.mean, "half_width": step.gain.half_width},
+        "gain": asdict(step.gain),
         "carries": step.carries,
         "falls": step.falls,
         "falls_at": list(step.falls_at),

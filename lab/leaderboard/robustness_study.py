@@ -7,7 +7,9 @@ paper seconds.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from operator import itemgetter
+from statistics import fmean
 from typing import Any
 
 from lab.intervals import Estimate, differences, estimate
@@ -148,11 +150,11 @@ class _Grid:
     def all_cases(self) -> list[Case[ShopRun]]:
         return [case for row in self.cases.values() for case in row.values()]
 
-    def overall(self, results: Results, policy: str) -> float | None:
-        """Return the mean over all scenarios, or None if a scenario is missing."""
-        found = [self.of(results, policy, each.key, estimated) for each in self.scenarios]
-        known = [one.mean for one in found if one is not None]
-        return sum(known) / len(known) if known and len(known) == len(found) else None
+    def overall(self, results: Results, policy: str) -> float:
+        """Return the mean over all scenarios, or -inf if a scenario is missing."""
+        found = [results.mean(case, estimated) for case in self.cases[policy].values()]
+        known = [mean for mean in found if mean is not None]
+        return fmean(known) if known and len(known) == len(found) else -inf
 
     def title(self, results: Results, policy: str) -> str:
         """Return the title of a row, with a mark if FIFO replaced the policy in a scenario."""
@@ -163,7 +165,7 @@ class _Grid:
         """Return the policies from best to worst over all scenarios, followed by the policies that
         lack a scenario.
         """
-        return sorted(self.cases, key=lambda policy: -(self.overall(results, policy) or -1e9))
+        return sorted(self.cases, key=lambda policy: -self.overall(results, policy))
 
 
 def study(base: Spec, *, quick: bool) -> Study:
@@ -206,11 +208,8 @@ def study(base: Spec, *, quick: bool) -> Study:
                     is_wide=True,
                 ),
                 tables=[
-                    BuiltTable(cases, lambda results: _table(grid, results, estimated, _ESTIMATED)),
-                    BuiltTable(
-                        cases,
-                        lambda results: _table(grid, results, itemgetter("counted"), _COUNTED),
-                    ),
+                    BuiltTable(cases, partial(_table, grid, estimated, _ESTIMATED)),
+                    BuiltTable(cases, partial(_table, grid, itemgetter("counted"), _COUNTED)),
                 ],
             ),
         ],
@@ -242,7 +241,7 @@ _COUNTED = (
 )
 
 
-def _table(grid: _Grid, results: Results, value: Value, words: tuple[str, str]) -> Table:
+def _table(grid: _Grid, value: Value, words: tuple[str, str], results: Results) -> Table:
     title, note = words
     note += board.fallback_words(
         (policy, each.title, results.of(grid.cases[policy][each.key]))

@@ -1,7 +1,7 @@
 """Claims: statements that the results of a reproduction confirm or refute."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -73,25 +73,38 @@ def short_conclusion(claims: Sequence[Mapping[str, str]]) -> str:
     return f"{held} of {len(claims)} claims hold" if claims else ""
 
 
-def in_range(
-    results: Results, case: AnyCase, value: Value, low: float, high: float, digits: int
-) -> Verdict:
-    """Return a metric as text, and the decision of `is_between`. Either limit can be infinite."""
-    found = results.estimate(case, value)
-    if found is None:
-        return "nothing to measure", None
-    return found.text(digits), is_between(found, low, high)
+NOTHING: Verdict = ("nothing to measure", None)
+
+
+def decided(
+    text: str,
+    required: str,
+    needs: Iterable[AnyCase],
+    find: Callable[[Results], Estimate | None],
+    decide: Callable[[Estimate], bool | None],
+    digits: int = 2,
+    unit: str = "",
+) -> Claim:
+    """Return the claim that `decide` decides from the estimate that `find` returns."""
+
+    def check(results: Results) -> Verdict:
+        found = find(results)
+        return (found.text(digits) + unit, decide(found)) if found else NOTHING
+
+    return Claim(text, required, list(needs), check)
 
 
 def within(
     text: str, case: AnyCase, value: Value, low: float, high: float, required: str, digits: int
 ) -> Claim:
-    """Return the claim that a metric is between `low` and `high`."""
-    return Claim(
+    """Return the claim that a metric is between `low` and `high`. Either can be infinite."""
+    return decided(
         text,
         required,
         [case],
-        lambda results: in_range(results, case, value, low, high, digits),
+        lambda results: results.estimate(case, value),
+        lambda found: is_between(found, low, high),
+        digits,
     )
 
 
@@ -111,7 +124,7 @@ def falling(text: str, required: str, ranked: Sequence[tuple[AnyCase, Value]]) -
         found = [results.estimate(case, value) for case, value in ranked]
         known = [one for one in found if one is not None]
         if len(known) < len(found):
-            return "nothing to measure", None
+            return NOTHING
         steps = {_is_larger(results, one, other) for one, other in pairwise(ranked)}
         holds = False if False in steps else None if None in steps else True
         return ", ".join(one.text(2) for one in known), holds

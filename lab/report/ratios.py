@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lab.intervals import Estimate, differences, estimate, estimate_known
-from lab.report.claims import Claim, Verdict, is_above_zero, is_between
+from lab.report.claims import NOTHING, Claim, Verdict, decided, is_above_zero, is_between
 from lab.report.drawing.pictures import Series
 from lab.report.study_figures import beside
 from lab.results.metrics import Results, Value
@@ -79,7 +79,7 @@ def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
         known = differences(larger.each(results), smaller.each(results))
         low, high = smaller.estimate(results), larger.estimate(results)
         if not known or low is None or high is None:
-            return "nothing to measure", None
+            return NOTHING
         found = estimate(list(known.values()))
         text = f"{low.text(2)} and {high.text(2)}, difference {found.text(2)}"
         made = results.together(*smaller.cases(), *larger.cases())
@@ -93,13 +93,10 @@ def below_one(text: str, required: str, ratio: Ratio) -> Claim:
     interval contains 1.
     """
 
-    def check(results: Results) -> Verdict:
-        found = ratio.estimate(results)
-        if found is None:
-            return "nothing to measure", None
-        return found.text(2), is_above_zero(Estimate(1 - found.mean, found.half_width))
+    def decide(found: Estimate) -> bool | None:
+        return is_above_zero(Estimate(1 - found.mean, found.half_width))
 
-    return Claim(text, required, list(ratio.cases()), check)
+    return decided(text, required, ratio.cases(), ratio.estimate, decide)
 
 
 def ratio_within(
@@ -108,10 +105,7 @@ def ratio_within(
     """Return the claim that a ratio is between `low` and `high`. `is_between` decides whether it
     holds."""
 
-    def check(results: Results) -> Verdict:
-        found = ratio.estimate(results)
-        if found is None:
-            return "nothing to measure", None
-        return found.text(digits), is_between(found, low, high)
+    def decide(found: Estimate) -> bool | None:
+        return is_between(found, low, high)
 
-    return Claim(text, required, list(ratio.cases()), check)
+    return decided(text, required, ratio.cases(), ratio.estimate, decide, digits)

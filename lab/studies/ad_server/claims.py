@@ -1,12 +1,12 @@
 """The claims of the ad server's reproduction, from the paper and from this project."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from statistics import fmean
 
 from lab.analysis.published import published
-from lab.intervals import Estimate, differences, estimate
-from lab.report.claims import Claim, Verdict, is_above_zero
+from lab.intervals import Estimate, differences, estimate, estimate_known
+from lab.report.claims import NOTHING, Claim, Verdict, decided, is_above_zero
 from lab.results.metrics import Results, Value
 from lab.spec.cases import Case
 from lab.spec.runs import AdServerRun
@@ -30,48 +30,52 @@ of the reference result has two."""
 def claims(cases: Cases) -> list[Claim]:
     """Return the claims of the paper and of this project. Only `_largest` and `_alone` require a
     gain of a certain size."""
-    scale, run = cases.scale, cases.at
+    scale = cases.scale
     fewest, most, widest = min(scale.concepts), max(scale.concepts), max(scale.threads)
     three = 3 if 3 in scale.concepts else fewest
     at_limit = 3 if three == 3 and 3 in scale.threads else min(scale.threads)
-    found = [
-        _never_slower(cases, clients) for clients in scale.clients
-    ]  # fmt: skip
-    found += [
-        _above(
-            f"The gain is smaller with {more} clients than with {fewer} (Figs. 6 and 7), mean of "
-            "all cells",
-            f"{fewer} above {more}",
-            _gains(cases, fewer),
-            _gains(cases, more),
-        )
-        for fewer, more in pairwise(scale.clients)
-    ]
-    found += [
+
+    def gain(clients: int, concepts: int, threads: int) -> Figure:
+        return cases.at(clients, concepts, threads), measures.gain_percent
+
+    return [
+        *(_never_slower(cases, clients) for clients in scale.clients),
+        *(
+            _above(
+                f"The gain is smaller with {more} clients than with {fewer} (Figs. 6 and 7), mean "
+                "of all cells",
+                f"{fewer} above {more}",
+                _gains(cases, fewer),
+                _gains(cases, more),
+            )
+            for fewer, more in pairwise(scale.clients)
+        ),
         _above(
             f"{FEW} clients, {widest} threads: the gain is larger with {most} concepts than with "
             f"{fewest}, because the number of concepts limits the gain (Fig. 6)",
             f"{most} concepts above {fewest}",
-            [(run(FEW, most, widest), measures.gain_percent)],
-            [(run(FEW, fewest, widest), measures.gain_percent)],
+            [gain(FEW, most, widest)],
+            [gain(FEW, fewest, widest)],
         ),
-        _no_more(
+        _compared(
             f"{FEW} clients, {three} concepts: {widest} threads gain no more than {at_limit} "
             "threads (section V.C.3)",
-            [(run(FEW, three, widest), measures.gain_percent)],
-            [(run(FEW, three, at_limit), measures.gain_percent)],
+            "not larger beyond the 95 % interval",
+            [gain(FEW, three, widest)],
+            [gain(FEW, three, at_limit)],
+            lambda difference: is_above_zero(difference) is not True,
         ),
         _above(
             f"{FEW} clients, 2 threads, {most} concepts: a gain, although the paper saw none "
             f"({_WHY_TWO})",
             "above 0 %",
-            [(run(FEW, most, 2), measures.gain_percent)],
+            [gain(FEW, most, 2)],
         ),
         _above(
             f"{FEW} clients, {PUBLISHED_THREADS} threads, mean over concepts: a gain (published: "
             f"{100 * _CLAIMS['gain_10_clients_6_threads']:.0f} %)",
             "above 0 %",
-            [(run(FEW, each, PUBLISHED_THREADS), measures.gain_percent) for each in scale.concepts],
+            [gain(FEW, each, PUBLISHED_THREADS) for each in scale.concepts],
         ),
         _largest(cases),
         _above(
@@ -80,9 +84,8 @@ def claims(cases: Cases) -> list[Claim]:
             "low above high",
             [(cases.run(cell), measures.rsd_drop_points) for cell in cases.of_clients(FEW)],
         ),
-        _alone(run(1, most, 2), most),
+        _alone(cases.at(1, most, 2), most),
     ]
-    return found
 
 
 _CLAIMS = published()["ad_server"]["claims"]
@@ -109,53 +112,42 @@ def means(results: Results, figures: Sequence[Figure]) -> dict[int, float]:
 def _above(
     text: str, required: str, larger: Sequence[Figure], smaller: Sequence[Figure] = ()
 ) -> Claim:
-    """Return the claim that the mean of `larger` is above the mean of `smaller`, by default 0.
-
-    The difference between the two means in each repetition decides the claim. The claim is not
-    decided if the interval of these differences contains 0.
-    """
-
-    def check(results: Results) -> Verdict:
-        found = _difference(results, larger, smaller)
-        if found is None:
-            return "nothing to measure", None
-        words, difference = found
-        return words, is_above_zero(difference)
-
-    return Claim(text, required, _cases_of(larger, smaller), check)
+    """Return the claim that the mean of `larger` is above the mean of `smaller`, by default 0."""
+    return _compared(text, required, larger, smaller, is_above_zero)
 
 
-def _no_more(text: str, one: Sequence[Figure], other: Sequence[Figure]) -> Claim:
-    """Return the claim that the mean of `one` exceeds the mean of `other` by no more than chance
-    explains."""
+def _compared(
+    text: str,
+    required: str,
+    larger: Sequence[Figure],
+    smaller: Sequence[Figure],
+    decide: Callable[[Estimate], bool | None],
+) -> Claim:
+    """Return the claim that `decide` decides from the differences between the two means in each
+    repetition."""
 
     def check(results: Results) -> Verdict:
-        found = _difference(results, one, other)
-        if found is None:
-            return "nothing to measure", None
-        words, difference = found
-        return words, is_above_zero(difference) is not True
+        above = means(results, larger)
+        below = means(results, smaller) if smaller else dict.fromkeys(above, 0.0)
+        difference = estimate_known(differences(above, below).values())
+        if difference is None:
+            return NOTHING
+        text = difference.text(1)
+        if smaller:
+            ours, theirs = (estimate(list(each.values())).text(1) for each in (above, below))
+            text = f"{ours} and {theirs}, difference {text}"
+        return text, decide(difference)
 
-    return Claim(text, "not larger beyond the 95 % interval", _cases_of(one, other), check)
-
-
-def _difference(
-    results: Results, larger: Sequence[Figure], smaller: Sequence[Figure]
-) -> tuple[str, Estimate] | None:
-    above = means(results, larger)
-    below = means(results, smaller) if smaller else dict.fromkeys(above, 0.0)
-    pairs = differences(above, below)
-    if not pairs:
-        return None
-    difference = estimate(list(pairs.values()))
-    if not smaller:
-        return difference.text(1), difference
-    ours, theirs = (estimate(list(each.values())).text(1) for each in (above, below))
-    return f"{ours} and {theirs}, difference {difference.text(1)}", difference
+    return Claim(text, required, [case for case, _ in (*larger, *smaller)], check)
 
 
-def _cases_of(*figures: Iterable[Figure]) -> list[Case[AdServerRun]]:
-    return [case for each in figures for case, _ in each]
+def _known_gains(cases: Cases, cells: Iterable[Cell], results: Results) -> dict[Cell, Estimate]:
+    found = {cell: results.estimate(cases.run(cell), measures.gain_percent) for cell in cells}
+    return {cell: gain for cell, gain in found.items() if gain is not None}
+
+
+def _is_slower(gain: Estimate) -> bool:
+    return is_above_zero(Estimate(-gain.mean, gain.half_width)) is True
 
 
 def _never_slower(cases: Cases, clients: int) -> Claim:
@@ -164,22 +156,19 @@ def _never_slower(cases: Cases, clients: int) -> Claim:
     The claim is about all cells together, because a single cell can be slower by chance.
     """
     figures = _gains(cases, clients)
-    cells = cases.of_clients(clients)
 
     def check(results: Results) -> Verdict:
-        each = means(results, figures)
-        if not each:
-            return "nothing to measure", None
-        whole = estimate(list(each.values()))
-        found = [(cell, results.estimate(cases.run(cell), measures.gain_percent)) for cell in cells]
-        known = [(cell, one) for cell, one in found if one is not None]
-        worst, its = min(known, key=lambda pair: pair[1].mean)
-        slower = sum(is_above_zero(Estimate(-one.mean, one.half_width)) is True for _, one in known)
+        whole = estimate_known(means(results, figures).values())
+        if whole is None:
+            return NOTHING
+        known = _known_gains(cases, cases.of_clients(clients), results)
+        worst = min(known, key=lambda cell: known[cell].mean)
         text = (
-            f"gain {whole.text(1)} %; high priority slower by more than the interval in {slower} "
-            f"of {len(known)} cells; smallest gain {its.text(1)} % ({_words(worst)})"
+            f"gain {whole.text(1)} %; high priority slower by more than the interval in "
+            f"{sum(map(_is_slower, known.values()))} of {len(known)} cells; smallest gain "
+            f"{known[worst].text(1)} % ({worst.concepts} concepts, {worst.threads} threads)"
         )
-        return text, is_above_zero(Estimate(-whole.mean, whole.half_width)) is not True
+        return text, not _is_slower(whole)
 
     return Claim(
         f"{clients_words(clients)}: high priority is not slower than low priority, mean of all "
@@ -190,23 +179,19 @@ def _never_slower(cases: Cases, clients: int) -> Claim:
     )
 
 
-def _words(cell: Cell) -> str:
-    return f"{cell.concepts} concepts, {cell.threads} threads"
-
-
 def _largest(cases: Cases) -> Claim:
     """Return the claim about the largest gain among the cells with several clients."""
     cells = [cell for clients in cases.scale.clients for cell in cases.of_clients(clients)]
 
     def check(results: Results) -> Verdict:
-        found = [(cell, results.estimate(cases.run(cell), measures.gain_percent)) for cell in cells]
-        known = [(cell, one) for cell, one in found if one is not None]
+        known = _known_gains(cases, cells, results)
         if not known:
-            return "nothing to measure", None
-        cell, best = max(known, key=lambda pair: pair[1].mean)
+            return NOTHING
+        best = max(known, key=lambda cell: known[cell].mean)
         # The largest of many gains is partly luck, so its whole interval must be above the limit.
-        difference = Estimate(best.mean - LARGEST_GAIN_PERCENT, best.half_width)
-        return f"{best.text(1)} % ({cell.title})", is_above_zero(difference)
+        return f"{known[best].text(1)} % ({best.title})", _exceeds(
+            known[best], LARGEST_GAIN_PERCENT
+        )
 
     return Claim(
         "The largest gain of all cells with several clients (published: up to "
@@ -217,19 +202,18 @@ def _largest(cases: Cases) -> Claim:
     )
 
 
+def _exceeds(gain: Estimate, limit_percent: float) -> bool | None:
+    return is_above_zero(Estimate(gain.mean - limit_percent, gain.half_width))
+
+
 def _alone(case: Case[AdServerRun], concepts: int) -> Claim:
     """Return the claim that a single client gains at least ALONE_GAIN_PERCENT."""
-
-    def check(results: Results) -> Verdict:
-        found = results.estimate(case, measures.gain_percent)
-        if found is None:
-            return "nothing to measure", None
-        difference = Estimate(found.mean - ALONE_GAIN_PERCENT, found.half_width)
-        return f"{found.text(1)} %", is_above_zero(difference)
-
-    return Claim(
+    return decided(
         f"A single client, 2 threads, {concepts} concepts: the gain (this project's own aim)",
         f"at least {ALONE_GAIN_PERCENT:.0f} %",
         [case],
-        check,
+        lambda results: results.estimate(case, measures.gain_percent),
+        lambda gain: _exceeds(gain, ALONE_GAIN_PERCENT),
+        digits=1,
+        unit=" %",
     )

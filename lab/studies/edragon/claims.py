@@ -7,8 +7,8 @@ has no interval, so its value alone decides.
 
 from collections.abc import Sequence
 
-from lab.intervals import estimate
-from lab.report.claims import Claim, Verdict, is_above_zero, is_between
+from lab.intervals import estimate_known
+from lab.report.claims import NOTHING, Claim, Verdict, decided, is_above_zero, is_between, within
 from lab.report.ratios import Ratio, below_one, ratio_within
 from lab.results.metrics import Metrics, Results, Value
 from lab.spec.cases import Case
@@ -103,45 +103,35 @@ def _over_load(cases: Cases) -> list[Claim]:
     ]
     calm = [load for load in cases.scale.loads if load <= SATURATION_SESSIONS_PS / 2][-1:]
     for load in calm:
+        managed, original = cases.one(SELF_MANAGED, load), cases.one(ORIGINAL, load)
         found += [
-            _alike(cases, load),
+            ratio_within(
+                f"{load:g} new sessions/s: both servers have the same throughput (Fig. 4)",
+                f"self-managed / original 1 ± {ALIKE_RATIO:g}",
+                Ratio(managed, original, measures.throughput_ps),
+                1 - ALIKE_RATIO,
+                1 + ALIKE_RATIO,
+                digits=3,
+            ),
             below_one(
                 f"{load:g} new sessions/s: the self-managed server needs fewer processors (Fig. 8)",
                 "self-managed / original below 1",
-                Ratio(
-                    cases.one(SELF_MANAGED, load), cases.one(ORIGINAL, load), measures.processors
-                ),
+                Ratio(managed, original, measures.processors),
             ),
-        ]  # fmt: skip
+        ]
     return found
 
 
 def _share(cases: Cases, server: str, low: float, high: float, required: str) -> Claim:
     share = share_of_largest(cases, server)
-
-    def check(results: Results) -> Verdict:
-        each = share.each(results)
-        if not each:
-            return "nothing to measure", None
-        found = estimate(each)
-        return f"{found.text(1)} %", is_between(found, low, high)
-
-    return Claim(
+    return decided(
         f"Fully overloaded, the {server} server's throughput as a share of its maximum (Fig. 4)",
         required,
-        list(share.cases()),
-        check,
-    )
-
-
-def _alike(cases: Cases, load: float) -> Claim:
-    return ratio_within(
-        f"{load:g} new sessions/s: both servers have the same throughput (Fig. 4)",
-        f"self-managed / original 1 ± {ALIKE_RATIO:g}",
-        Ratio(cases.one(SELF_MANAGED, load), cases.one(ORIGINAL, load), measures.throughput_ps),
-        1 - ALIKE_RATIO,
-        1 + ALIKE_RATIO,
-        digits=3,
+        share.cases(),
+        lambda results: estimate_known(share.each(results)),
+        lambda found: is_between(found, low, high),
+        digits=1,
+        unit=" %",
     )
 
 
@@ -158,7 +148,7 @@ def _less(
         found = results.estimate(case, difference)
         low, high = results.estimate(case, smaller), results.estimate(case, larger)
         if found is None or low is None or high is None:
-            return "nothing to measure", None
+            return NOTHING
         text = f"{low.text()} and {high.text()}, difference {found.text()}"
         return text, is_above_zero(found)
 
@@ -180,22 +170,16 @@ def _assignments(cases: Cases) -> list[Claim]:
 def _assignment(
     cases: Cases, arrangement: Arrangement, zone: str, i: int, theirs: Range
 ) -> Claim:  # fmt: skip
-    case = cases.two(arrangement)
-    value = measures.over("processors", i, cases.scale.course.zone(zone))
-
-    def check(results: Results) -> Verdict:
-        found = results.estimate(case, value)
-        if found is None:
-            return "nothing to measure", None
-        within = HALF_A_PROCESSOR + _EDGE
-        return found.text(2), is_between(found, theirs.low - within, theirs.high + within)
-
-    return Claim(
+    half = HALF_A_PROCESSOR + _EDGE
+    return within(
         f"{arrangement.title}, zone {zone}: processors of {APPLICATIONS[i]} "
         f"(Fig. {arrangement.figure})",
+        cases.two(arrangement),
+        measures.over("processors", i, cases.scale.course.zone(zone)),
+        theirs.low - half,
+        theirs.high + half,
         f"{theirs.words} ± {HALF_A_PROCESSOR:g}",
-        [case],
-        check,
+        2,
     )
 
 

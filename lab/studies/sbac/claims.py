@@ -1,12 +1,12 @@
 """The claims of SBAC's reproduction, from the paper and from this project."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from lab.analysis.published import published
-from lab.report.claims import Claim, Verdict, at_most, falling, in_range, within
-from lab.results.metrics import Results
+from lab.report.claims import Claim, Verdict, at_most, falling, within
+from lab.results.metrics import Results, Value
 from lab.spec.cases import Case
 from lab.spec.runs import ShopRun
 from lab.studies.sbac import measures
@@ -35,22 +35,20 @@ def claims(cases: Cases | LiveCases) -> list[Claim]:
 
 def _overloaded(cases: Cases) -> list[Claim]:
     paper = published()["sbac"]["overloaded"]
-    found = []
-    for mean in MEANS:
-        theirs = paper["completed_length_mean_at_300"][str(mean)]
-        low, high = theirs * (1 - LENGTH_TOLERANCE), theirs * (1 + LENGTH_TOLERANCE)
-        found.append(
-            within(
-                f"No admission control, 300 %, mean length {mean}: mean length of completed "
-                "sessions (Fig. 4a)",
-                cases.overloaded(mean, 3.0),
-                measures.completed_length,
-                low,
-                high,
-                f"{theirs:g} ± 12 %",
-                2,
-            )
+    found = [
+        within(
+            f"No admission control, 300 %, mean length {mean}: mean length of completed sessions "
+            "(Fig. 4a)",
+            cases.overloaded(mean, 3.0),
+            measures.completed_length,
+            theirs * (1 - LENGTH_TOLERANCE),
+            theirs * (1 + LENGTH_TOLERANCE),
+            f"{theirs:g} ± 12 %",
+            2,
         )
+        for mean in MEANS
+        for theirs in [paper["completed_length_mean_at_300"][str(mean)]]
+    ]
     share = paper["bins_completed_mean_50_at_300"][0]
     found.append(
         within(
@@ -77,30 +75,31 @@ def _overloaded(cases: Cases) -> list[Claim]:
     )
     useful = paper["useful_utilisation"]
     # The paper's “around 15 percent” and “less than 7 percent” are read as shares of the load.
-    for load, theirs in ((2.0, useful["at_200"]), (3.0, useful["at_300_below"])):
-        needs = [cases.overloaded(mean, load) for mean in MEANS]
+    return [
+        *found,
+        _useful(cases, 2.0, 100 * useful["at_200"]),
+        _useful(cases, 3.0, 100 * useful["at_300_below"]),
+    ]
 
-        def near(
-            results: Results,
-            needs: Sequence[Case[ShopRun]] = needs,
-            load: float = load,
-            theirs: float = theirs,
-        ) -> Verdict:
-            ours = [results.mean(case, measures.useful_over_load(load)) or 0.0 for case in needs]
-            middle = sum(ours) / len(ours)
-            text = ", ".join(f"{one:.1f}" for one in ours) + f"; mean {middle:.1f} %"
-            return text, abs(middle - 100 * theirs) <= USEFUL_TOLERANCE_POINTS
 
-        found.append(
-            Claim(
-                f"No admission control, {100 * load:g} %: useful utilisation / offered load, mean "
-                "lengths 5, 15, 50 (Fig. 3b)",
-                f"{100 * theirs:g} ± {USEFUL_TOLERANCE_POINTS:g} % on average",
-                needs,
-                near,
-            )
-        )
-    return found
+def _useful(cases: Cases, load: float, theirs: float) -> Claim:
+    """Return the claim that the mean useful utilisation of all session lengths is near `theirs`, in
+    percent of the load."""
+    needs = [cases.overloaded(mean, load) for mean in MEANS]
+
+    def near(results: Results) -> Verdict:
+        ours = [results.mean(case, measures.useful_over_load(load)) or 0.0 for case in needs]
+        middle = sum(ours) / len(ours)
+        text = ", ".join(f"{one:.1f}" for one in ours) + f"; mean {middle:.1f} %"
+        return text, abs(middle - theirs) <= USEFUL_TOLERANCE_POINTS
+
+    return Claim(
+        f"No admission control, {100 * load:g} %: useful utilisation / offered load, mean lengths "
+        "5, 15, 50 (Fig. 3b)",
+        f"{theirs:g} ± {USEFUL_TOLERANCE_POINTS:g} % on average",
+        needs,
+        near,
+    )
 
 
 def _responsive(cases: Cases) -> list[Claim]:
@@ -114,26 +113,28 @@ def _responsive(cases: Cases) -> list[Claim]:
         )
         for mean, limit in ABORTED_AT_MOST.items()
     ]
-    short = cases.admitted("sbac-responsive", 5, 3.0)
     found.append(
-        Claim(
+        within(
             "sbac-responsive, 300 %, mean length 5: many sessions are aborted (published: “up to "
             "55 percent”, Fig. 6b)",
+            cases.admitted("sbac-responsive", 5, 3.0),
+            measures.aborted_percent,
+            25,
+            60,
             "25 to 60 %",
-            [short],
-            lambda results: in_range(results, short, measures.aborted_percent, 25, 60, 1),
+            1,
         )
     )
-    for mean in (15, 50):
-        with_, without = cases.admitted("sbac-responsive", mean, 3.0), cases.overloaded(mean, 3.0)
-        found.append(
-            falling(
-                f"300 %, mean length {mean}: useful utilisation is higher with admission control "
-                "(Fig. 7b)",
-                "with above without",
-                [(with_, measures.useful_utilisation), (without, measures.useful_utilisation)],
-            )
+    found += [
+        _falling(
+            f"300 %, mean length {mean}: useful utilisation is higher with admission control "
+            "(Fig. 7b)",
+            "with above without",
+            measures.useful_utilisation,
+            [cases.admitted("sbac-responsive", mean, 3.0), cases.overloaded(mean, 3.0)],
         )
+        for mean in (15, 50)
+    ]
     return found
 
 
@@ -153,26 +154,23 @@ def _table_2(cases: Cases) -> list[Claim]:
                         partial(_stable_most, needs),
                     )
                 )
-        busy = {name: cases.day("busy", name, 5, segment_s) for name in STRATEGIES}
-        found.append(
-            falling(
+        pair = ("sbac-predictive", "sbac-responsive")
+        found += [
+            _falling(
                 f"Busy day, intervals of {segment_s:g} s, mean length 5: predictive aborts fewer "
                 "sessions than responsive (Table 2)",
                 "responsive above predictive",
-                [(busy["sbac-responsive"], measures.aborted_percent),
-                 (busy["sbac-predictive"], measures.aborted_percent)],
-            )
-        )  # fmt: skip
-        usual = {name: cases.day("usual", name, 5, segment_s) for name in STRATEGIES}
-        throughput = measures.throughput(cases.scale.capacity_rps, 5)
-        found.append(
-            falling(
+                measures.aborted_percent,
+                [cases.day("busy", name, 5, segment_s) for name in reversed(pair)],
+            ),
+            _falling(
                 f"Usual day, intervals of {segment_s:g} s, mean length 5: predictive completes "
                 "more sessions than responsive (published: 14 % more, Fig. 11a)",
                 "predictive above responsive",
-                [(usual["sbac-predictive"], throughput), (usual["sbac-responsive"], throughput)],
-            )
-        )
+                measures.throughput(cases.scale.capacity_rps, 5),
+                [cases.day("usual", name, 5, segment_s) for name in pair],
+            ),
+        ]
     return found
 
 
@@ -180,52 +178,60 @@ def _curves(cases: Cases) -> list[Claim]:
     scale = cases.scale
     throughput = measures.throughput(scale.capacity_rps, 15)
     top = scale.loads[-1]
-    found = [
-        falling(
+    return [
+        _falling(
             f"No admission control, {100 * top:g} %, mean length 15: more retries lower the "
             "throughput (Fig. 2a)",
             "0 above 1 above 2 above 3 retries",
-            [(cases.overloaded(15, top, retries=n), throughput) for n in range(4)],
+            throughput,
+            [cases.overloaded(15, top, retries=n) for n in range(4)],
         ),
-        falling(
+        _falling(
             f"No admission control, {100 * top:g} %, mean length 15: a longer think time lowers "
             "the throughput (Fig. 2b)",
             "1 s above 2 s above 5 s",
-            [(cases.overloaded(15, top, think_time_s=s), throughput) for s in (1.0, 2.0, 5.0)],
+            throughput,
+            [cases.overloaded(15, top, think_time_s=s) for s in (1.0, 2.0, 5.0)],
         ),
-        falling(
+        _falling(
             f"{100 * top:g} %, mean length 15: the stable function aborts more sessions than the "
             "responsive function (Fig. 8b)",
             "k = 0.1 above k = 1",
-            [(cases.weighted(k, 15, top), measures.aborted_percent) for k in (0.1, 1.0)],
+            measures.aborted_percent,
+            [cases.weighted(k, 15, top) for k in (0.1, 1.0)],
         ),
-        falling(
+        _falling(
             "100 %, mean length 15: the stable function completes more sessions than the "
             "responsive function (Fig. 8a)",
             "k = 0.1 above k = 1",
-            [(cases.weighted(k, 15, 1.0), throughput) for k in (0.1, 1.0)],
+            throughput,
+            [cases.weighted(k, 15, 1.0) for k in (0.1, 1.0)],
         ),
-    ]
-    for mean in (5, 15):
-        long_ = cases.admitted("sbac-responsive", mean, top, ac_interval_s=5.0)
-        short = cases.admitted("sbac-responsive", mean, top)
-        found.append(
-            falling(
+        *(
+            _falling(
                 f"{100 * top:g} %, mean length {mean}: more sessions are aborted with an "
                 "ac-interval of 5 s than of 1 s (Fig. 9)",
                 "5 s above 1 s",
-                [(long_, measures.aborted_percent), (short, measures.aborted_percent)],
+                measures.aborted_percent,
+                [
+                    cases.admitted("sbac-responsive", mean, top, ac_interval_s=5.0),
+                    cases.admitted("sbac-responsive", mean, top),
+                ],
             )
-        )
-    found.append(
-        falling(
+            for mean in (5, 15)
+        ),
+        _falling(
             "Table 1's workload, 200 %: more sales sessions complete with SBAC than without",
             "with above without",
-            [(cases.shop(admission, 2.0), measures.kind_completed_percent(0))
-             for admission in ("sbac-responsive", "none")],
-        )
-    )  # fmt: skip
-    return found
+            measures.kind_completed_percent(0),
+            [cases.shop(admission, 2.0) for admission in ("sbac-responsive", "none")],
+        ),
+    ]
+
+
+def _falling(text: str, required: str, value: Value, ranked: Iterable[Case[ShopRun]]) -> Claim:
+    """Return the claim that a metric falls from case to case."""
+    return falling(text, required, [(case, value) for case in ranked])
 
 
 def _stable_most(needs: Sequence[Case[ShopRun]], results: Results) -> Verdict:
