@@ -60,8 +60,7 @@ class Optimum:
 class _Corner(NamedTuple):
     """The use of the server if the pages in a set serve all sessions that come to them, and other
     pages serve none. All numbers are per arriving session; in a hull, `time` and `confirms` are
-    divided by those of the whole chain.
-    """
+    divided by those of the whole chain."""
 
     time: float
     confirms: float
@@ -76,8 +75,7 @@ class CapacityBound:
 
     model: SessionModel
     capacity_rps: float
-    """The maximum number of requests of the customers' mix that the server can serve per paper
-    second."""
+    """The requests of the customers' mix that the server can serve per paper second at most."""
     cost_s: Mapping[str, float]
     """The expected server time of each page, in any unit; `capacity_rps` assumes these times."""
     slower_ratio: float = 1.0
@@ -124,11 +122,9 @@ class CapacityBound:
 def optimum(
     chain: Chain, room: float, execution_s: Mapping[str, float] = MEAN_EXECUTION_S
 ) -> Optimum:
-    """Return the solution of the linear program, exact except for rounding.
-
-    `room` is the available server time, divided by the server time for all planned requests. In a
-    lasting overload, `room` is 1 / ρ. `execution_s` is the server time of each page, in any unit.
-    """
+    """Return the solution of the linear program, exact except for rounding. `room` is the available
+    server time, divided by the server time for all planned requests. In a lasting overload, `room`
+    is 1 / ρ. `execution_s` is the server time of each page, in any unit."""
     hull = _hull_of(chain, execution_s)
     last = hull[-1]
     if last.time <= room:
@@ -171,8 +167,7 @@ def _hull(
     rows: tuple[tuple[str, tuple[tuple[str, float], ...]], ...], costs: tuple[float, ...]
 ) -> tuple[_Corner, ...]:
     """Return the corners on the upper concave hull, in increasing order of server time. The first
-    corner serves no session; the last has the most confirms.
-    """
+    corner serves no session; the last has the most confirms."""
     transitions = {page: dict(row) for page, row in rows}
     whole = _corner(transitions, frozenset(PAGES), costs)
     corners = [_corner(transitions, served, costs) for served in _sets()]

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lab.analysis.bound import CapacityBound
-from lab.analysis.client_sets import Got, Part, by_class
 from lab.analysis.outcomes import (
     Outcomes,
     after_warm_up,
@@ -25,10 +25,36 @@ from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
 from lab.spec.sections import Customers, Load, PolicyChoice, SharedCpusServer
 from lab.wording import title_of
+from loadgen.records.attempts import AttemptOutcome
+from loadgen.workload.clients import KIND_PAGE, ClientSet
 from loadgen.workload.sessions import FIRST_PAGE, MEAN_EXECUTION_S, PAGES
 
 FIG7_LIMIT_S = 5.0
 """The limit on Br-1's response time in LIFO-Pri's text about Fig. 7, in paper seconds."""
+
+
+SETS: tuple[ClientSet, ...] = ("control", "test")
+
+
+class Part(NamedTuple):
+    """A pair of a client set and a class of its requests."""
+
+    clients: ClientSet
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    """The results of the requests of one class from one set of clients."""
+
+    served: int
+    latency_s: float | None
+    """The mean latency of the served attempts, in paper seconds; None if no attempt was served."""
+    p95_s: float | None
+    left: int
+    """The number of attempts whose client left before an answer."""
+    turned_away: int
+    """The number of attempts that were dropped, rejected, refused or failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +70,7 @@ class Cell:
     quick_share: tuple[float, ...]
     """The share of Br-1 attempts answered within FIG7_LIMIT_S, per repetition."""
     clients: tuple[Mapping[Part, Got], ...]
-    """The results of each client set by class, for each repetition of a closed loop; empty mappings
-    for any other load."""
+    """The results by client set and class, for each repetition; empty in an open loop."""
     published: str | None
     """The policy's name if `is_as_published`, otherwise None."""
     load: str
@@ -73,8 +98,7 @@ class Cell:
 
     @property
     def bound(self) -> float:
-        """The number of confirms that the bound allows in all repetitions together; 0 if no
-        capacity is known."""
+        """The confirms that the bound allows in all repetitions; 0 if no capacity is known."""
         return math.fsum(run.confirm_bound or 0.0 for run in self.runs)
 
     def over(self, figure: Callable[[Outcomes], float]) -> Estimate:
@@ -88,13 +112,11 @@ class Cell:
         )
 
     def over_clients(self, part: Part, figure: Callable[[Got], float | None]) -> Estimate | None:
-        """Return the mean and the interval of a metric of one client set and class, or None if no
-        run has it."""
+        """Return the mean and interval for one client set and class; None if no run has it."""
         return estimate_known(figure(sets[part]) for sets in self.clients if part in sets)
 
     def over_known(self, figure: Callable[[Outcomes], float | None]) -> Estimate | None:
-        """Return the mean and the interval over the repetitions that have the metric, or None if no
-        repetition has it."""
+        """Return the mean and interval over the repetitions with the metric, or None."""
         return estimate_known(map(figure, self.runs))
 
     def by_seed(self, figure: Callable[[Outcomes], float | None]) -> dict[int, float]:
@@ -107,9 +129,7 @@ class Cell:
 
 
 def wasted_percent(waste: Mapping[str, Any]) -> float | None:
-    """Return the percentage of the server's CPU time that was wasted; None if the server used no
-    CPU time.
-    """
+    """Return the percentage of the server's CPU time that was wasted; None if it used no CPU."""
     whole = waste["server_cpu_s"]
     return 100 * waste["wasted_cpu_s"] / whole if whole else None
 
@@ -123,10 +143,8 @@ class _Repetition(NamedTuple):
 
 def read_cells(folder: ComparisonResult) -> list[Cell]:
     """Return the complete runs of an experiment as cells, ordered by ρ and then by policy as in the
-    spec.
-
-    Raises ExperimentError if a file is damaged, or if a run has no attempts after its warm-up.
-    """
+    spec. Raises ExperimentError if a file is damaged, or if a run has no attempts after its
+    warm-up."""
     spec = folder.spec()
     bound = bound_of(folder, spec)
     found: dict[tuple[float | None, str], list[_Repetition]] = {}
@@ -159,17 +177,14 @@ def read_cells(folder: ComparisonResult) -> list[Cell]:
 
 
 def bound_of(folder: ComparisonResult, spec: Spec) -> CapacityBound | None:
-    """Return the bound of a folder's runs, or None in a closed loop. Raises ExperimentError if the
-    capacity is unknown or invalid."""
+    """Return the bound, or None in a closed loop; raises ExperimentError without a capacity."""
     capacity = folder.capacity()
     return bound_of_spec(spec, capacity.best_rps) if capacity else None
 
 
 def bound_of_spec(spec: Spec, capacity_rps: float) -> CapacityBound:
-    """Return the bound of the runs of `spec`.
-
-    With the page profiles `paper` and `real`, the bound uses the costs in LIFO-Pri's Table 2.
-    """
+    """Return the bound of the runs of `spec`. With the page profiles `paper` and `real`, the bound
+    uses the costs in LIFO-Pri's Table 2."""
     return CapacityBound(
         spec.customers.as_model(),
         capacity_rps,
@@ -179,10 +194,8 @@ def bound_of_spec(spec: Spec, capacity_rps: float) -> CapacityBound:
 
 
 def counted_attempts(spec: Spec, run: RunFolder) -> pa.Table:
-    """Return the attempts that a run's metrics count: those after the warm-up.
-
-    Raises ExperimentError if no attempts remain.
-    """
+    """Return the attempts that a run's metrics count: those after the warm-up. Raises
+    ExperimentError if no attempts remain."""
     left_out = started_after if spec.clients else after_warm_up
     attempts = left_out(run.attempts(), spec.warm_up_s)
     if not attempts.num_rows:
@@ -218,4 +231,32 @@ def is_as_published(spec: Spec, policy: PolicyChoice) -> bool:
         and spec.database_cpus == "other"
         and spec.at_once != "crowded"
         and spec.server in (None, SharedCpusServer())
+    )
+
+
+def by_class(attempts: pa.Table, control_clients: int) -> Mapping[Part, Got]:
+    """Return the results for each combination of set and class that occurs. Clients 0 …
+    `control_clients` − 1 are the control set."""
+    is_control = pc.less(attempts.column("session"), control_clients)
+    sets = {"control": attempts.filter(is_control), "test": attempts.filter(pc.invert(is_control))}
+    found = {}
+    for clients in SETS:
+        for kind, page in KIND_PAGE.items():
+            own = sets[clients].filter(pc.equal(sets[clients].column("page"), page))
+            if own.num_rows:
+                found[Part(clients, kind)] = _got(own)
+    return found
+
+
+def _got(attempts: pa.Table) -> Got:
+    outcome = attempts.column("outcome").to_numpy(zero_copy_only=False)
+    times_s = attempts.column("finished_s").to_numpy() - attempts.column("started_s").to_numpy()
+    times_s = times_s[outcome == AttemptOutcome.COMPLETED]
+    left = int(np.count_nonzero(outcome == AttemptOutcome.TIMED_OUT))
+    return Got(
+        served=len(times_s),
+        latency_s=float(times_s.mean()) if len(times_s) else None,
+        p95_s=float(np.percentile(times_s, 95)) if len(times_s) else None,
+        left=left,
+        turned_away=len(outcome) - len(times_s) - left,
     )

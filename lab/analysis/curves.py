@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from lab.analysis import metrics
-from lab.analysis.cells import Cell, read_cells
-from lab.analysis.outcomes import FATES, after_warm_up, response_times_s, started_after
-from lab.intervals import estimate
+from lab.analysis.cells import Cell, counted_attempts, read_cells
+from lab.analysis.outcomes import FATES, response_times_s
+from lab.intervals import Estimate, estimate
 from lab.results.comparison import ComparisonResult
 
 TIMES_S = np.arange(0.0, 40.25, 0.25)
@@ -23,9 +22,7 @@ BIN_S = 1.0
 ALL_PAGES = "all pages"
 
 Band = Mapping[str, Sequence[float | None]]
-"""The values `mean`, `low` and `high` of a curve at each x; with a single run, `low` and `high` are
-None.
-"""
+"""The values `mean`, `low` and `high` of a curve at each x; the last two can be None."""
 
 
 def curves_of(folder: ComparisonResult) -> dict[str, Any]:
@@ -53,24 +50,23 @@ def curves_of(folder: ComparisonResult) -> dict[str, Any]:
 
 
 def share_above(times_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return P(response time > t) at TIMES_S; attempts without an answer have an infinite response
-    time."""
+    """Return P(response time > t) at TIMES_S; without an answer, the response time is infinite."""
     ordered = np.sort(times_s)
     return 1.0 - np.searchsorted(ordered, TIMES_S, side="right") / len(ordered)
 
 
 def _line(folder: ComparisonResult, cell: Cell) -> dict[str, Any]:
     spec = folder.spec()
-    left_out = started_after if spec.clients else after_warm_up
     runs = [
-        left_out(run.attempts(), spec.warm_up_s)
+        counted_attempts(spec, run)
         for planned, run in folder.whole_runs()
         if (planned.policy, planned.rho) == (cell.policy, cell.rho)
     ]
     above: dict[str, Band] = {}
     histogram: dict[str, list[float]] = {}
     attempts: dict[str, int] = {}
-    for page in (ALL_PAGES, *_pages(runs)):
+    pages = {page for run in runs for page in run.column("page").unique().to_pylist()}
+    for page in (ALL_PAGES, *sorted(pages)):
         of_page = None if page == ALL_PAGES else page
         found = [times for run in runs if len(times := response_times_s(run, of_page))]
         if not found:
@@ -90,7 +86,7 @@ def _line(folder: ComparisonResult, cell: Cell) -> dict[str, Any]:
         "above": above,
         "histogram": histogram,
         "fates": {
-            fate: _interval([run.fates.share(fate) for run in cell.runs], most=1.0)
+            fate: _interval(estimate([run.fates.share(fate) for run in cell.runs]), most=1.0)
             for fate in FATES
         },
     }
@@ -104,8 +100,7 @@ def _against_rho(cells: Sequence[Cell]) -> list[dict[str, Any]]:
             points = [
                 {"rho": cell.rho, **_interval(known)}
                 for cell in cells
-                if cell.policy == policy
-                and (known := [v for run in cell.runs if (v := metric.of(run)) is not None])
+                if cell.policy == policy and (known := cell.over_known(metric.of))
             ]
             if points:
                 title = next(cell.title for cell in cells if cell.policy == policy)
@@ -130,18 +125,13 @@ def band(curves: Sequence[npt.NDArray[np.float64]]) -> Band:
     }
 
 
-def _interval(values: Sequence[float], most: float = np.inf) -> dict[str, float | None]:
-    known = estimate(values)
+def _interval(known: Estimate, most: float = np.inf) -> dict[str, float | None]:
     half = known.half_width
     return {
         "mean": round(known.mean, 5),
         "low": None if half is None else round(max(0.0, known.mean - half), 5),
         "high": None if half is None else round(min(most, known.mean + half), 5),
     }
-
-
-def _pages(runs: Sequence[pa.Table]) -> list[str]:
-    return sorted({page for run in runs for page in run.column("page").unique().to_pylist()})
 
 
 def _rounded(values: npt.NDArray[np.float64]) -> list[float]:

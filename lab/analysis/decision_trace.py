@@ -27,9 +27,7 @@ from loadgen.records.attempt_log import AttemptLog
 from simulator.simulation import simulate
 
 PREFERRED_KEPT = 12
-"""The trace keeps this number of the last decisions in favour of other requests in detail. Earlier
-decisions are only counted.
-"""
+"""The number of the last decisions in favour of other requests that the trace keeps in detail."""
 
 Knew = Mapping[str, Any]
 """A policy's snapshot.
@@ -71,8 +69,7 @@ class DecisionTrace:
     overtook: dict[str, int] = field(default_factory=dict)
     """The number of newer requests that were dispatched while this request waited, by page type."""
     preferred: list[dict[str, Any]] = field(default_factory=list)
-    """The last decisions in favour of other requests; each has `time_s`, `page`, `came_s` and the
-    snapshot `knew`."""
+    """The last decisions for other requests, each with `time_s`, `page`, `came_s` and `knew`."""
     disciplines: list[tuple[float, str]] = field(default_factory=list)
     """The discipline that was in force at arrival, and each change while the request waited."""
     left_s: float | None = None
@@ -86,8 +83,7 @@ class DecisionTrace:
 
 
 class TracingPolicy(Recorded):
-    """A wrapper that behaves like the policy inside it and records the decision trace of one
-    attempt."""
+    """A wrapper that behaves like its policy and records the decision trace of one attempt."""
 
     def __init__(self, policy: Policy, wanted: Wanted) -> None:
         super().__init__(policy)
@@ -139,8 +135,7 @@ class TracingPolicy(Recorded):
     def _keep(
         self, name: str, time_s: float, told: tuple[Any, ...], verdicts: Verdicts
     ) -> Verdicts:
-        """Record an event of the wanted attempt, and every decision while it waits. Keep the last
-        load sample for its arrival."""
+        """Record the events of the wanted attempt, and every decision while it waits."""
         trace = self.trace
         if name == "load_sample":
             self._load = told[0]
@@ -198,10 +193,8 @@ class TracingPolicy(Recorded):
 
 def explain(folder: ComparisonResult, planned: PlannedRun, wanted: Wanted) -> DecisionTrace:
     """Run the simulation again, which takes as long as the first time, and return the decision
-    trace of the attempt `wanted`.
-
-    Raises ExperimentError if the run was not simulated or its logs are damaged.
-    """
+    trace of the attempt `wanted`. Raises ExperimentError if the run was not simulated or its logs
+    are damaged."""
     spec = folder.spec()
     if spec.engine != "simulated":
         raise ExperimentError(

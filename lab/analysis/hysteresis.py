@@ -120,10 +120,7 @@ def rolling(
     grid: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]:
     """Return the 95th percentile of the response times in the WINDOW_S seconds before each grid
-    point.
-
-    The value is nan if fewer than FEWEST attempts ended in the window.
-    """
+    point. The value is nan if fewer than FEWEST attempts ended in the window."""
     order = np.argsort(ended_s, kind="stable")
     ended_s, times_s = ended_s[order], times_s[order]
     first = np.searchsorted(ended_s, grid - WINDOW_S, side="right")
@@ -138,10 +135,8 @@ def rolling(
 
 def recovered_s(p95_s: Sequence[float | None], normal_p95_s: float | None) -> float | None:
     """Return the seconds from the end of the rush until the percentile stays normal; None if it
-    never stays normal or `normal_p95_s` is None.
-
-    `p95_s` has a value for each second from 1 s to the last arrival; unknown values are None.
-    """
+    never stays normal or `normal_p95_s` is None. `p95_s` has a value for each second from 1 s to
+    the last arrival; unknown values are None."""
     if normal_p95_s is None:
         return None
     limit_s = NORMAL_FACTOR * normal_p95_s
@@ -157,8 +152,7 @@ def recovered_s(p95_s: Sequence[float | None], normal_p95_s: float | None) -> fl
 
 def normal_p95_s(calms: Sequence[float | None]) -> float | None:
     """Return the median of `calms`, the percentiles of the calm in a policy's repetitions; None if
-    no percentile is known or the median is infinite.
-    """
+    no percentile is known or the median is infinite."""
     known = [calm for calm in calms if calm is not None]
     middle = statistics.median(known) if known else math.inf
     return middle if math.isfinite(middle) else None

@@ -11,10 +11,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from gateway.policies.interface import PAGES
-from lab.analysis import attempt_choice
 from lab.analysis import decision_trace as explaining
 from lab.analysis.cells import read_cells
 from lab.analysis.curves import curves_of
@@ -24,8 +25,19 @@ from lab.files.run_folder import PlannedRun, RunFolder
 from lab.results.comparison import ComparisonResult
 from lab.wording import event_words
 from loadgen.records.attempt_log import require_attempts
+from loadgen.records.attempts import AttemptOutcome
 from loadgen.records.rows import RowsFileError, Size, check_rows, pieces, size_of
+from loadgen.workload.sessions import CONFIRM_PAGE
 
+MOST_OF_SESSION = 60
+KINDS = {
+    "slow": "the slowest answered attempts",
+    "confirmed": "confirmed purchases",
+    "timed_out": "attempts whose customer left",
+    "dropped": "attempts that a queueing policy dropped",
+    "rejected": "attempts that were answered with a rejection page",
+    "all": "all attempts, in the order of their sessions",
+}
 MOST_FRAMES = 1200
 """The approximate maximum number of samples of each run that a race shows."""
 _COLUMNS = ("policy", "discipline", "cpu_utilisation_ratio", "in_service", "waiting")
@@ -39,10 +51,7 @@ Asked = Mapping[str, Any]
 
 def size(folder: ComparisonResult, run: str | None = None) -> tuple[int, int]:
     """Return the number of rows and of bytes in the tables of one run or of all runs, without
-    reading the rows.
-
-    Raises ExperimentError if a file is damaged.
-    """
+    reading the rows. Raises ExperimentError if a file is damaged."""
     rows = size_bytes = 0
     for planned, one in folder.whole_runs():
         if run is None or planned.folder == run:
@@ -70,11 +79,9 @@ class TooManyRowsError(ExperimentError):
 
 
 def check(folder: Path, most_rows: int) -> None:
-    """Read and check every table in a folder piece by piece, which needs little memory.
-
-    Raises TooManyRowsError if the tables have more than `most_rows` rows, and ExperimentError if a
-    table is damaged.
-    """
+    """Read and check every table in a folder piece by piece, which needs little memory. Raises
+    TooManyRowsError if the tables have more than `most_rows` rows, and ExperimentError if a table
+    is damaged."""
     rows = 0
     for path in sorted(folder.rglob("*.parquet")):
         rows += _size_of(path).rows
@@ -89,8 +96,7 @@ def check(folder: Path, most_rows: int) -> None:
 
 
 def run_metrics(asked: Asked) -> list[dict[str, Any]]:
-    """Return the policy, ρ, the seed and every metric (`lab.analysis.metrics`) of each complete
-    run."""
+    """Return the policy, ρ, the seed and every metric (`lab.analysis.metrics`) of complete runs."""
     folder = ComparisonResult(Path(asked["path"]))
     is_closed_loop = folder.spec().clients is not None
     return [
@@ -111,42 +117,70 @@ def curves(asked: Asked) -> dict[str, Any]:
 
 def attempts(asked: Asked) -> dict[str, Any]:
     """Return the attempts of a `run`, chosen by `kind`, `page` type and `session`
-    (`attempt_choice.chosen`).
-
-    `number` is the number of attempts, and `rows` has at most `most` of them, beginning with the
-    attempt `first` (from 0).
-    """
+    (`chosen_attempts`). `number` is the number of attempts, and `rows` has at most `most` of them,
+    beginning with the attempt `first` (from 0)."""
     _, _, run = _run(asked)
-    found = attempt_choice.chosen(run.attempts(), asked["kind"], asked["page"], asked["session"])
+    found = chosen_attempts(run.attempts(), asked["kind"], asked["page"], asked["session"])
     rows = found.slice(asked["first"], asked["most"]).to_pylist()
     return {"number": found.num_rows, "rows": list(map(_with_response, rows))}
 
 
 def attempt(asked: Asked) -> dict[str, Any]:
-    """Return the attempt of a `run` with this `session`, `step` and `attempt`.
-
-    `attempt` is the attempt or None; `others` are the first attempts of the session.
-    """
+    """Return the attempt of a `run` with this `session`, `step` and `attempt`. `attempt` is the
+    attempt or None; `others` are the first attempts of the session."""
     _, _, run = _run(asked)
     table = run.attempts()
     key = {part: asked[part] for part in ("session", "step", "attempt")}
-    found = attempt_choice.attempt_at(table, key)
-    others = attempt_choice.of_session(table, asked["session"])
+    found = _where(table, key).slice(0, 1).to_pylist()
+    others = _where(table, {"session": asked["session"]}).slice(0, MOST_OF_SESSION).to_pylist()
     return {
-        "attempt": None if found is None else _with_response(found),
+        "attempt": _with_response(found[0]) if found else None,
         "others": list(map(_with_response, others)),
     }
 
 
 def _with_response(row: dict[str, Any]) -> dict[str, Any]:
-    return row | {"response_s": attempt_choice.response_s(row)}
+    """Return the row with the duration of the attempt; None if it was not sent or has no end."""
+    ended_s = row["finished_s"]
+    return row | {"response_s": None if ended_s is None else ended_s - row["started_s"]}
+
+
+def chosen_attempts(table: pa.Table, kind: str, page: str, session: str) -> pa.Table:
+    """Return the attempts of this kind, page and session; an empty `page` or `session` means any.
+    `slow` begins with the slowest attempt, `all` has the order of the log, and the other kinds have
+    the order of time. Raises ExperimentError if an argument is invalid."""
+    if kind not in KINDS:
+        raise ExperimentError(f"kind: {kind!r}; allowed: {', '.join(KINDS)}")
+    if page and page not in set(PAGES):
+        raise ExperimentError(f"page type: {page!r}; allowed: {', '.join(PAGES)}")
+    if session and not (session.isascii() and session.isdigit() and len(session) < 10):
+        raise ExperimentError(f"session: {session!r}; allowed: the number of a session, from 0")
+    wanted: dict[str, object] = {}
+    if kind != "all":
+        answered = kind in ("slow", "confirmed")
+        wanted["outcome"] = AttemptOutcome.COMPLETED.value if answered else kind
+    if page:
+        wanted["page"] = page
+    if session:
+        wanted["session"] = int(session)
+    found = _where(table, wanted)
+    if kind == "confirmed":
+        found = _where(found, {"page": CONFIRM_PAGE})
+    if kind == "slow":
+        took_s = pc.subtract(found.column("finished_s"), found.column("started_s"))
+        return found.take(pc.array_sort_indices(took_s.combine_chunks(), order="descending"))
+    return found if kind == "all" else found.sort_by("started_s")
+
+
+def _where(table: pa.Table, wanted: Mapping[str, object]) -> pa.Table:
+    for column, value in wanted.items():
+        table = table.filter(pc.equal(table.column(column), value))
+    return table
 
 
 def around(asked: Asked) -> dict[str, Any]:
     """Return `samples` of a live `run` around an attempt of `page`, and the `events` of the run.
-
-    `started_s` and `finished_s` are the times of the attempt.
-    """
+    `started_s` and `finished_s` are the times of the attempt."""
     _, _, run = _run(asked)
     columns = run.samples().to_pydict()
     times = columns["time_s"]
@@ -179,10 +213,8 @@ def around(asked: Asked) -> dict[str, Any]:
 
 
 def frames(asked: Asked) -> dict[str, Any]:
-    """Return samples of a `run` as columns, at most about MOST_FRAMES.
-
-    Times are paper seconds since the load generator started; `marks` are the changes and faults.
-    """
+    """Return samples of a `run` as columns, at most about MOST_FRAMES. Times are paper seconds
+    since the load generator started; `marks` are the changes and faults."""
     folder, _, run = _run(asked)
     samples = run.samples()
     rows = samples.num_rows
@@ -217,8 +249,7 @@ def _customers_came_s(
     folder: ComparisonResult, run: RunFolder, events: Sequence[Mapping[str, Any]]
 ) -> float:
     """Return the time at which the load generator started, on the clock of the samples; 0 for a
-    simulation, or if the time is unknown. A race aligns the runs by this time.
-    """
+    simulation, or if the time is unknown. A race aligns the runs by this time."""
     spec = folder.spec()
     if spec.engine != "live":
         return 0.0

@@ -33,8 +33,7 @@ class Metric:
     """A metric of a run: its name, unit, meaning and calculation."""
 
     name: str
-    """The name of the column in the database. A value of 1 in a `…_ratio` means 100 %; a `…_s` is
-    in paper seconds."""
+    """The database column. In a `…_ratio`, 1 means 100 %; a `…_s` is in paper seconds."""
     title: str
     """The title of the metric in tables."""
     unit: Unit
@@ -60,8 +59,7 @@ class Metric:
         return self.unit in ("requests", "attempts", "sessions", "confirms") and not self.digits
 
     def text(self, cell: Cell) -> str:
-        """Return the text for a table: the mean and the interval over the repetitions, or the sum
-        if `is_pooled`."""
+        """Return the mean and interval over the repetitions for a table; the sum if `is_pooled`."""
         if self.is_pooled:
             return f"{sum(self.of(run) or 0.0 for run in cell.runs):.0f}"
         found = cell.over_known(self.of)

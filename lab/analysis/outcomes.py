@@ -1,6 +1,4 @@
-"""The outcomes of a run, calculated from its attempts: counts, percentages, revenue and the fates
-of sessions.
-"""
+"""Calculate the outcomes of a run from its attempts: counts, ratios, revenue, fates of sessions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +15,12 @@ from loadgen.workload.sessions import CONFIRM_PAGE, PAGES
 
 GROUP = {page: "Browsing" if page.startswith("Br") else page for page in PAGES}
 """The column of LIFO-Pri's Table 4 for each page type."""
+_TURNED_AWAY = (
+    AttemptOutcome.DROPPED,
+    AttemptOutcome.REJECTED,
+    AttemptOutcome.REFUSED,
+    AttemptOutcome.FAILED,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +41,7 @@ class SessionFates:
 
     @property
     def completed_of_let_in_ratio(self) -> float | None:
-        """The completed sessions divided by the sessions that got at least one page; None if no
-        session got a page."""
+        """The completed share of the sessions that got a page; None without such sessions."""
         let_in = self.completed + self.lost
         return self.completed / let_in if let_in else None
 
@@ -73,8 +76,7 @@ FATES_MEANING = (
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """The attempts of one run by page type and outcome, and the requests that the run's sessions
-    planned."""
+    """One run's attempts by page type and outcome, and the requests that its sessions planned."""
 
     rho: float | None
     """The offered load; None in a closed loop."""
@@ -96,15 +98,11 @@ class Outcomes:
     the requests for each page as in this run. None in a closed loop, or if no session plans to buy.
     """
     reachable_ratio: float | None = None
-    """The share of the planned confirms that this run's capacity bound allows; None if no capacity
-    is known, as in a closed loop.
-    """
+    """The share of the planned confirms that the capacity bound allows; None without a capacity."""
     lasting_ratio: float | None = None
-    """The share of the planned confirms that the bound would allow if the server stopped at the
-    last arrival."""
+    """`reachable_ratio` if the server stopped at the last arrival."""
     undisturbed_ratio: float = 1.0
-    """The time until the first attempt that did not complete, as a share (0 to 1) of the time with
-    arrivals."""
+    """The time until the first attempt failed, as a share (0 to 1) of the time with arrivals."""
 
     @property
     def sessions(self) -> int:
@@ -123,46 +121,42 @@ class Outcomes:
     @property
     def completed_ratio(self) -> float:
         """The completed requests divided by the planned requests of all sessions."""
-        return self.count(AttemptOutcome.COMPLETED) / sum(self.planned.values())
+        return self._ratio(AttemptOutcome.COMPLETED)
 
     @property
     def timed_out_ratio(self) -> float:
         """The timed-out attempts divided by the planned requests of all sessions."""
-        return self.count(AttemptOutcome.TIMED_OUT) / sum(self.planned.values())
+        return self._ratio(AttemptOutcome.TIMED_OUT)
 
     @property
     def turned_away_ratio(self) -> float:
-        """The rejected, dropped, refused and failed attempts divided by the planned requests of all
-        sessions."""
-        return self._turned_away() / sum(self.planned.values())
+        """The rejected, dropped, refused and failed attempts divided by all planned requests."""
+        return self._ratio(*_TURNED_AWAY)
+
+    def _ratio(self, *outcomes: AttemptOutcome) -> float:
+        return sum(map(self.count, outcomes)) / sum(self.planned.values())
 
     @property
     def throughput_rps(self) -> float:
-        """Completed requests per paper second from the first arrival to the end of the last
-        session."""
+        """Completed requests per paper second, from the first arrival to the last session's end."""
         return self.count(AttemptOutcome.COMPLETED) / self.duration_s if self.duration_s else 0.0
 
     @property
     def useful_rps(self) -> float:
-        """Requests of completed sessions per paper second of arrivals (SBAC's useful work).
-
-        The time after the last arrival does not count, because its length depends on the longest
-        session.
-        """
+        """Requests of completed sessions per paper second of arrivals (SBAC's useful work). The
+        time after the last arrival does not count, because its length depends on the longest
+        session."""
         return self.useful_in_arrivals / self.arrivals_s if self.arrivals_s else 0.0
 
     @property
     def useful_ratio(self) -> float | None:
-        """The requests of completed sessions divided by all answered requests; None if no request
-        was answered."""
+        """The requests of completed sessions divided by all answered requests; None without any."""
         answered = self.count(AttemptOutcome.COMPLETED)
         return self.fates.completed_requests / answered if answered else None
 
     @property
     def confirm_bound(self) -> float | None:
-        """The number of confirms that the bound allows in this run (docs/bound.md); None if no
-        capacity is known.
-        """
+        """The confirms that the bound allows (docs/bound.md); None without a capacity."""
         if self.reachable_ratio is None:
             return None
         return self.planned[CONFIRM_PAGE] * self.reachable_ratio
@@ -175,19 +169,14 @@ class Outcomes:
     @property
     def estimated_efficiency_ratio(self) -> float | None:
         """The expected confirms divided by the capacity bound; None if the bound is unknown or no
-        session plans to buy.
-
-        The ratio has the same mean as confirms / bound, but varies far less by chance. It uses all
-        served pages, not only the purchases of 2.7 % of the sessions.
-        """
+        session plans to buy. The ratio has the same mean as confirms / bound, but varies far less
+        by chance. It uses all served pages, not only the purchases of 2.7 % of the sessions."""
         if self.expected_confirm_ratio is None or self.reachable_ratio is None:
             return None
         return self.expected_confirm_ratio / self.reachable_ratio
 
     def table4(self) -> dict[str, dict[str, int]]:
-        """Return the attempts by row and column, in the form of LIFO-Pri's Table 4; the row `other`
-        is not in the paper.
-        """
+        """Return the attempts as in LIFO-Pri's Table 4; the row `other` is not in the paper."""
         rows = ("generated", "completed", "timed_out", "dropped", "other")
         table = {row: dict.fromkeys(GROUP.values(), 0) for row in rows}
         for page, counts in self.attempts.items():
@@ -216,7 +205,7 @@ class Outcomes:
         percent = {
             "completed": 100 * self.count(AttemptOutcome.COMPLETED) / whole,
             "timed_out": 100 * self.count(AttemptOutcome.TIMED_OUT) / whole,
-            "dropped": 100 * self._turned_away() / whole,
+            "dropped": 100 * sum(map(self.count, _TURNED_AWAY)) / whole,
         }
         never = sum(self.attempts[page].get(AttemptOutcome.NOT_GENERATED, 0) for page in counted)
         return {
@@ -224,17 +213,6 @@ class Outcomes:
             "not_generated": 100 - sum(percent.values()),
             "never_asked_for": 100 * never / whole,
         }
-
-    def _turned_away(self) -> int:
-        return sum(
-            self.count(outcome)
-            for outcome in (
-                AttemptOutcome.DROPPED,
-                AttemptOutcome.REJECTED,
-                AttemptOutcome.REFUSED,
-                AttemptOutcome.FAILED,
-            )
-        )
 
 
 def after_warm_up(attempts: pa.Table, warm_up_s: float) -> pa.Table:
@@ -258,8 +236,7 @@ def started_after(attempts: pa.Table, warm_up_s: float) -> pa.Table:
 def outcomes_of(
     attempts: pa.Table, rho: float | None, bound: CapacityBound | None = None
 ) -> Outcomes:
-    """Return the outcomes of a run's attempts; `bound` is the run's capacity bound, or None if no
-    capacity is known."""
+    """Return the outcomes of a run's attempts; `bound` is None if no capacity is known."""
     counts: dict[str, dict[str, int]] = {page: {} for page in PAGES}
     for page, outcome, n in _groups(attempts, "page", "outcome"):
         counts.setdefault(page, {})[outcome] = n
@@ -348,19 +325,22 @@ def _arrivals_s(attempts: pa.Table) -> npt.NDArray[np.float64]:
 def _useful_by(attempts: pa.Table, time_s: float) -> int:
     of_session, length, completed = _lengths(attempts)
     whole = length == completed
-    is_over = attempts.column("finished_s").to_numpy() <= time_s  # nan without an answer: not over
-    answered = is_outcome(attempts, AttemptOutcome.COMPLETED) & is_over
-    return int(np.count_nonzero(answered & whole[of_session]))
+    return int(np.count_nonzero(_is_completed(attempts, time_s) & whole[of_session]))
+
+
+def _is_completed(attempts: pa.Table, until_s: float) -> npt.NDArray[np.bool_]:
+    is_over = attempts.column("finished_s").to_numpy() <= until_s  # nan without an answer: not over
+    found: npt.NDArray[np.bool_] = is_outcome(attempts, AttemptOutcome.COMPLETED) & is_over
+    return found
 
 
 def _lengths(
-    attempts: pa.Table,
+    attempts: pa.Table, until_s: float = np.inf
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return each attempt's session index, and each session's number of planned and of completed
-    requests."""
+    """Return each attempt's session index, and each session's planned and completed requests."""
     sessions, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
     is_planned = attempts.column("attempt").to_numpy() <= 1
-    is_completed = is_outcome(attempts, AttemptOutcome.COMPLETED)
+    is_completed = _is_completed(attempts, until_s)
     planned = np.bincount(of_session[is_planned], minlength=len(sessions))
     return of_session, planned, np.bincount(of_session[is_completed], minlength=len(sessions))
 
@@ -386,12 +366,7 @@ def session_fates(attempts: pa.Table) -> SessionFates:
 
 def completed_by(attempts: pa.Table, time_s: float) -> int:
     """Return the number of sessions that had completed after `time_s` paper seconds."""
-    sessions, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
-    is_planned = attempts.column("attempt").to_numpy() <= 1
-    is_over = attempts.column("finished_s").to_numpy() <= time_s  # nan without an answer: not over
-    is_completed = is_outcome(attempts, AttemptOutcome.COMPLETED) & is_over
-    length = np.bincount(of_session[is_planned], minlength=len(sessions))
-    completed = np.bincount(of_session[is_completed], minlength=len(sessions))
+    _, length, completed = _lengths(attempts, time_s)
     return int(np.count_nonzero(length == completed))
 
 

@@ -60,9 +60,7 @@ def table4(rho: float | None, policy: str) -> dict[str, Row]:
 
 
 def table5(rho: float | None, policy: str) -> dict[str, float]:
-    """Return the percentages of Table 5 by row; the mapping is empty if Table 5 lacks the ρ or the
-    policy.
-    """
+    """Return the percentages of Table 5 by row; empty if Table 5 lacks the ρ or the policy."""
     rows = ("completed", "timed_out", "dropped", "not_generated")
     key = policy.replace("-", "_")
     percent = published()["lifo_pri"]["table5"]["rho_1_40"]

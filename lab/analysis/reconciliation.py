@@ -23,9 +23,7 @@ from loadgen.workload.sessions import CONFIRM_PAGE, PAGES
 FILE = KIND_PAGE["file"]
 
 _CONNECTING_S = 1.0
-"""The maximum time, in real seconds, in which a busy machine accepts a connection and reads a
-request.
-"""
+"""The real seconds within which a busy machine accepts a connection and reads a request."""
 
 
 def summarise(run: ShopRun, seed: int, folder: RunFolder, record: RunRecord) -> RunSummary:
@@ -129,8 +127,7 @@ def _check(statement: str, value: int, low: int, high: int) -> Check:
 
 
 def _with_gateway(page: str, client: Mapping[str, int], fates: Mapping[str, int]) -> list[Check]:
-    """Return the checks of one page: the client's counts against the gateway's, and the gateway's
-    counts against each other."""
+    """Return the checks of one page's counts at the client and the gateway."""
     timed_out = client.get(AttemptOutcome.TIMED_OUT, 0)
     dropped = client.get(AttemptOutcome.DROPPED, 0)
     rejected = client.get(AttemptOutcome.REJECTED, 0)
@@ -156,11 +153,8 @@ def _of_orders(
     client: Outcomes, before: Mapping[str, Any], after: Mapping[str, Any], overdue: int
 ) -> list[Check]:
     """Return the checks of the orders: each request for Tr-4 that passes its commit point creates
-    an order.
-
-    An order has no confirm if the request finishes after the customer has left, or fails after the
-    commit because the database became unavailable.
-    """
+    an order. An order has no confirm if the request finishes after the customer has left, or fails
+    after the commit because the database became unavailable."""
     orders = after["shop"]["orders"] - before["shop"]["orders"]
     fates = _difference(before["gateway"][CONFIRM_PAGE], after["gateway"][CONFIRM_PAGE])
     confirms = client.attempts[CONFIRM_PAGE]

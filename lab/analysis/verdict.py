@@ -15,17 +15,14 @@ from lab.intervals import paired
 from lab.spec.experiment import Spec
 
 _TIMES_FROM_RATIO: Final = 1.5
-"""The smallest ratio of two policies that a verdict prints as a factor, for example “2.3 times as
-much”.
-"""
+"""The smallest ratio that a verdict prints as a factor, for example “2.3 times as much”."""
 
 
 _NEARLY_ALL_RATIO: Final = 0.95
 """A verdict without a single best policy contains “nearly all” if each of its alike policies sold
 at least this share of the bound."""
 _REASON_FROM_PERCENT: Final = 10
-"""The smallest difference in wasted CPU time, in percent of all CPU time, that a verdict gives as a
-reason."""
+"""The smallest difference in wasted CPU, in percent of all CPU time, that is given as a reason."""
 _SOLD_OUT: Final = "{policies} sold nearly all that is possible: {number} confirms{limit}"
 
 
@@ -34,18 +31,15 @@ class _Aim:
     """The measure by which an experiment compares policies; a larger number is better."""
 
     of: Callable[[Cell], float]
-    """The function for the number that orders the policies: a sum or a mean over the
-    repetitions."""
+    """The function for the number that orders policies: a sum or mean over the repetitions."""
     of_run: Callable[[Outcomes], float | None]
     """The function for the number that is compared seed by seed. For sales, chance affects this
     number less than the number of `of`."""
     best: str
     """The sentence if one policy was best: `{policy} sold the most: {number}{limit}`."""
     alike: str
-    """The sentence if no policy was certainly best:
-
-    `chance can explain the differences between {policies}: {number}{limit}`.
-    """
+    """The sentence if no policy was certainly best: `chance can explain the differences between
+    {policies}: {number}{limit}`."""
     equal: str
     """The sentence if the numbers are equal: `{policies} sold the same: {number}{limit}`."""
     digits: int = 0
@@ -84,10 +78,8 @@ _USEFUL_WORK: Final = _Aim(
 
 
 def verdict(spec: Spec, cells: Sequence[Cell]) -> list[str]:
-    """Return a sentence for each load at which at least two policies can be compared.
-
-    A closed loop has no verdict, because it has no single measure by which a policy is best.
-    """
+    """Return a sentence for each load at which at least two policies can be compared. A closed loop
+    has no verdict, because it has no single measure by which a policy is best."""
     if spec.clients:
         return []
     aim = _USEFUL_WORK if spec.customers.lengths else _SALES
@@ -147,8 +139,7 @@ def _next(others: Sequence[Cell], alike: Sequence[Cell]) -> Cell | None:
 
 
 def _reason(first: Cell, last: Cell) -> str:
-    """Return a sentence if the worst policy wasted far more of its CPU time than the best policy,
-    otherwise an empty text."""
+    """Return a sentence if the worst policy wasted far more CPU time than the best; else ""."""
     best, worst = first.over_waste(wasted_percent), last.over_waste(wasted_percent)
     if not best or not worst or worst.mean - best.mean < _REASON_FROM_PERCENT:
         return ""
@@ -177,8 +168,7 @@ def _limit(first: Cell) -> str:
 
 
 def _lead(aim: _Aim, first: Cell, second: Cell) -> str:
-    """Return how far the best policy leads, for example `2.4 times as much as SQ (40)` or
-    `ahead of SQ with 95`."""
+    """Return the best policy's lead, for example `2.4 times as much as SQ (40)`."""
     number = aim.text(aim.of(second))
     if aim.of(second) and (ratio := aim.of(first) / aim.of(second)) >= _TIMES_FROM_RATIO:
         return f"{ratio:.1f} times as much as {second.title} ({number})"
@@ -199,17 +189,14 @@ _ALIKE: Final = re.compile(
 _NOBODY: Final = re.compile(r"no policy sold anything|no session was completed")
 _UNSURE: Final = "share too few seeds"
 _MOST_READ: Final = 1000
-"""The maximum length of a sentence that the parser reads, in characters, because the sentence can
-come from another machine.
-"""
+"""The number of characters that the parser reads; a sentence can come from another machine."""
 _MOST_NAMES: Final = 40
 """The maximum length of the names of several policies in a short form, in characters."""
 
 
 def short_form(sentences: Sequence[str]) -> str:
     """Return a short text, for lists, with the winner at each load: `DOOR-LIFO`, or `ρ = 1: SQ;
-    ρ = 2: DOOR-LIFO`. The text is empty if the sentences are not from `verdict`.
-    """
+    ρ = 2: DOOR-LIFO`. The text is empty if the sentences are not from `verdict`."""
     found = [(load, winner) for one in sentences for load, winner in [_short(one)] if winner]
     if len({winner for _, winner in found}) == 1:
         return found[0][1]

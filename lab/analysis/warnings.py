@@ -25,17 +25,13 @@ LATE_SHARE_LIMIT = 0.01
 APART_LIMIT_S = 0.1
 """A larger gap between the starts of simultaneous runs, in real seconds, causes a warning."""
 FEW_SALES = 30
-"""If fewer confirms than this are possible, chance can change confirms / bound by a third or more.
-"""
+"""With fewer possible confirms, chance can change confirms / bound by a third or more."""
 UNDISTURBED_LIMIT = 0.5
 """A share (0 to 1) of the time with arrivals. A run can be too short to show its overload if all
-attempts complete for longer than this.
-"""
+attempts complete for longer than this."""
 _NORMAL_975 = 1.96
 UNLIKE_LIMIT_RATIO = 0.1
-"""A larger difference of a simultaneous shop's capacity from the median of the shops, as a share of
-the median, causes a warning.
-"""
+"""The largest deviation of a simultaneous shop's capacity from the median without a warning."""
 
 
 def honesty(cells: Sequence[Cell]) -> list[str]:

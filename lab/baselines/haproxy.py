@@ -8,21 +8,8 @@ from typing import Any, Final
 
 from common import hosts
 from gateway.http.pages import Rule
-from lab.baselines.requests import (
-    BACKLOG,
-    BUSY,
-    CONNECT_S,
-    CUSTOMERS,
-    HEAD_S,
-    IDLE_S,
-    OTHER,
-    OTHER_LIMIT,
-    SHOP_IDLE_S,
-    Ended,
-    Fate,
-    Place,
-    Queue,
-)
+from lab.baselines import requests as limits
+from lab.baselines.requests import Ended, Fate, Place, Queue
 
 CONFIGURATION: Final = "haproxy.cfg"
 LOG: Final = "haproxy.log"
@@ -42,14 +29,15 @@ _LOG_FORMAT: Final = (
 def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: Place) -> str:
     """Return the content of haproxy.cfg. `rules` define the page type of each request."""
     shop = hosts.authority(place.shop_host, place.shop_port)
+    idle = f"pool-purge-delay {limits.SHOP_IDLE_S}s"
     # The headers of this response identify the request, and HAProxy as the sender.
     turned_away = (
-        f"status 503 content-type 'text/html; charset=utf-8' string '{BUSY}' "
+        f"status 503 content-type 'text/html; charset=utf-8' string '{limits.BUSY}' "
         "hdr X-Doorbuster-Verdict dropped hdr X-Request-Id %[unique-id] hdr Cache-Control no-store"
     )
     lines = [
         "global",
-        f"  maxconn {CUSTOMERS}",
+        f"  maxconn {limits.CUSTOMERS}",
         # HAProxy writes a line for each request to standard output, without a buffer.
         "  log stdout len 4096 format raw local0 info",
         f"  stats socket {place.sockets / STATS} mode 600 level user",
@@ -62,29 +50,29 @@ def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: P
         "  option http-restrict-req-hdr-names delete",  # a_b and a-b are equal for a WSGI server
         # This is in `defaults` because it has no effect in a backend alone (haproxy/haproxy#2344).
         *(["  option abortonclose"] if place.abandonment == "cancel" else []),
-        f"  timeout connect {CONNECT_S}s",
-        f"  timeout client {IDLE_S}s",
-        f"  timeout server {IDLE_S}s",
-        f"  timeout http-request {HEAD_S}s",
-        f"  timeout http-keep-alive {IDLE_S}s",
+        f"  timeout connect {limits.CONNECT_S}s",
+        f"  timeout client {limits.IDLE_S}s",
+        f"  timeout server {limits.IDLE_S}s",
+        f"  timeout http-request {limits.HEAD_S}s",
+        f"  timeout http-keep-alive {limits.IDLE_S}s",
         f"  timeout queue {_real_ms(parameters['queue_s'], place)}ms",
         f"  http-error {turned_away}",
         "",
         "frontend door",
-        f"  bind {hosts.authority(place.host, place.port)} backlog {BACKLOG}",
+        f"  bind {hosts.authority(place.host, place.port)} backlog {limits.BACKLOG}",
         "  unique-id-format %[uuid()]",
         "  unique-id-header X-Request-Id",
         f"  log-format '{_LOG_FORMAT}'",
         "  http-request set-var(txn.came_ms) date(0,ms)",
         *_forwarding(),
         *(_page(rule) for rule in rules),
-        f"  http-request set-var(txn.page) str({OTHER}) if !{{ var(txn.page) -m found }}",
+        f"  http-request set-var(txn.page) str({limits.OTHER}) if !{{ var(txn.page) -m found }}",
         *(
             f"  http-request set-priority-class int({int(number)}) "
             f"if {{ var(txn.page) -m str {page} }}"
             for page, number in parameters["priorities"].items()
         ),
-        f"  use_backend beside if {{ var(txn.page) -m str {OTHER} }}",
+        f"  use_backend beside if {{ var(txn.page) -m str {limits.OTHER} }}",
         "  default_backend shop",
         "",
         "backend shop",
@@ -99,13 +87,13 @@ def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: P
         "  http-reuse always",
         "  http-response del-header X-Doorbuster-Verdict",
         "  http-response set-header X-Request-Id %[unique-id]",
-        f"  server shop {shop} maxconn {parameters['maxconn']} pool-purge-delay {SHOP_IDLE_S}s",
+        f"  server shop {shop} maxconn {parameters['maxconn']} {idle}",
         "",
         "backend beside",
         "  http-reuse always",
         "  http-response del-header X-Doorbuster-Verdict",
         "  http-response set-header X-Request-Id %[unique-id]",
-        f"  server shop {shop} maxconn {OTHER_LIMIT} pool-purge-delay {SHOP_IDLE_S}s",
+        f"  server shop {shop} maxconn {limits.OTHER_LIMIT} {idle}",
     ]
     return "\n".join(lines) + "\n"
 
@@ -116,8 +104,7 @@ def check_options(file: Path) -> list[str]:
 
 def options(file: Path) -> list[str]:
     """Return the options with which HAProxy serves in the foreground. `-q` is missing, because it
-    would close standard output, to which HAProxy writes its log.
-    """
+    would close standard output, to which HAProxy writes its log."""
     return ["-db", "-f", str(file)]
 
 
@@ -175,9 +162,7 @@ def read_stats(text: str) -> Queue:
 
 
 def _forwarding() -> list[str]:
-    """Return the lines that forward a customer's address and scheme, and remove forged headers, as
-    the gateway does.
-    """
+    """Return the lines that forward a customer's address and scheme and remove forged headers."""
     return [
         *(f"  http-request del-header {name}" for name in _FORGEABLE),
         "  http-request del-header X-Forwarded- -m beg",
@@ -190,8 +175,7 @@ def _forwarding() -> list[str]:
 
 def _page(rule: Rule) -> str:
     """Return the configuration line for a page's rule. As in the gateway, the first matching rule
-    decides, and the path is percent-decoded once.
-    """
+    decides, and the path is percent-decoded once."""
     methods = " ".join(sorted(method.decode() for method in rule.methods))
     pattern = _quoted(rf"^(?:{rule.path.pattern})\z")
     return (

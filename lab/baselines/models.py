@@ -58,8 +58,7 @@ class _Proxy(IgnoringPolicy):
 
 class HaproxyModel(_Proxy):
     """The model of HAProxy. At most `maxconn` requests are at the shop, and other requests wait for
-    at most `queue_s`, in the order of class and age.
-    """
+    at most `queue_s`, in the order of class and age."""
 
     name = "haproxy-model"
 
@@ -114,9 +113,7 @@ class HaproxyModel(_Proxy):
 
 
 class NginxModel(_Proxy):
-    """The model of nginx: a leaky bucket, and then a limit on the requests at the shop. Both apply
-    only to the pages in `limited`.
-    """
+    """The model of nginx: for the pages in `limited`, a leaky bucket and a limit at the shop."""
 
     name = "nginx-model"
 
@@ -154,8 +151,7 @@ class NginxModel(_Proxy):
 
 def create(name: str, given: Mapping[str, object], capacity_rps: float) -> AnyPolicy:
     """Return the model of proxy `name` with these parameters; raises PolicyError if they are
-    invalid. If `rate_rps` is 0, nginx's rate is a share of `capacity_rps`.
-    """
+    invalid. If `rate_rps` is 0, nginx's rate is a share of `capacity_rps`."""
     values: dict[str, Any] = sheets.read(name, given)
     if name == "haproxy":
         return HaproxyModel(**values)

@@ -7,21 +7,8 @@ from typing import Any, Final
 
 from common import hosts
 from gateway.http.pages import Rule
-from lab.baselines.requests import (
-    BACKLOG,
-    BODY_BYTES,
-    BUSY,
-    CONNECT_S,
-    CUSTOMERS,
-    HEAD_S,
-    IDLE_S,
-    OTHER,
-    SHOP_IDLE_S,
-    Ended,
-    Fate,
-    Place,
-    Queue,
-)
+from lab.baselines import requests as limits
+from lab.baselines.requests import Ended, Fate, Place, Queue
 
 CONFIGURATION: Final = "nginx.conf"
 LOG: Final = "nginx.log"
@@ -58,23 +45,23 @@ daemon off;
 master_process off;
 pid {place.sockets}/nginx.pid;
 error_log stderr error;
-events {{ worker_connections {2 * CUSTOMERS}; }}
+events {{ worker_connections {2 * limits.CUSTOMERS}; }}
 http {{
 {temporary}\
   server_tokens off;
   merge_slashes off;
   tcp_nodelay on;
-  keepalive_timeout {IDLE_S}s;
+  keepalive_timeout {limits.IDLE_S}s;
   keepalive_requests 1000000000;
-  client_header_timeout {HEAD_S}s;
-  client_body_timeout {HEAD_S}s;
-  client_max_body_size {BODY_BYTES};
+  client_header_timeout {limits.HEAD_S}s;
+  client_body_timeout {limits.HEAD_S}s;
+  client_max_body_size {limits.BODY_BYTES};
   log_format requests '{_LOG_FORMAT}';
   access_log "{_escaped(str(place.files / LOG))}" requests;
 
   map "$request_method $uri" $page {{
 {pages}\
-    default {OTHER};
+    default {limits.OTHER};
   }}
   # An empty key is not limited.
   map $page $limited {{
@@ -92,11 +79,11 @@ http {{
     server {hosts.authority(place.shop_host, place.shop_port)};
     keepalive 64;
     keepalive_requests 1000000000;
-    keepalive_timeout {SHOP_IDLE_S}s;
+    keepalive_timeout {limits.SHOP_IDLE_S}s;
   }}
 
   server {{
-    listen {hosts.authority(place.host, place.port)} backlog={BACKLOG};
+    listen {hosts.authority(place.host, place.port)} backlog={limits.BACKLOG};
     server_name shop;
     location / {{
       limit_req zone=rate burst={parameters["burst"]}{nodelay};
@@ -105,9 +92,9 @@ http {{
       proxy_pass http://shop;
       proxy_http_version 1.1;
       proxy_ignore_client_abort {ignores};
-      proxy_connect_timeout {CONNECT_S}s;
-      proxy_read_timeout {IDLE_S}s;
-      proxy_send_timeout {IDLE_S}s;
+      proxy_connect_timeout {limits.CONNECT_S}s;
+      proxy_read_timeout {limits.IDLE_S}s;
+      proxy_send_timeout {limits.IDLE_S}s;
       proxy_max_temp_file_size 0;
       proxy_buffers 64 16k;
       proxy_set_header Connection "";
@@ -132,7 +119,7 @@ http {{
       add_header X-Doorbuster-Verdict dropped always;
       add_header X-Request-Id $request_id always;
       add_header Cache-Control no-store always;
-      return 503 "{BUSY}";
+      return 503 "{limits.BUSY}";
     }}
   }}
   server {{
@@ -146,8 +133,7 @@ http {{
 
 def rate_per_minute(parameters: Mapping[str, Any], place: Place) -> int:
     """Return the rate limit in requests per real minute. nginx accepts only whole numbers, which
-    would be too coarse as requests per real second.
-    """
+    would be too coarse as requests per real second."""
     paper_rps: float = parameters["rate_rps"] or parameters["rate_ratio"] * (
         place.capacity_rps or 0.0
     )
@@ -165,8 +151,7 @@ def options(file: Path) -> list[str]:
 
 def read_line(line: str) -> Ended | None:
     """Return the request that a log line describes; None for other lines and for requests that
-    nginx itself answered, except drops.
-    """
+    nginx itself answered, except drops."""
     found = _LINE.match(line)
     if found is None:
         return None
@@ -200,10 +185,8 @@ def _fate(status: int, is_rejected: bool, is_dispatched: bool, is_complete: bool
 
 def read_stats(text: str) -> Queue:
     """Return the queue in the answer to `STATS_QUESTION`; raises ValueError if the text is not a
-    status page.
-
-    The result leaves out the status request itself. nginx counts delayed requests as in service.
-    """
+    status page. The result leaves out the status request itself. nginx counts delayed requests as
+    in service."""
     found = _WRITING.search(text)
     if found is None:
         raise ValueError("not a status page of nginx")
@@ -211,16 +194,12 @@ def read_stats(text: str) -> Queue:
 
 
 def _page(rule: Rule) -> str:
-    """Return the configuration line for a page's rule. The first matching rule decides, and `$uri`
-    is percent-decoded once.
-    """
+    """Return the line for a page's rule. The first match decides; `$uri` is decoded once."""
     methods = "|".join(sorted(method.decode() for method in rule.methods))
     pattern = rf"~^(?:{methods}) (?:{rule.path.pattern})\z"
     return f'"{_escaped(pattern)}" {rule.page};'
 
 
 def _escaped(text: str) -> str:
-    """Return the text escaped for double quotes, in which a backslash is special only before
-    another backslash or a quote.
-    """
+    """Return the text escaped for double quotes (a backslash before others is ordinary)."""
     return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -8,10 +8,9 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
 from common import hosts, log_tail, pinned, ports, processes
@@ -50,16 +49,13 @@ SYSTEM_PATH: Final = "/usr/local/sbin:/usr/sbin:/sbin"
 READY_WITHIN_S: Final = 60.0
 END_WITHIN_S: Final = 10.0
 _TRIES: Final = 3
-"""The number of tries to start a proxy. A try fails if another process takes the chosen port
-first.
-"""
+"""The number of tries, because another process can take the chosen port first."""
 _LAST_CHARACTERS: Final = 500
 _VERSION: Final = re.compile(r"version:? (?:nginx/)?(\S+)")
 
 
 def program(proxy: Proxy) -> str:
-    """Return the program's path; raises ExperimentError, which names the package, if it is not
-    installed."""
+    """Return the program's path; raises ExperimentError with its package if it is missing."""
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), SYSTEM_PATH))
     found = shutil.which(proxy.program, path=path)
     if found is None:
@@ -72,8 +68,7 @@ def program(proxy: Proxy) -> str:
 
 def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
     """Raise ExperimentError if a program in `wanted` (None means the gateway) is not installed, or
-    if a proxy is wanted although the gateway, the shop or the load generators are elsewhere.
-    """
+    if a proxy is wanted although the gateway, the shop or the load generators are elsewhere."""
     for name in wanted:
         if name is None:
             continue
@@ -94,11 +89,9 @@ def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
 
 
 class ProxyProcess:
-    """A baseline proxy that serves during the block `with ProxyProcess(…)`, on the CPUs `cpus`.
-
-    The object chooses the port and stores it in `place.port`. Raises ExperimentError if the proxy
-    does not start.
-    """
+    """A baseline proxy that serves during the block `with ProxyProcess(…)`, on the CPUs `cpus`. The
+    object chooses the port and stores it in `place.port`. Raises ExperimentError if the proxy does
+    not start."""
 
     def __init__(
         self, name: str, parameters: Mapping[str, Any], place: Place, cpus: tuple[int, ...]
@@ -112,27 +105,19 @@ class ProxyProcess:
         """The running proxy; None outside the block."""
 
     def __enter__(self) -> Self:
-        for last in (False,) * (_TRIES - 1) + (True,):
+        tries = 0
+        while self.process is None:
             self.place = replace(self.place, port=ports.free(1, self.place.host)[0])
+            tries += 1
             try:
                 self._start()
-            except ExperimentError:
+            except BaseException as fault:
                 self.end()
-                if last:
+                if not isinstance(fault, ExperimentError) or tries == _TRIES:
                     raise
-            except BaseException:
-                self.end()
-                raise
-            else:
-                break
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        fault: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
 
     @property
@@ -150,8 +135,7 @@ class ProxyProcess:
 
     def version(self) -> str:
         """Return the version that the distribution's program prints; raises ExperimentError if the
-        program is not installed or prints no version.
-        """
+        program is not installed or prints no version."""
         words = [program(self.proxy), "-v"]
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
         found = _VERSION.search(done.stdout + done.stderr)  # nginx prints it on standard error
@@ -168,9 +152,7 @@ class ProxyProcess:
             )
 
     def look(self) -> Queue:
-        """Return the proxy's current statistics; raises ExperimentError if the proxy does not
-        answer.
-        """
+        """Return the current statistics; raises ExperimentError if the proxy does not answer."""
         path = self.place.sockets / self._dialect.STATS
         try:
             text = _ask(path, self._dialect.STATS_QUESTION)
@@ -206,10 +188,6 @@ class ProxyProcess:
                 stderr=errors,
                 start_new_session=True,  # Ctrl-C reaches only the runner, which then ends the proxy
             )
-        self._await()
-
-    def _await(self) -> None:
-        assert self.process is not None
         if not processes.becomes_ready(self.process, self._answers, READY_WITHIN_S):
             if self.process.poll() is not None:
                 raise ExperimentError(f"{self.title} does not start: {self._last_words()}")
@@ -237,14 +215,9 @@ class Log:
 
     dialect: Dialect
     path: Path
-    ended: list[Ended]
+    ended: list[Ended] = field(default_factory=list)
     """The requests that have ended, in the order of the log."""
-    _read_bytes: int
-
-    def __init__(self, dialect: Dialect, path: Path) -> None:
-        self.dialect, self.path = dialect, path
-        self.ended = []
-        self._read_bytes = 0
+    _read_bytes: int = 0
 
     def read(self) -> list[Ended]:
         """Return the requests in the complete lines that were added since the last call."""
@@ -262,9 +235,7 @@ class Log:
 
 
 def folder_for_sockets() -> "tempfile.TemporaryDirectory[str]":
-    """Return a new folder with a short name, because a socket's path can have at most 107
-    characters.
-    """
+    """Return a new folder with a short name; a socket's path has at most 107 characters."""
     return tempfile.TemporaryDirectory(prefix="doorbuster-proxy-")
 
 

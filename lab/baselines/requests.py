@@ -1,6 +1,5 @@
 """The data types that the modules of both proxies share, and `complete`, which adds numbers from a
-proxy's log to the samples of a run.
-"""
+proxy's log to the samples of a run."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -15,23 +14,16 @@ from gateway.policies.interface import PAGES
 CUSTOMERS: Final = 8192
 """The maximum number of simultaneous connections, equal to `max_connections` of the gateway."""
 BACKLOG: Final = 4096
-"""The number of connections that the kernel holds until the proxy accepts them, equal to the
-gateway's.
-"""
+"""The connections that the kernel holds until the proxy accepts them, as in the gateway."""
 IDLE_S: Final = 60
-"""The limit, in real seconds, for a connection without a request and for a pause in the shop's
-answer, as in the gateway.
-"""
+"""The real seconds without a request or a piece of the shop's answer, as in the gateway."""
 SHOP_IDLE_S: Final = 30
-"""The limit for an idle connection to the shop, in real seconds. The limit is shorter than the
-shop's keep-alive limit.
-"""
+"""The real seconds of an idle connection to the shop, below the shop's keep-alive limit."""
 CONNECT_S: Final = 5
 """The limit for opening a connection to the shop, in real seconds, as in the gateway."""
 HEAD_S: Final = 10
 """The limit for the arrival of a request's head, in real seconds, as in the gateway. In HAProxy,
-the limit includes the body; in nginx, it also applies to each pause in the body.
-"""
+the limit includes the body; in nginx, it also applies to each pause in the body."""
 BODY_BYTES: Final = 8_388_608
 """nginx's maximum size of a request's body, as in the gateway."""
 OTHER_LIMIT: Final = 4
@@ -61,15 +53,12 @@ class Place:
     time_scale: float
     abandonment: Abandonment
     capacity_rps: float | None
-    """The measured capacity per paper second; None in a closed loop, for which no capacity is
-    measured.
-    """
+    """The measured capacity per paper second; None in a closed loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A request that has ended, from the baseline proxy's log. Times are Unix times in real
-    seconds."""
+    """A request that has ended, from the proxy's log. Times are Unix times in real seconds."""
 
     page: str
     fate: Fate
@@ -116,9 +105,7 @@ def complete(
 
 
 def _queue(ended: Iterable[Ended]) -> tuple[Mapping[str, list[float]], Mapping[str, list[float]]]:
-    """For each page, return the times at which waits began and the times at which waits ended, both
-    in increasing order.
-    """
+    """Return the times at which waits began and ended, by page, in increasing order."""
     came: dict[str, list[float]] = defaultdict(list)
     went: dict[str, list[float]] = defaultdict(list)
     for one in ended:

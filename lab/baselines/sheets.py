@@ -197,9 +197,7 @@ def knows_its_rate(name: str, parameters: Mapping[str, object]) -> bool:
 
 
 def check_leaving(name: str, parameters: Mapping[str, object], abandonment: Abandonment) -> None:
-    """Raise PolicyError if the baseline proxy does not support this abandonment with these
-    parameters.
-    """
+    """Raise PolicyError if the proxy does not support this abandonment with these parameters."""
     proxy = PROXIES[name]
     if abandonment not in proxy.leaving:
         raise PolicyError(

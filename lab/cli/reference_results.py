@@ -29,8 +29,7 @@ from lab.results import reference
 from lab.results.comparison import ComparisonResult
 from lab.results.reference import Reference
 from lab.students import scoreboard
-from lab.studies.about import About
-from lab.studies.registry import PAPERS
+from lab.studies.registry import PAPERS, About
 from lab.wording import duration
 from runtime import settings
 

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from lab.errors import ExperimentError
-from lab.files import forms
+from lab.files import documents
 from lab.files.documents import read_json, write_text
 from lab.files.run_summary import RunSummary
 from loadgen import load_factor
@@ -52,11 +52,8 @@ class PlannedRun:
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """The folder of a run.
-
-    A page can create thousands of these objects to read one file each, so paths are created on
-    demand.
-    """
+    """The folder of a run. A page can create thousands of these objects to read one file each, so
+    paths are created on demand."""
 
     path: Path
 
@@ -85,16 +82,12 @@ class RunFolder:
 
     @property
     def live_shop_file(self) -> Path:
-        """The file that describes the shop of a run (`shop_file.LiveShop`) during simultaneous
-        runs.
-        """
+        """The description of a run's shop (`shop_file.LiveShop`) during simultaneous runs."""
         return self.path / "live-shop.json"
 
     @property
     def proxy_file(self) -> Path:
-        """The file that, during a run with a baseline proxy, has the state of the proxy
-        (`ProxyStatusFile`).
-        """
+        """The state of the baseline proxy (`ProxyStatusFile`) during a run with one."""
         return self.path / "proxy.json"
 
     def clear(self) -> None:
@@ -103,19 +96,15 @@ class RunFolder:
         self.path.mkdir(parents=True)
 
     def pack(self) -> dict[str, str]:
-        """Return the run's files by name, in Base64, so that they can be sent to another
-        machine.
-        """
+        """Return the run's files by name, in Base64, to send them to another machine."""
         return {
             file.name: base64.b64encode(file.read_bytes()).decode("ascii")
             for file in sorted(self.path.iterdir())
         }
 
     def unpack(self, files: Mapping[str, str]) -> int:
-        """Write the files that `pack` returned, run.json last; return their size in bytes.
-
-        Raises ExperimentError if the folder cannot be written.
-        """
+        """Write the files that `pack` returned, run.json last; return their size in bytes. Raises
+        ExperimentError if the folder cannot be written."""
         contents = {name: base64.b64decode(text) for name, text in files.items()}
         summary = contents.pop(self.summary_file.name)
         try:
@@ -137,18 +126,14 @@ class RunFolder:
         return RunSummary.model_validate(read_json(self.summary_file))
 
     def events(self) -> list[dict[str, Any]]:
-        """Return the events in events.jsonl; empty if the file does not exist. Raises
-        ExperimentError if the file is damaged.
-        """
+        """Return the events, if any; raises ExperimentError if events.jsonl is damaged."""
         if not self.events_file.exists():
             return []
-        found: list[dict[str, Any]] = forms.read_lines(self.events_file)
+        found: list[dict[str, Any]] = documents.read_json_lines(self.events_file)
         return found
 
     def attempts(self) -> pa.Table:
-        """Return the attempts after checking their schema; raises ExperimentError if their file is
-        missing or damaged.
-        """
+        """Return the checked attempts; raises ExperimentError if they are missing or damaged."""
         try:
             return read_attempts(self.attempts_file)
         except AttemptsFileError as fault:
@@ -156,8 +141,7 @@ class RunFolder:
 
     def samples(self) -> pa.Table:
         """Return the samples of gateway and shop, with a row for each utilisation interval; raises
-        ExperimentError if their file is missing or damaged.
-        """
+        ExperimentError if their file is missing or damaged."""
         try:
             return read_table(self.samples_file)
         except RowsFileError as fault:
@@ -169,8 +153,7 @@ class RunFolder:
 
     def set_load_factor(self, factor: float) -> None:
         """Set the factor for the rate of arriving sessions, from 0 to `HIGHEST_LOAD_FACTOR`. After
-        the run, the call has no effect.
-        """
+        the run, the call has no effect."""
         write_text(self.load_factor_file, f"{factor:g}\n")
         if self.is_whole:
             self.load_factor_file.unlink(missing_ok=True)

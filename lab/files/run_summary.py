@@ -7,9 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 VERSION = 2
-"""The version of the form of run.json; files of version 1, which have no field `version`, can still
-be read.
-"""
+"""The version of the form of run.json; version 1 has no field `version`, and can still be read."""
 
 
 def _at_most_1e12(value: float | None) -> float | None:
@@ -67,9 +65,7 @@ class Schedule(_Part):
 
 
 class LoadChange(_Part):
-    """A change of the load: from `at_s` paper seconds on, the arrival rate of sessions was
-    multiplied by `factor`.
-    """
+    """The factor of sessions' arrival rate from `at_s` paper seconds on."""
 
     at_s: Number
     factor: Number
@@ -112,9 +108,7 @@ class AtOnce(_Part):
     """The CPUs of all other processes."""
     crowded: bool
     apart_s: Number
-    """The real seconds from the first customer of the first shop to the first customer of the last
-    shop.
-    """
+    """The real seconds from the first customer of the first shop to that of the last shop."""
     shops_rps: list[Number]
     """The capacity of each shop, in requests per paper second."""
 

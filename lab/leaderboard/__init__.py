@@ -2,8 +2,7 @@
 
 SIMULATED_PARTS = ("robustness", "hysteresis", "bound")
 """The parts of the leaderboard that are simulated studies; each has a separate report. With the
-live engine, `hysteresis` measures only the time to recover.
-"""
+live engine, `hysteresis` measures only the time to recover."""
 TUNING_PART = "tuning"
 """The simulated part that `all` leaves out, because its result changes only if a policy changes."""
 PARTS = ("board", *SIMULATED_PARTS, TUNING_PART, "fairness", "all")

@@ -17,20 +17,17 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("Fresh door", "fresh door"),
     ("door-lifo", "orphan requests removed"),
 )
-"""The key of each step's policy in the spec, and the rule that it adds; the first policy adds no
-rule."""
+"""The policy of each step in the spec, and the rule that it adds; the first adds no rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The gain of a rule: the estimated efficiency with the rule minus the efficiency without
-    it."""
+    """The estimated efficiency with a rule minus the efficiency without it."""
 
     words: str
     policy: str
     gain: Estimate
-    """The mean gain over all loads; each gain is calculated from a pair of runs with the same seed.
-    """
+    """The mean gain over all loads, from pairs of runs with the same seed."""
     by_rho: Mapping[float, Estimate]
     """The gain at each load, by ρ."""
     falls_at: tuple[float, ...]
@@ -53,9 +50,7 @@ def efficiency(run: Outcomes) -> float | None:
 
 
 def is_step(policy: str) -> bool:
-    """Return whether a policy exists only for the ablation, as a step between 8Q-LIFO-Pri and
-    DOOR.
-    """
+    """Return whether a policy is only a step of the ablation between 8Q-LIFO-Pri and DOOR."""
     return policy in {key for key, _ in STEPS[1:-1]}
 
 

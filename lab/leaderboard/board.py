@@ -80,11 +80,9 @@ def loads_of(rows: Sequence[Row]) -> list[float]:
 
 
 def leaders(rows: Sequence[Row], rho: float) -> list[Row]:
-    """Return the row with the highest mean at `rho`, followed by the rows that are level with it.
-
-    A row is level if the interval of its paired difference contains 0. Without repetitions, the
-    result is only the row with the highest mean.
-    """
+    """Return the row with the highest mean at `rho`, followed by the rows that are level with it. A
+    row is level if the interval of its paired difference contains 0. Without repetitions, the
+    result is only the row with the highest mean."""
     there = [row for row in rows if row.rank is not None and rho in row.estimated]
     if not there:
         return []
@@ -126,8 +124,7 @@ BEHIND = (
 def efficiency_table(
     rows: Sequence[Row], recoveries: Mapping[str, Recovery] = MappingProxyType({})
 ) -> Table:
-    """Return the board's main table: the estimated revenue efficiency, with a column for each
-    load."""
+    """Return the board's main table: the estimated revenue efficiency at each load."""
     loads = loads_of(rows)
     table = Table(
         "Revenue efficiency, estimated",
@@ -158,8 +155,7 @@ def efficiency_table(
 
 
 def behind_words(row: Row, best: Row | None) -> str:
-    """Return the text of a cell with the difference from the best row over all loads: `0.12 ±
-    0.03`."""
+    """Return the difference from the best row over all loads as text: `0.12 ± 0.03`."""
     if best is None or row.rank is None:
         return "–"
     return "best" if row is best else text_of(behind_over_all(row, best), 2)
@@ -233,9 +229,7 @@ def _settings(choice: PolicyChoice) -> str:
 
 
 def confirms_table(rows: Sequence[Row]) -> Table:
-    """Return the table of counted confirms divided by the bound; these values vary by chance,
-    because few sessions buy.
-    """
+    """Return the table of counted confirms divided by the bound, which vary by chance."""
     loads = loads_of(rows)
     table = Table(
         "Confirms over bound, as counted",
@@ -262,9 +256,7 @@ def confirms_table(rows: Sequence[Row]) -> Table:
 def as_json(
     rows: Sequence[Row], recoveries: Mapping[str, Recovery] = MappingProxyType({})
 ) -> list[dict[str, Any]]:
-    """Return the rows in a form that can be written to a file: ρ and seeds as text, estimates as
-    `mean` and `half_width`.
-    """
+    """Return the rows in a form that can be written as JSON: ρ and seeds as text."""
     best = best_of(rows)
     return [
         {
@@ -300,18 +292,13 @@ FALLBACK_MARK = "*"
 
 
 def fallback_mark(runs: Iterable[Metrics]) -> str:
-    """Return FALLBACK_MARK if FIFO replaced the policy in one of these simulations; otherwise
-    return an empty text.
-    """
+    """Return FALLBACK_MARK if FIFO replaced the policy in a simulation, otherwise ""."""
     return FALLBACK_MARK if any(run.get("fallen_back") for run in runs) else ""
 
 
 def fallback_words(places: Iterable[tuple[str, str, Sequence[Metrics]]]) -> str:
     """Return the text below a table that names each cell in which FIFO replaced the policy; empty
-    if there is no such cell.
-
-    A cell is given as (policy, scenario, simulations).
-    """
+    if there is no such cell. A cell is given as (policy, scenario, simulations)."""
     told = []
     for policy, scenario, runs in places:
         found = [run for run in runs if run.get("fallen_back")]

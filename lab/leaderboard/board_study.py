@@ -26,9 +26,7 @@ from lab.spec.cases import AnyCase
 from lab.wording import title_of
 
 FAIRNESS_RHO = 1.4
-"""The load ρ at which the board examines fairness. If a board does not have this load, it uses the
-nearest load.
-"""
+"""The load ρ at which the board examines fairness, or at the nearest load that it has."""
 
 REQUIRED_OF_DOOR = 0.95
 """The share of the bound that DOOR must reach in the simulator at every load."""
@@ -59,8 +57,7 @@ class Board:
         return [*found, *self.fairness_tables()]
 
     def fairness_tables(self) -> list[Table]:
-        """Return the tables of completed sessions and of the waits of failed sessions, by planned
-        length."""
+        """Return the tables of completed sessions and of failed sessions' waits, by length."""
         return [
             completed_table(self.fairness, self.fairness_rho),
             waiting_table(self.fairness, self.fairness_rho),
@@ -109,7 +106,6 @@ def study(found: Board) -> Study:
             "The board: how close each policy comes to the bound",
             "At every load, 1 is the maximum that a policy can reach on average without knowing "
             "which customers will buy. " + _leaders_words(found.rows),
-            (),
             drawing=Drawing(
                 lambda results: _efficiency_heat(ranked),
                 f"Heat table of {len(ranked)} policies by offered load: revenue efficiency as "
@@ -126,7 +122,6 @@ def study(found: Board) -> Study:
             "Efficiency over the offered load",
             "A falling curve means that the policy reaches a smaller share of the bound at higher "
             "loads.",
-            (),
             panels=[
                 Panel(
                     "Efficiency",
@@ -142,27 +137,22 @@ def study(found: Board) -> Study:
             "counted",
             "Confirms as counted",
             "Here, the efficiency is calculated from the actual purchases.",
-            (),
             tables=[_fixed(board.confirms_table(found.rows))],
         ),
-    ]
-    figures.append(
         Figure(
             "conditions",
             "Conditions of each row",
             "The table lists the settings that differ from a row's defaults, and what happens when "
             "a customer leaves.",
-            (),
             tables=[_fixed(board.conditions_table(spec))],
-        )
-    )
+        ),
+    ]
     if found.steps:
         figures.append(
             Figure(
                 "ablation",
                 "DOOR, one rule at a time",
                 ablation.words(found.steps),
-                (),
                 tables=[_fixed(ablation.table(found.steps))],
             )
         )
@@ -189,7 +179,6 @@ def _fairness_figure(found: Board) -> Figure:
         "The more requests a session plans, the more often it can be lost. A customer who is "
         "turned away at once has lost only the visit; a customer who leaves after half a minute "
         "has also lost time.",
-        (),
         drawing=Drawing(
             lambda results: _fairness_heat(found.fairness),
             "Heat table of policies by planned length of the session: the percentage of sessions "

@@ -1,6 +1,4 @@
-"""The report on the bound: whether any policy sells more than the bound allows, in short or long
-runs.
-"""
+"""The report on the bound: whether a policy sells more than it allows, in short or long runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,8 +35,7 @@ class _Grid:
 
 
 def study(base: Spec, *, quick: bool) -> Study:
-    """Return the study of a board's policies at the board's loads, without the steps of the
-    ablation."""
+    """Return the study of a board's policies and loads, without the steps of the ablation."""
     policies = ranked(base)
     loads = [rho for rho in base.load.rhos if rho is not None]
     grids = [
@@ -59,7 +56,6 @@ def study(base: Spec, *, quick: bool) -> Study:
                 f"Runs of {grid.sessions:,} sessions",
                 "The values are the confirms expected if the shop serves the same share of the "
                 "requests for each page as in these runs, divided by the bound.",
-                (),
                 drawing=Drawing(
                     partial(_heat, grid),
                     f"Heat table of {len(policies)} policies by {len(loads)} loads in runs of "
@@ -149,7 +145,5 @@ def _holds(grid: _Grid, results: Results) -> Verdict:
 
 
 def exceeds(found: Estimate) -> bool:
-    """Return whether a share is above the bound by more than chance explains; False for a single
-    run.
-    """
+    """Return whether a share is above the bound by more than chance; False for a single run."""
     return found.half_width is not None and found.mean - found.half_width > 1.0

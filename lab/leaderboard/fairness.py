@@ -49,8 +49,7 @@ class Fairness:
     """The share of each class's sessions that completed."""
     wait_median_s: Mapping[str, float | None]
     """The median wait of each class's failed sessions, in paper seconds. The wait begins with the
-    first attempt for the missing page and ends with the last answer or timeout.
-    """
+    first attempt for the missing page and ends with the last answer or timeout."""
     wait_p95_s: Mapping[str, float | None]
     told_ratio: float | None
     """The share of all failed sessions whose missing page was dropped, rejected or refused."""

@@ -26,9 +26,7 @@ DOOR = ("door-lifo", "door-fifo")
 COLLAPSES = "pass-through"
 """The policy that never rejects a request and has an unlimited queue."""
 CEILING_S = 30.0
-"""The longest response time, in paper seconds, that is drawn to scale; longer times are drawn at
-the top.
-"""
+"""The longest response time, in paper seconds, below the top edge of a drawing."""
 AT_THE_END_S = 60
 _SHOWN_FROM_S = 120.0
 """The figures show this part of the calm before the rush, in paper seconds."""
@@ -86,7 +84,6 @@ def _figure(conduct: Conduct, cases: Cases) -> Figure:
         conduct.key,
         conduct.title,
         conduct.what,
-        (),
         drawing=Drawing(
             partial(_picture, cases),
             f"A small picture for each of {len(cases)} policies: response time and queue over "
@@ -144,9 +141,7 @@ def _calm_words(calms: Sequence[float | None]) -> str:
 
 
 def _at_the_end(run: Metrics) -> float:
-    """Return the answered share of the attempts that ended, as a mean over the last AT_THE_END_S
-    seconds before the last arrival.
-    """
+    """Return the mean answered share in the last AT_THE_END_S seconds with arrivals."""
     known = [value for value in run["answered_ratio"][: _end_s(run)] if value is not None]
     return _mean(known[-AT_THE_END_S:]) if known else 0.0
 
@@ -211,9 +206,7 @@ def _title(policy: str, runs: Sequence[Metrics]) -> str:
 
 
 def _middle(values: np.ndarray) -> float | None:
-    """Return the median of the known values by rank; if there are two middle values, return the
-    larger.
-    """
+    """Return the median of the known values by rank; of two middle values, the larger."""
     known = np.sort(values[~np.isnan(values)])
     return float(known[len(known) // 2]) if len(known) else None
 

@@ -55,8 +55,7 @@ class Recovery:
     engine: str
     """The engine that ran the rush: `live` or `simulated`."""
     seconds: tuple[float | None, ...]
-    """The paper seconds to recover in each repetition; None if the shop did not recover in the
-    observed time."""
+    """The paper seconds of each repetition; None if it did not recover while it was observed."""
     was_normal: bool = True
     """Whether response times before the rush were normal; False if customers left even then."""
 
@@ -71,9 +70,7 @@ class Recovery:
         return cls(plain["engine"], tuple(plain["seconds"]), bool(plain["was_normal"]))
 
     def as_json(self) -> dict[str, Any]:
-        """Return all values, and the texts that describe them, in a form that can be written as
-        JSON.
-        """
+        """Return all values, and the texts that describe them, as JSON-ready values."""
         return {
             "engine": self.engine,
             "seconds": list(self.seconds),
@@ -111,8 +108,7 @@ class Recovery:
 
 def recoveries(runs: Sequence[Metrics]) -> list[float | None]:
     """Return the seconds that one policy needed to recover in each repetition; None if it did not
-    recover. The time after the last arrival does not count, because every queue then empties.
-    """
+    recover. The time after the last arrival does not count, because every queue then empties."""
     normal_s = hysteresis.normal_p95_s(calms(runs))
     return [
         hysteresis.recovered_s(
@@ -142,10 +138,7 @@ def case_of(base: Spec, conduct: Conduct, policy: str, *, quick: bool) -> Case[S
 
 def rush_of(board: Spec) -> Spec:
     """Return the spec of the live comparison that measures recovery, with the board's ranked
-    policies and its seeds.
-
-    The observed time after the rush is `hysteresis.QUICK_AFTER_S`.
-    """
+    policies and its seeds. The observed time after the rush is `hysteresis.QUICK_AFTER_S`."""
     return changed(
         board,
         title=f"{board.title}: recovery after a rush"[:200],
@@ -159,9 +152,7 @@ def rush_of(board: Spec) -> Spec:
 
 def gather(folder: ComparisonResult) -> dict[str, Recovery]:
     """Return the recovery of each policy, from results on this machine or from the board's folder.
-
-    Recoveries from results are stored in the board's folder for later reports on other machines.
-    """
+    Recoveries from results are stored in the board's folder for later reports on other machines."""
     spec = folder.spec()
     try:
         found = find(folder.path.parent, spec, folder.facts("versions"))
@@ -179,10 +170,8 @@ def gather(folder: ComparisonResult) -> dict[str, Recovery]:
 
 def find(results_dir: Path, board: Spec, versions: Any) -> dict[str, Recovery]:
     """Return the recoveries that this version measured on this machine with the board's engine.
-
     They come from the newest complete result or, if there is none, from the result with the most
-    policies.
-    """
+    policies."""
     if board.engine == "live":
         every = _measured_live(results_dir, rush_of(board), versions)
     else:

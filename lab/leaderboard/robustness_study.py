@@ -59,8 +59,7 @@ _FLASH = ((120.0, 0.9), (30.0, 4.5), (150.0, 0.9))
 
 
 def scenarios(*, quick: bool) -> tuple[Scenario, ...]:
-    """Return all scenarios, beginning with the usual scenario; `quick` shortens the scenarios with
-    a changing load."""
+    """Return all scenarios, the usual one first; `quick` shortens those with a changing load."""
     return (
         Scenario("usual", "usual", f"The customers are the board's, at ρ = {RHO:g}.", {}),
         Scenario(
@@ -120,8 +119,7 @@ REQUIRED_OF_DOOR = 0.9
 """The share of the bound that DOOR must reach in every scenario with a steady load."""
 FOLLOWING = "DOOR-FIFO wait automatic"
 """The row of DOOR-FIFO with a wait limit that follows the observed patience. Claims do not include
-this row, because they are about DOOR's default settings.
-"""
+this row, because they are about DOOR's default settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +160,7 @@ class _Grid:
         return f"{title_of(policy)}{board.fallback_mark(every)}"
 
     def ranked(self, results: Results) -> list[str]:
-        """Return the policies from best to worst over all scenarios, followed by the policies that
-        lack a scenario.
-        """
+        """Return the policies from best to worst; those that lack a scenario are last."""
         return sorted(self.cases, key=lambda policy: -self.overall(results, policy))
 
 
@@ -199,7 +195,6 @@ def study(base: Spec, *, quick: bool) -> Study:
                 "In each scenario, 1 is the bound for its customers, load and server. If the load "
                 "changes, 1 is the bound at the mean load, as if work could wait until the rush is "
                 "over. No policy can reach this bound, so compare the policies with each other.",
-                (),
                 drawing=Drawing(
                     partial(_heat, grid),
                     f"Heat table of {len(policies)} policies by {len(every)} scenarios: revenue "
@@ -307,8 +302,7 @@ def _near(grid: _Grid, policy: str, steady: Sequence[Scenario], results: Results
 
 def _leads(grid: _Grid, each: Scenario, there: Sequence[str], results: Results) -> Verdict:
     """Return whether no policy is ahead of DOOR. The intervals of the paired differences decide; if
-    there are no repetitions, the differences themselves decide.
-    """
+    there are no repetitions, the differences themselves decide."""
     found = {
         policy: known
         for policy in grid.cases

@@ -29,10 +29,7 @@ def carry_out_study(
     proxies: Sequence[str] = tuple(PROXIES),
 ) -> None:
     """Carry out a study for the policies of `base`, with its seeds. Raises ExperimentError if a
-    simulation fails.
-
-    `proxies` names the proxies whose models the search for settings includes.
-    """
+    simulation fails. `proxies` names the proxies whose models the search for settings includes."""
     options = Options(
         simulate=simulate_case,
         quick=quick,

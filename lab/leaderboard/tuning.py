@@ -34,9 +34,7 @@ SETTINGS: Final = 12
 LOADS: Final = (1.0, 1.4, 2.0)
 SESSIONS: Final = 1000
 SEED: Final = 101
-"""The seed of the first repetition. The boards have other seeds by default, and therefore other
-customers.
-"""
+"""The first seed. Boards have other seeds by default, and therefore other customers."""
 REPETITIONS: Final = 5
 QUICK_REPETITIONS: Final = 1
 FACTOR_LOG2: Final = 3.0
@@ -44,8 +42,7 @@ FACTOR_LOG2: Final = 3.0
 _SWITCHES: Final = ("switch", "0 or 1")
 _UNSEARCHED: Final = ("nodelay", "seed", "retry_after_s")
 """The parameters that the search does not change: another value of `nodelay` would need another
-abandonment, and the others cannot change sales.
-"""
+abandonment, and the others cannot change sales."""
 _TRIES: Final = 200
 
 
@@ -122,9 +119,7 @@ def is_searched(parameter: Parameter) -> bool:
 
 def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
     """Return a row for each policy of a board, except students' policies, and for each proxy.
-
-    Policies without parameters to search are left out.
-    """
+    Policies without parameters to search are left out."""
     found: dict[tuple[str, str], Row] = {}
     for key in ranked(base):
         choice = base.choice(key)
@@ -146,8 +141,7 @@ def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
 
 
 def settings_of(row: Row, number: int) -> list[Setting]:
-    """Return the default setting and `number` − 1 other settings, which are the same on every
-    machine."""
+    """Return the default and `number` − 1 other settings, the same on every machine."""
     rng = random.Random(f"tuning/{row.key}")
     drawn = _hypercube(row.searched(), number - 1, rng)
     found = [Setting({}, {})]
@@ -167,9 +161,7 @@ def settings_of(row: Row, number: int) -> list[Setting]:
 def _hypercube(
     searched: Sequence[tuple[str, Parameter]], number: int, rng: random.Random
 ) -> list[list[float]]:
-    """Return `number` points in the unit cube. Each dimension has `number` equal parts, and there
-    is one point in each part.
-    """
+    """Return `number` points in the unit cube, one in each of `number` parts of each axis."""
     columns = []
     for _ in searched:
         order = list(range(number))
@@ -186,9 +178,7 @@ def _setting(row: Row, point: Sequence[float]) -> Setting:
 
 
 def value_at(parameter: Parameter, place: float) -> int | float:
-    """Return the value of a parameter at a position in its range; the position is a number from 0
-    to 1.
-    """
+    """Return a parameter's value at a position in its range, from 0 to 1."""
     default = parameter.default
     assert not isinstance(default, Mapping)
     if parameter.unit in _SWITCHES:
@@ -207,8 +197,7 @@ class Tried:
     cases: Mapping[float, Case[ShopRun]]
 
     def efficiency(self, results: Results) -> list[dict[int, float]]:
-        """Return the estimated efficiency by load and seed, from the simulations that exist so
-        far."""
+        """Return the estimated efficiency by load and seed, as far as it is simulated."""
         return [
             {
                 run["seed"]: run["estimated"]
@@ -226,8 +215,7 @@ class Tried:
 
 def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
     """Return the study that searches for settings of the policies in the leaderboard's spec `base`,
-    and of the models of `proxies`.
-    """
+    and of the models of `proxies`."""
     tried = [
         [_tried(base, row, setting) for setting in settings_of(row, SETTINGS)]
         for row in rows_of(base, proxies)
@@ -248,14 +236,12 @@ def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
                 "The best setting found",
                 "The efficiency over all loads, with the default and with the best setting of each "
                 "row.",
-                (),
                 tables=[BuiltTable(cases, lambda results: best_table(tried, results))],
             ),
             Figure(
                 "settings",
                 "Every setting that was tried",
                 "All settings of each row, beginning with the best.",
-                (),
                 tables=[BuiltTable(cases, lambda results: all_table(tried, results))],
             ),
         ],
@@ -312,8 +298,7 @@ def _known(tried: Sequence[Tried], results: Results) -> Iterator[tuple[Estimate,
 
 
 def best_of(tried: Sequence[Tried], results: Results) -> tuple[Estimate, Tried] | None:
-    """Return the setting with the highest mean over all loads, or None if there are no simulations
-    yet."""
+    """Return the setting with the highest mean over all loads; None without simulations."""
     return max(_known(tried, results), key=lambda found: found[0].mean, default=None)
 
 

@@ -33,11 +33,8 @@ _PACKAGES = ("django", "gunicorn", "psycopg", "locust", "uvloop", "httptools", "
 
 
 def describe_machine(lab: settings.Settings) -> dict[str, Any]:
-    """Return the facts about a machine that determine the shop's speed.
-
-    `hosts` names the hosts of the appliance's parts on other machines. All other facts are about
-    this machine.
-    """
+    """Return the facts about a machine that determine the shop's speed. `hosts` names the hosts of
+    the appliance's parts on other machines. All other facts are about this machine."""
     elsewhere = {
         part: host
         for part, host in (
@@ -62,9 +59,7 @@ def describe_machine(lab: settings.Settings) -> dict[str, Any]:
 
 
 def describe_versions() -> dict[str, str]:
-    """Return the project's commit, two digests of its code, and the versions of Python and the
-    libraries.
-    """
+    """Return the commit, digests of the code, and the versions of Python and the libraries."""
     ours = {"doorbuster": commit(), "code": code_digest(), "parts": parts_digest()}
     return {**ours, "python": platform.python_version(), **_libraries()}
 
@@ -72,18 +67,14 @@ def describe_versions() -> dict[str, str]:
 @cache
 def code_digest() -> str:
     """Return a digest of the code that determines the results of simulated runs: policies,
-    customers, simulator, and the lab without the console.
-
-    A process computes the digest only once, because files can change while the process runs.
-    """
+    customers, simulator, and the lab without the console. A process computes the digest only once,
+    because files can change while the process runs."""
     return _digest("gateway/policies", "loadgen", "simulator", "lab", without="lab/console")
 
 
 @cache
 def parts_digest() -> str:
-    """Return a digest of the code of the gateway, the shop and the hosting platform, computed once
-    as in `code_digest`.
-    """
+    """Return a digest of the code of gateway, shop and hosting platform; see `code_digest`."""
     return _digest("gateway", "shop", "hosting")
 
 
@@ -99,8 +90,7 @@ def _digest(*folders: str, without: str = "-") -> str:
 
 def fingerprint(lab: settings.Settings) -> str:
     """Return a text that identifies the machine, the libraries, and the code of shop, gateway and
-    customers. Measured speeds are valid only while this text stays the same.
-    """
+    customers. Measured speeds are valid only while this text stays the same."""
     facts = {**describe_machine(lab), **_measured_software()}
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 
@@ -140,10 +130,8 @@ _ASK_EVERY_S = 0.1
 @contextlib.contextmanager
 def live_run_lock() -> Iterator[None]:
     """Hold the machine's lock for one live run; raises ExperimentError while another run holds it.
-
     If the holder gives way and belongs to the same user, the new run interrupts it and waits for
-    its end. A run with WAITS in its environment waits for every holder.
-    """
+    its end. A run with WAITS in its environment waits for every holder."""
     with _taken(os.environ.get(LOCK) or "live-run"):
         yield
 
@@ -192,11 +180,9 @@ def _cpu_model() -> str:
 
 @cache
 def commit() -> str:
-    """Return the commit, with `-dirty` if files were edited; without Git, return the release.
-
-    If a folder belongs to another user, Git reads it only if Git's configuration lists the folder
-    as safe. Doorbuster's folder is safe, because this process already runs its code.
-    """
+    """Return the commit, with `-dirty` if files were edited; without Git, return the release. If a
+    folder belongs to another user, Git reads it only if Git's configuration lists the folder as
+    safe. Doorbuster's folder is safe, because this process already runs its code."""
     try:
         if not (ROOT / ".git").exists():
             raise FileNotFoundError  # an installed package, perhaps below another repository
@@ -231,8 +217,7 @@ def _as_git_value(path: Path) -> str:
 
 class OtherLoad:
     """The CPU time that processes other than this process and its children use between two samples.
-    Take samples while the children run, because an ended child counts as another process.
-    """
+    Take samples while the children run, because an ended child counts as another process."""
 
     def __init__(self) -> None:
         self._cpus = len(cpus.here())
@@ -240,8 +225,7 @@ class OtherLoad:
 
     def share(self) -> float:
         """Return the CPU time that other processes have used since this object was created, divided
-        by the real time and by the number of CPUs that this process may use.
-        """
+        by the real time and by the number of CPUs that this process may use."""
         (wall, busy, own), (wall_now, busy_now, own_now) = self._before, self._look()
         others_s = busy_now - busy - (own_now - own)
         return max(0.0, others_s / ((wall_now - wall) * self._cpus))

@@ -26,15 +26,12 @@ class ProgressFile:
 
     def stage(self, from_ratio: float, to_ratio: float) -> None:
         """Begin a stage, which lasts from `from_ratio` to `to_ratio` of the command's progress.
-        Every later `done_ratio` is the progress of this stage.
-        """
+        Every later `done_ratio` is the progress of this stage."""
         self._stage = (from_ratio, to_ratio)
 
     def tell(self, *, now: bool = False, **facts: object) -> None:
-        """Add facts to the file.
-
-        The file is written at most once every EVERY_S real seconds, or immediately with `now`.
-        """
+        """Add facts to the file. The file is written at most once every EVERY_S real seconds, or
+        immediately with `now`."""
         if isinstance(done := facts.get("done_ratio"), int | float):
             begin, end = self._stage
             facts["done_ratio"] = begin + (end - begin) * done

@@ -69,8 +69,7 @@ class Speeds:
     def cost(self, *kinds: str) -> float | None:
         """Return the CPU seconds (`live …`: real seconds) for one unit of the first kind with a
         known cost; None if no cost is known. `kinds` begins with the most exact kind and ends with
-        the most general.
-        """
+        the most general."""
         known = (self._reference(kind) for kind in kinds)
         reference = next((one for one in known if one is not None), None)
         for kind in kinds:
@@ -98,9 +97,7 @@ _read: dict[object, tuple[tuple[int, int], Speeds]] = {}
 
 
 def load(lab: Settings) -> Speeds:
-    """Return the costs of work on this machine; before any measurement, return the costs of the
-    reference machine.
-    """
+    """Return the costs of work here; before any measurement, those of the reference machine."""
     path = lab.state_dir / FILE
     try:
         status = path.stat()
@@ -131,8 +128,7 @@ def _parsed(text: str, lab: Settings) -> Speeds:
 
 def _machine(lab: Settings) -> str:
     """Return a text that changes when the machine or Python changes, because costs are then
-    invalid. A change of the code hardly changes the costs, so they stay valid.
-    """
+    invalid. A change of the code hardly changes the costs, so they stay valid."""
     facts = {**describe_machine(lab), "python": platform.python_version()}
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 

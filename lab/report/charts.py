@@ -22,17 +22,14 @@ _STACKED_PANEL_INCHES = (9.5, 2.7)
 _ROOM_FOR_NAMES_RATIO = 0.18
 """The space above the curves for the names of `stretches`, as a share of the curves' height."""
 _LETTERS_PER_INCH = 8.5
-"""A label next to a panel is wrapped if it has more than this number of letters per inch of the
-panel's height."""
+"""The letters per inch of a panel's height after which the label next to it is wrapped."""
 _NAME_LINE = 13
 """The number of letters per line in the name of a bar."""
 
 
 def draw(figure: Figure, results: Results, folder: Path, note: str) -> Path:
-    """Draw all panels of a figure as SVG and PNG, and write its CSV. Return the SVG.
-
-    `note` is the line under the figure: the experiment, the number of runs and the date.
-    """
+    """Draw all panels of a figure as SVG and PNG, and write its CSV. Return the SVG. `note` is the
+    line under the figure: the experiment, the number of runs and the date."""
     panels = figure.panels
     columns = 1 if figure.stacked else min(2, len(panels))
     width, height = _STACKED_PANEL_INCHES if figure.stacked else _PANEL_INCHES

@@ -30,10 +30,8 @@ class Claim:
 
 
 def held_words(verdicts: Sequence[str]) -> str:
-    """Return the counts as text: `7 of 10 claims hold, 2 do not, 1 could not be decided`.
-
-    Verdicts other than `yes` and `no` are undecided.
-    """
+    """Return the counts as text: `7 of 10 claims hold, 2 do not, 1 could not be decided`. Verdicts
+    other than `yes` and `no` are undecided."""
     held, failed = verdicts.count("yes"), verdicts.count("no")
     text = f"{held} of {len(verdicts)} claims hold"
     if failed:
@@ -48,10 +46,8 @@ _NAMED = 2
 
 
 def conclusion(claims: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return the conclusion of a report in sentences, from the rows of its claims.json.
-
-    The conclusion counts the claims that hold, and names the first few claims that do not hold.
-    """
+    """Return the conclusion of a report in sentences, from the rows of its claims.json. The
+    conclusion counts the claims that hold, and names the first few claims that do not hold."""
     verdicts = [str(one.get("Holds")) for one in claims]
     if not claims:
         return []
@@ -67,8 +63,7 @@ def conclusion(claims: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def short_conclusion(claims: Sequence[Mapping[str, str]]) -> str:
-    """Return the short conclusion that lists show: `15 of 25 claims hold`; empty if there are no
-    claims."""
+    """Return the conclusion for lists: `15 of 25 claims hold`; "" without claims."""
     held = sum(one.get("Holds") == "yes" for one in claims)
     return f"{held} of {len(claims)} claims hold" if claims else ""
 
@@ -117,8 +112,7 @@ def falling(text: str, required: str, ranked: Sequence[tuple[AnyCase, Value]]) -
     """Return the claim that each metric is larger than the next metric. The differences between
     consecutive metrics in each repetition decide the claim. The claim holds if the 95 % interval of
     every difference is above 0, and fails if one interval is below 0; otherwise, it cannot be
-    decided. With a single repetition, the sign of the difference decides.
-    """
+    decided. With a single repetition, the sign of the difference decides."""
 
     def check(results: Results) -> Verdict:
         found = [results.estimate(case, value) for case, value in ranked]
@@ -144,9 +138,7 @@ def _is_larger(
 
 
 def is_above_zero(found: Estimate) -> bool | None:
-    """Return whether a difference is positive; None if the 95 % interval contains 0, because the
-    difference could then be chance.
-    """
+    """Return whether a difference is positive; None if its 95 % interval contains 0 (chance)."""
     if abs(found.mean) <= (found.half_width or 0.0):
         return None
     return found.mean > 0
@@ -154,8 +146,7 @@ def is_above_zero(found: Estimate) -> bool | None:
 
 def is_between(found: Estimate, low: float, high: float) -> bool | None:
     """Return whether a metric is between `low` and `high`; None if the 95 % interval contains a
-    limit. The metric could then be on either side of the limit by chance.
-    """
+    limit. The metric could then be on either side of the limit by chance."""
     half_width = found.half_width or 0.0
     if any(abs(found.mean - bound) < half_width for bound in (low, high)):
         return None

@@ -1,5 +1,4 @@
-"""The figures of a comparison, as PNG and SVG: response times of the home page at each ρ, and
-metrics against ρ."""
+"""The figures of a comparison, as PNG and SVG: Br-1's response times, and metrics over ρ."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -58,9 +57,7 @@ def note_of(folder: ComparisonResult, cells: Sequence[Cell]) -> str:
 def _ccdf(
     folder: ComparisonResult, cells: Sequence[Cell], rho: float | None, style: Styles
 ) -> Figure:
-    """Draw Fig. 7: P(response time of Br-1 > t) over all repetitions together. Unanswered attempts
-    have an infinite response time.
-    """
+    """Draw Fig. 7: P(response time of Br-1 > t) over all repetitions; inf without an answer."""
     figure, (axes,) = new_figure(1, 1, _INCHES)
     runs = [(p, run) for p, run in folder.whole_runs() if p.rho == rho]
     warm_up_s = folder.spec().warm_up_s
@@ -139,19 +136,14 @@ def _over_rho(
     figure_of: Callable[[Outcomes], float | None],
 ) -> None:
     for policy, look in style.items():
-        own = [cell for cell in cells if cell.policy == policy]
-        found = [
-            (cell.rho, known)
-            for cell in own
-            if cell.rho is not None and (known := cell.over_known(figure_of))
-        ]
-        series = Series(
-            title_of(policy),
-            [rho for rho, _ in found],
-            [known.mean for _, known in found],
-            [known.half_width for _, known in found],
-        )
-        curve(axes, series, look)
+        found = {
+            cell.rho: known
+            for cell in cells
+            if cell.policy == policy
+            and cell.rho is not None
+            and (known := cell.over_known(figure_of))
+        }
+        curve(axes, Series.of(title_of(policy), list(found), found.values()), look)
     loads = sorted({cell.rho for cell in cells if cell.rho is not None})
     axes.set_xlabel("offered load ρ")
     axes.set_xticks(loads, [f"{rho:g}" for rho in loads])
@@ -160,6 +152,5 @@ def _over_rho(
 
 
 def _compare(cells: Sequence[Cell], number: int) -> str:
-    """Return a reference to this figure of LIFO-Pri; empty if no cell's conditions are as
-    published."""
+    """Return a reference to this figure of LIFO-Pri, if a cell's conditions are as published."""
     return f" (compare the paper's Fig. {number})" if any(cell.published for cell in cells) else ""

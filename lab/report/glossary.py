@@ -41,8 +41,7 @@ IN_TEXT = {
     "DOOR": r"DOOR",
 }
 """The patterns of the terms that pages explain within sentences, in addition to policies and page
-types. Within sentences, the other terms are ordinary words.
-"""
+types. Within sentences, the other terms are ordinary words."""
 _PAGE_TYPE = re.compile(r"(?:Br|Tr)-\d")
 
 
@@ -137,10 +136,8 @@ def keys(*, of_parameters: bool) -> dict[str, int]:
 @cache
 def in_text() -> tuple[tuple[str, int], ...]:
     """Return the pattern and the position of each entry that pages explain in running text.
-
     Patterns are valid in Python and in JavaScript. Policies come first, longer titles before
-    shorter titles.
-    """
+    shorter titles."""
     found = []
     for place, entry in enumerate(entries()):
         if entry.title in IN_TEXT:
@@ -155,11 +152,9 @@ def in_text() -> tuple[tuple[str, int], ...]:
 
 
 def find(label: str, *, is_parameter: bool = False) -> Entry | None:
-    """Return the entry for a label, or None. With `is_parameter`, search the parameters first.
-
-    A combination has the entry of its first part: `ρ = 1.4 SQ + SBAC hybrid` has the entry of SQ.
-    The console's `glossary.js` must follow the same rules.
-    """
+    """Return the entry for a label, or None. With `is_parameter`, search the parameters first. A
+    combination has the entry of its first part: `ρ = 1.4 SQ + SBAC hybrid` has the entry of SQ. The
+    console's `glossary.js` must follow the same rules."""
     whole = key(label)
     if not whole:
         return None

@@ -194,8 +194,7 @@ SEAL: Final = (
     "base-uri 'none'\">"
 )
 """The Content-Security-Policy that forbids all scripts in the content after it, even if the content
-contains the beginning of a page (doctype, html, head).
-"""
+contains the beginning of a page (doctype, html, head)."""
 
 
 def sealed(page: str) -> str:

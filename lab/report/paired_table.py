@@ -1,6 +1,5 @@
 """The table of paired differences, which compares policies seed by seed and marks each difference
-that is larger than chance explains.
-"""
+that is larger than chance explains."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
@@ -13,9 +12,7 @@ from lab.report.drawing.table import Table
 from lab.spec.experiment import Spec
 
 ALL_PAIRS_UP_TO: Final = 4
-"""Up to this number of policies, all pairs are compared. With more policies, each policy is
-compared only with the first policy.
-"""
+"""With more policies than this number, each is compared only with the first."""
 
 _Metrics = tuple[tuple[str, int, Callable[[Outcomes], float | None]], ...]
 _BUYERS: Final[_Metrics] = (
@@ -34,8 +31,7 @@ _SESSIONS: Final[_Metrics] = (
 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
-    """Return the differences of the compared pairs at each load; None if no pair shares two
-    seeds."""
+    """Return the differences of the pairs at each load; None if no pair shares two seeds."""
     metrics = _SESSIONS if spec.customers.lengths else _BUYERS
     found = Table(
         "Differences by seed",

@@ -1,6 +1,5 @@
 """Ratios of a metric in one case to a metric in another case. Both cases have the same seeds, so
-each repetition gives one ratio, in which the effects of the seed cancel out.
-"""
+each repetition gives one ratio, in which the effects of the seed cancel out."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -72,8 +71,7 @@ class RatioCurve:
 def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
     """Return the claim that one ratio is smaller than another ratio. The differences between the
     ratios in each repetition decide the claim. The claim cannot be decided if the 95 % interval of
-    the difference contains 0. A single difference decides only if there is a single repetition.
-    """
+    the difference contains 0. A single difference decides only if there is a single repetition."""
 
     def check(results: Results) -> Verdict:
         known = differences(larger.each(results), smaller.each(results))
@@ -90,8 +88,7 @@ def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
 
 def below_one(text: str, required: str, ratio: Ratio) -> Claim:
     """Return the claim that a ratio is below 1. The claim cannot be decided if the ratio's 95 %
-    interval contains 1.
-    """
+    interval contains 1."""
 
     def decide(found: Estimate) -> bool | None:
         return is_above_zero(Estimate(1 - found.mean, found.half_width))

@@ -71,12 +71,9 @@ class FormulaCurve:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The content of a set of axes.
-
-    `PanelKind` explains `kind`; bars have `x_names` under them. `published` holds the paper's
-    numbers by curve label and x. `levels` holds the paper's numbers for parts of the x axis.
-    `printed_x` limits the x values in the table.
-    """
+    """The content of a set of axes. `PanelKind` explains `kind`; bars have `x_names` under them.
+    `published` holds the paper's numbers by curve label and x. `levels` holds the paper's numbers
+    for parts of the x axis. `printed_x` limits the x values in the table."""
 
     key: str
     title: str
@@ -101,9 +98,7 @@ class Panel:
         return chain.from_iterable(curve.cases() for curve in self.curves)
 
     def table(self, results: Results) -> Table:
-        """Return the table of published numbers next to reproduced numbers, with a row for each x
-        and a column for each curve.
-        """
+        """Return the numbers as a table with a row for each x and a column for each curve."""
         series = [curve.series(results) for curve in self.curves]
         every = list(dict.fromkeys(x for one in series for x in one.x))
         shown = every if self.printed_x is None else [x for x in every if x in self.printed_x]
@@ -217,20 +212,17 @@ class Drawing:
     alternative: str
     caption: str
     is_wide: bool = False
-    """Whether the drawing is as wide as the page; otherwise it has the width at which its text is
-    readable."""
+    """Whether the drawing is as wide as the page, or only as wide as its text needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure or table of a report: its title, its panels and tables, and its differences from the
-    paper.
-    """
+    """A figure or table of a report: its texts, panels, tables and differences from the paper."""
 
     key: str
     heading: str
     what: str
-    differs: Sequence[str]
+    differs: Sequence[str] = ()
     panels: Sequence[Panel] = ()
     tables: Sequence[EntryTable | BuiltTable] = ()
     stacked: bool = False
@@ -252,8 +244,7 @@ class Study:
     figures: Sequence[Figure]
     claims: Sequence[Claim]
     readings: Sequence[tuple[str, str]] = ()
-    """The interpretations of ambiguous passages in the paper. Each has a name and an
-    explanation."""
+    """How ambiguous passages of the paper were read; each has a name and an explanation."""
     readings_heading: str = "How the paper was read"
     folder: str = ""
     """The result folder's name without the date; if empty, `reproduce-` and the paper."""

@@ -1,9 +1,9 @@
-"""The tables of a comparison: sales, sessions, requests, clients, LIFO-Pri's Tables 4 and 5, and
-shadows."""
+"""The tables of a comparison: sales, sessions, requests, clients, Tables 4 and 5, shadows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from lab.analysis import published
@@ -13,7 +13,7 @@ from lab.analysis.outcomes import FATES, FATES_MEANING, Outcomes
 from lab.analysis.verdict import verdict
 from lab.analysis.warnings import honesty
 from lab.files.documents import write_json, write_text
-from lab.intervals import estimate
+from lab.intervals import Estimate, estimate, estimate_known, text_of
 from lab.report import paired_table, wasted_work
 from lab.report.drawing.table import Table
 from lab.results.comparison import ComparisonResult
@@ -48,14 +48,9 @@ def headline(cells: Sequence[Cell]) -> Table:
         "Br-1 attempts that were answered within 5 paper seconds.",
     )
     for cell in cells:
-        table.rows.append(
-            (
-                cell.load,
-                cell.title,
-                *(metric.text(cell) for metric in metrics),
-                estimate([100 * share for share in cell.quick_share]).text(0) + " %",
-            )
-        )
+        quick = estimate([100 * share for share in cell.quick_share]).text() + " %"
+        texts = (metric.text(cell) for metric in metrics)
+        table.rows.append((cell.load, cell.title, *texts, quick))
     return table
 
 
@@ -75,15 +70,10 @@ def sessions(cells: Sequence[Cell]) -> Table:
         "arrived; Useful % is their percentage of all requests that were answered in time.",
     )  # fmt: skip
     for cell in cells:
-        table.rows.append(
-            (
-                cell.load,
-                cell.title,
-                BY_NAME["arrived_sessions"].text(cell),
-                *(cell.over(partial(_fate_percent, fate)).text(1) for fate in FATES),
-                *(metric.text(cell) for metric in metrics),
-            )
-        )
+        shares = (cell.over(partial(_fate_percent, fate)).text(1) for fate in FATES)
+        texts = (metric.text(cell) for metric in metrics)
+        arrived = BY_NAME["arrived_sessions"].text(cell)
+        table.rows.append((cell.load, cell.title, arrived, *shares, *texts))
     return table
 
 
@@ -171,8 +161,7 @@ def _table5_percent(row: str, run: Outcomes) -> float:
 
 
 def clients(cells: Sequence[Cell]) -> Table:
-    """Return the table with the results of each client set and class (Connection Sentry, Tables 1
-    to 4)."""
+    """Return the results by client set and class (Connection Sentry, Tables 1 to 4)."""
     table = Table(
         "Requests of clients by class",
         ("Policy", "Set", "Class", "Served", "Mean latency s", "p95 s", "Left", "Turned away"),
@@ -182,30 +171,14 @@ def clients(cells: Sequence[Cell]) -> Table:
         "slow requests are served, so compare the latencies of the control set. Left is the number "
         "of attempts whose client left before the answer; a reload is a new attempt.",
     )
+    shown = (("served", 0), ("latency_s", 2), ("p95_s", 2), ("left", 0), ("turned_away", 0))
     for cell in cells:
         for part in dict.fromkeys(part for sets in cell.clients for part in sets):
-            served, latency, p95, left, turned_away = (
-                cell.over_clients(part, figure)
-                for figure in (
-                    lambda got: got.served,
-                    lambda got: got.latency_s,
-                    lambda got: got.p95_s,
-                    lambda got: got.left,
-                    lambda got: got.turned_away,
-                )
-            )
-            table.rows.append(
-                (
-                    cell.title,
-                    part.clients,
-                    part.kind,
-                    served.text() if served else "none",
-                    latency.text(2) if latency else "none",
-                    p95.text(2) if p95 else "none",
-                    left.text() if left else "none",
-                    turned_away.text() if turned_away else "none",
-                )
-            )
+            texts = []
+            for name, digits in shown:
+                found = cell.over_clients(part, attrgetter(name))
+                texts.append(found.text(digits) if found else "none")
+            table.rows.append((cell.title, part.clients, part.kind, *texts))
     return table
 
 
@@ -219,21 +192,12 @@ def tables_of(spec: Spec, cells: Sequence[Cell]) -> list[Table]:
     pairs = [paired] if paired else []
     if spec.customers.lengths:  # no customer buys, and all pages are alike
         return [sessions(cells), *pairs, requests(cells), *last]
-    return [
-        headline(cells),
-        *pairs,
-        sessions(cells),
-        *last,
-        table4(cells),
-        table5(cells),
-    ]
+    return [headline(cells), *pairs, sessions(cells), *last, table4(cells), table5(cells)]
 
 
 def of_terminal(tables: Sequence[Table], cells: Sequence[Cell]) -> list[Table]:
-    """Return the tables that a terminal prints, ending with the most important table.
-
-    Tables 4 and 5 are included only if a cell's conditions are as published.
-    """
+    """Return the tables that a terminal prints, ending with the most important table. Tables 4 and
+    5 are included only if a cell's conditions are as published."""
     applying = [table for table in tables if not table.title.startswith("Table ") or _beside(cells)]
     return applying[::-1]
 
@@ -286,9 +250,7 @@ _SHADOW_VERDICTS = (
 
 def shadows(cells: Sequence[Cell]) -> Table | None:
     """Return the decisions of each shadow in the runs of each acting policy; None without shadows.
-
-    Values are in % of the requests that the shadow decided.
-    """
+    Values are in % of the requests that the shadow decided."""
     names = {one["name"]: None for cell in cells for run in _runs_with_shadows(cell) for one in run}
     if not names:
         return None
@@ -302,8 +264,7 @@ def shadows(cells: Sequence[Cell]) -> Table | None:
     )
     for name in names:
         for words, count in _SHADOW_VERDICTS:
-            shares = [_shadow_shares(cell, name, count) for cell in cells]
-            texts = (estimate(one).text(1) if one else "–" for one in shares)
+            texts = (text_of(_shadow_percent(cell, name, count), 1) for cell in cells)
             found.rows.append((f"{title_of(name)}: {words}", *texts))
     return found
 
@@ -312,10 +273,10 @@ def _runs_with_shadows(cell: Cell) -> list[Sequence[Mapping[str, Any]]]:
     return [summary.shadows for summary in cell.summaries if summary.shadows]
 
 
-def _shadow_shares(cell: Cell, name: str, count: str) -> list[float]:
-    return [
+def _shadow_percent(cell: Cell, name: str, count: str) -> Estimate | None:
+    return estimate_known(
         100 * one["verdicts"][count] / one["asked"]
         for run in _runs_with_shadows(cell)
         for one in run
         if one["name"] == name and one.get("asked")
-    ]
+    )

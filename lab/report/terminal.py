@@ -20,9 +20,7 @@ if not console.is_terminal:
 
 @contextmanager
 def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
-    """Print to standard error if standard output has JSON. With `quiet`, print only the essential
-    lines.
-    """
+    """Print to standard error with `as_json`; print only the essential lines with `quiet`."""
     console.stderr, console.quiet = as_json, quiet
     try:
         yield
@@ -130,11 +128,8 @@ class RunProgress(_Bar):
         self, title: str, real_s: float, clients_until_s: float | None = None
     ) -> Callable[[Mapping[str, Any]], None]:
         """Begin a run that takes about `real_s`. Return the function that receives its progress
-        lines.
-
-        `clients_until_s` (paper seconds) marks a closed loop, in which sessions end only when the
-        run ends.
-        """
+        lines. `clients_until_s` (paper seconds) marks a closed loop, in which sessions end only
+        when the run ends."""
         return self.at_once([title], real_s, clients_until_s)[0]
 
     def at_once(

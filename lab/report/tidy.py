@@ -90,8 +90,7 @@ def summary(runs: Iterable[Mapping[str, Any]]) -> str:
 
 
 def by_run(runs: Iterable[Mapping[str, Any]]) -> str:
-    """Return all metrics of all runs as CSV, with a row for each run and a column for each
-    metric."""
+    """Return the runs as CSV, with a row for each run and a column for each metric."""
     names = [metric.name for metric in METRICS]
     rows = [
         (run["rho"], title_of(run["policy"]), run["seed"], *(run[name] for name in names))
@@ -101,8 +100,7 @@ def by_run(runs: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _identifiers(table: Table) -> int:
-    """Return the number of leading columns that name the subject of a row. The other columns have
-    numbers."""
+    """Return the number of leading columns that name a row; the others have numbers."""
     for at, head in enumerate(table.header):
         if at == 0 or head in _NAMES:
             continue

@@ -6,6 +6,7 @@ from typing import Any
 
 from lab.analysis.cells import Cell, wasted_percent
 from lab.analysis.outcomes import Outcomes
+from lab.intervals import text_of
 from lab.report.drawing.table import Table
 from lab.spec.experiment import Spec
 from loadgen.records.attempts import AttemptOutcome
@@ -17,8 +18,7 @@ _WHY_CONFIRMS_FALL = {
     "these requests, N × U of the later pages is lower, and a buyer waits longer"
 }
 """The reason why cancelling can lower a policy's confirms, by policy. A report shows the reason if
-confirms fell by more than chance explains.
-"""
+confirms fell by more than chance explains."""
 
 _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] = (
     ("CPU wasted, %", wasted_percent, 1),
@@ -39,8 +39,7 @@ _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] 
 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
-    """Return the table of work for customers who had left; None if no customer left or no run has a
-    meter."""
+    """Return the table of work for customers who had left; None if there is nothing to show."""
     if not any(waste.mean for cell in cells if (waste := cell.over_waste(_anybody))):
         return None
     found = Table(
@@ -65,7 +64,7 @@ def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
     for name, figure, digits in _ROWS:
         known = [cell.over_waste(figure) for cell in cells]
         if any(known):  # the simulator has no database
-            found.rows.append((name, *(one.text(digits) if one else "–" for one in known)))
+            found.rows.append((name, *(text_of(one, digits) for one in known)))
     completed = [cell.over(_completed).text() for cell in cells]
     found.rows.append(("Completed requests", *completed))
     if any(run.confirms for cell in cells for run in cell.runs):
@@ -107,14 +106,12 @@ def _remarks(spec: Spec, cells: Sequence[Cell]) -> list[str]:
 
 def fell_clearly(before: int, after: int) -> bool:
     """Return whether a fall from `before` to `after` rare independent events is more than chance
-    explains. A count's standard deviation is its square root.
-    """
+    explains. A count's standard deviation is its square root."""
     return before - after > 2 * sqrt(before + after)
 
 
 def _ignoring(spec: Spec, cell: Cell, cells: Sequence[Cell]) -> Cell | None:
-    """Return the cell with `ignore` that otherwise equals this cell with `cancel`; None if there is
-    none."""
+    """Return the cell with `ignore` that otherwise equals this cell with `cancel`, or None."""
     choice = spec.choice(cell.policy)
     if spec.abandonment_of(choice) != "cancel":
         return None

@@ -21,7 +21,7 @@ from typing import Any
 
 from lab.engines.capacity import Capacity, from_json
 from lab.errors import ExperimentError, SpecError
-from lab.files import forms as result_forms
+from lab.files import documents
 from lab.files.documents import read_json
 from lab.files.run_folder import RUN_FILE, PlannedRun, RunFolder
 from lab.results.result import Result, made_here
@@ -40,10 +40,7 @@ class ComparisonResult(Result):
         cls, results_dir: Path, spec: Spec, facts: Mapping[str, Any], plan: Iterable[PlannedRun]
     ) -> "ComparisonResult":
         """Create the folder with the spec, the plan and all facts that are known before the first
-        run.
-
-        Raises ExperimentError if the folder cannot be written.
-        """
+        run. Raises ExperimentError if the folder cannot be written."""
         return cls._create(
             results_dir,
             re.sub(r"[^a-z0-9.]+", "-", spec.heading.lower()).strip("-")[:60],
@@ -58,9 +55,7 @@ class ComparisonResult(Result):
 
     @classmethod
     def open(cls, path: Path) -> "ComparisonResult":
-        """Open the folder of a comparison; raises SpecError if the folder does not contain a
-        comparison.
-        """
+        """Open the folder of a comparison; raises SpecError if it does not contain one."""
         if not (path / _PLAN).is_file():
             raise SpecError(
                 f"FOLDER: {path} is not a comparison (plan.json is missing); allowed: a folder "
@@ -71,7 +66,7 @@ class ComparisonResult(Result):
     def spec(self) -> Spec:
         """Return the spec of the runs; raises ExperimentError if it is missing or damaged."""
         path = self.path / "spec.toml"
-        text = result_forms.text_of(path, spec_text.MOST_BYTES)
+        text = documents.text_of(path, spec_text.MOST_BYTES)
         try:
             own_policies.remember_copies(self.path)
             return checked_without_files(read_spec(text, str(path)), str(path))
@@ -84,14 +79,11 @@ class ComparisonResult(Result):
         return facts
 
     def capacity(self) -> Capacity | None:
-        """Return the capacity; None in a closed loop. Raises ExperimentError if spec.toml or
-        capacity.json is missing or damaged.
-        """
+        """Return the capacity; None in a closed loop. Raises ExperimentError for damaged files."""
         return None if self.spec().clients else from_json(self.facts("capacity"))
 
     def plan(self) -> list[PlannedRun]:
-        """Return all runs in the plan's order; raises ExperimentError if plan.json is missing or
-        damaged."""
+        """Return all planned runs in order; raises ExperimentError if plan.json is damaged."""
         return [PlannedRun(**row) for row in read_json(self.path / _PLAN)]
 
     def run(self, planned: PlannedRun) -> RunFolder:
@@ -103,9 +95,7 @@ class ComparisonResult(Result):
         return [planned for planned in self.plan() if not self.run(planned).is_whole]
 
     def run_files(self, plan: Iterable[PlannedRun]) -> Iterator[str]:
-        """Yield the path of each run's run.json, even if the file does not exist yet. The method is
-        fast for thousands of runs.
-        """
+        """Yield the paths of all run.json files, existing or not; fast for thousands of runs."""
         runs = os.path.join(self.path, "runs")
         return (os.path.join(runs, planned.folder, RUN_FILE) for planned in plan)
 

@@ -27,9 +27,7 @@ class Results:
         return cls(found)
 
     def number(self, cases: Iterable[AnyCase]) -> int:
-        """Return the number of simulations or runs of these cases; a case that is given twice
-        counts once.
-        """
+        """Return the number of runs of these cases, each case counted once."""
         return sum(len(self._found.get(id, ())) for id in {case.id for case in cases})
 
     def of(self, case: AnyCase) -> Sequence[Metrics]:
@@ -46,9 +44,7 @@ class Results:
         return Results({**self._found, **other._found})
 
     def estimate(self, case: AnyCase, value: Value) -> Estimate | None:
-        """Return the mean and the 95 % interval of a metric; None if no repetition has this
-        metric.
-        """
+        """Return the mean and interval of a metric; None if no repetition has it."""
         return estimate_known(map(value, self.of(case)))
 
     def mean(self, case: AnyCase, value: Value) -> float | None:

@@ -39,8 +39,7 @@ class Reference:
     @classmethod
     def read(cls, folder: Path) -> "Reference | None":
         """Return the origin of a reference result; None for a result that does not come with
-        Doorbuster. If its file is damaged, the result still counts as a reference.
-        """
+        Doorbuster. If its file is damaged, the result still counts as a reference."""
         if not is_reference(folder):
             return None
         try:

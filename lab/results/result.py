@@ -19,9 +19,7 @@ from lab.files.documents import read_json, write_json, write_text
 from lab.spec import own_policies
 
 IMPORTED = "imported.json"
-"""The name of the file that marks a result from another machine; only the console writes this
-file.
-"""
+"""The file that marks a result from another machine; only the console writes this file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +63,7 @@ class Imported:
 
 
 def is_imported(folder: Path) -> bool:
-    """Return whether a result was imported from another machine. Such a result is never resumed and
-    is never the newest result.
-    """
+    """Return whether a result is from another machine; it is never resumed nor the newest."""
     return (folder / IMPORTED).exists()
 
 
@@ -86,9 +82,7 @@ def began_at_of(name: str) -> datetime | None:
 
 
 def made_at(folder: Path) -> datetime:
-    """Return the time at which a result began; if its name has no time, return the time of the last
-    change of its folder.
-    """
+    """Return the time at which a result began, by its name or by its folder's last change."""
     return began_at_of(folder.name) or datetime.fromtimestamp(folder.stat().st_mtime, UTC)
 
 
@@ -140,9 +134,7 @@ class Result:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Lock the result until the block ends; raises ExperimentError if another process has
-        locked it.
-        """
+        """Lock the result during the block; raises ExperimentError if it is already locked."""
         with contextlib.ExitStack() as held:
             try:
                 held.enter_context(locks.locked(self.path / ".lock", waits=False))
@@ -160,8 +152,7 @@ class Result:
 
 
 def made_here(results_dir: Path, file: str) -> Iterator[Path]:
-    """Yield the folders of this machine's results that contain this file, from the newest to the
-    oldest."""
+    """Yield the folders of this machine's results with this file, from the newest on."""
     for path in sorted(results_dir.glob(f"*/{file}"), reverse=True):
         if not path.parent.name.startswith(".") and not is_imported(path.parent):
             yield path.parent

@@ -51,11 +51,9 @@ class StudyResult(Result):
         facts: Mapping[str, Any],
         policies: Mapping[str, str] | None = None,
     ) -> "StudyResult":
-        """Create the folder with all facts that are known before the first simulation.
-
-        `policies` are the texts of students' policies by file name. Raises ExperimentError if the
-        folder cannot be written.
-        """
+        """Create the folder with all facts that are known before the first simulation. `policies`
+        are the texts of students' policies by file name. Raises ExperimentError if the folder
+        cannot be written."""
         return cls._create(
             results_dir, name, folder="simulations", files={_FACTS: facts}, policies=policies or {}
         )
@@ -74,8 +72,7 @@ class StudyResult(Result):
 
     def facts(self) -> dict[str, Any]:
         """Return the facts that were known before the first simulation; raises ExperimentError if
-        their file is missing or damaged.
-        """
+        their file is missing or damaged."""
         found = read_json(self.path / _FACTS)
         if not isinstance(found, dict):
             raise ExperimentError(f"{self.path / _FACTS} does not describe a reproduction.")
@@ -121,11 +118,9 @@ class StudyResult(Result):
 
 
 def plan(cases: Iterable[AnyCase], *, seed: int, repetitions: int) -> list[Simulation]:
-    """Return a simulation for every different case in every repetition.
-
-    Repetitions follow one another. In each repetition, the longest simulations come first, so that
-    all cores end at about the same time.
-    """
+    """Return a simulation for every different case in every repetition. Repetitions follow one
+    another. In each repetition, the longest simulations come first, so that all cores end at about
+    the same time."""
     unique = sorted(
         {case.id: case for case in cases}.values(), key=lambda case: -case.expected_requests()
     )

@@ -39,8 +39,7 @@ class LiveStudy(StudyRun, Generic[C]):
     """A paper's live study on this machine."""
 
     def __init__(self, paper: PaperStudy[C], given: Mapping[str, Any]) -> None:
-        """Create the study for these options of `doorbuster reproduce`. Raises ExperimentError if
-        this machine cannot run it."""
+        """Create the study; raises ExperimentError if this machine cannot run it."""
         super().__init__()
         self.paper, self.given = paper, given
         self.quick: bool = given["quick"]
@@ -61,8 +60,7 @@ class LiveStudy(StudyRun, Generic[C]):
 
     @property
     def folder_name(self) -> str:
-        """Return the name of the result's folder: the paper's name, "live", and "quick" if the
-        study is quick."""
+        """Return the result's folder name: the paper, "live", and "quick" if it is quick."""
         return f"reproduce-{self.paper.name}-live{'-quick' if self.quick else ''}"
 
     @property
@@ -89,8 +87,7 @@ class LiveStudy(StudyRun, Generic[C]):
         return self._estimate
 
     def ended(self) -> None:
-        """Keep the duration for later estimates if the command had the default size and carried out
-        all runs."""
+        """Keep the duration for later estimates if all runs were new and had default sizes."""
         chosen = ("repetitions", *self.paper.options)
         if stopwatch.is_new and all(self.given[option] is None for option in chosen):
             stopwatch.spent(f"live {self.name}", 1, stopwatch.real_s)
@@ -104,13 +101,11 @@ class LivePart:
     case_of: Callable[[PlannedRun], AnyCase]
     metrics_of: Callable[[RunFolder, ShopRun, float | None], Metrics]
     """A function that reads the metrics from a run's folder. Its arguments are the folder, the run,
-    and the measured capacity in requests per paper second, which is None in a closed loop.
-    """
+    and the measured capacity in requests per paper second, which is None in a closed loop."""
 
 
 PartsOf = Callable[[Any, int, int], Sequence[LivePart]]
-"""A function that returns the comparisons of a paper. Its arguments are the cases, the first seed
-and the number of repetitions."""
+"""A function that returns a paper's comparisons from the cases, first seed and repetitions."""
 
 
 class ApplianceStudy(LiveStudy[C]):
@@ -127,8 +122,7 @@ class ApplianceStudy(LiveStudy[C]):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return the facts that every live study has, and the fingerprints of the comparisons'
-        specs."""
+        """Return the facts of every live study, and the fingerprints of the specs."""
         return {**super().facts, "specs": [part.spec.fingerprint for part in self.parts]}
 
     def begin(self) -> StudyResult:
@@ -160,8 +154,7 @@ class ApplianceStudy(LiveStudy[C]):
         return live.beside(result.results(self.simulations))
 
     def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
-        """Return the comparisons, their capacities, the number of simulations and the time
-        scale."""
+        """Return the comparisons, their capacities, the simulations and the time scale."""
         comparisons = self._comparisons(result)
         known = [capacity.words() for one in comparisons if (capacity := one.capacity())]
         return [

@@ -36,10 +36,8 @@ RESPONSE_EDGES_S = np.arange(0.0, RESPONSE_UNTIL_S + RESPONSE_STEP_S, RESPONSE_S
 
 
 def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Simulate `task["case"]` with `task["seed"]`; return its metrics.
-
-    If `task` has an `attempts_file`, every attempt is written to this file.
-    """
+    """Simulate `task["case"]` with `task["seed"]`; return its metrics. If `task` has an
+    `attempts_file`, every attempt is written to this file."""
     case = Case.of_json(task["case"])
     own_policies.remember(case.own)
     path = task.get("attempts_file")
@@ -51,8 +49,7 @@ def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def measure_of(name: str) -> Measure:
-    """Return the measure with this name. Raises ValueError or ModuleNotFoundError if the name is
-    unknown."""
+    """Return the measure with this name; raises ValueError or ModuleNotFoundError."""
     found = re.fullmatch(r"([a-z_]+(?:\.[a-z_]+)*):([a-z_]+)", name)
     if found is not None and found[1].partition(".")[0] in ("studies", "leaderboard"):
         known = importlib.import_module(f"lab.{found[1]}.measures").MEASURES
@@ -64,10 +61,8 @@ def measure_of(name: str) -> Measure:
 
 def session_metrics(simulated: Simulated, run: ShopRun) -> dict[str, Any]:
     """Return the numbers of sessions by outcome and length, and how the server spent its time.
-
     `unfinished` is the number of sessions in progress when the run ended. Lengths have three bins,
-    as in SBAC, section 6: up to the mean, from the mean to twice the mean, and longer.
-    """
+    as in SBAC, section 6: up to the mean, from the mean to twice the mean, and longer."""
     sessions = simulated.sessions
     fate, length, kinds = map(np.asarray, (sessions.fate, sessions.length, sessions.kind))
     completed = fate == SessionFate.COMPLETED

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from lab.report.claims import Claim
 from lab.report.study_figures import Figure, Study
-from lab.studies.about import Engine as Engine
+from lab.studies.registry import Engine as Engine
 from lab.studies.report_text import ReportText, read_report
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ S = TypeVar("S", bound=Scale)
 
 @dataclass(frozen=True, slots=True)
 class PaperCases(Generic[S]):
-    """The cases of a paper at a scale and on an engine. Each paper has a subclass, with a method
-    for each kind of case."""
+    """A paper's cases at a scale and on an engine, with a method for each kind of case."""
 
     scale: S
     engine: Engine = "simulated"
@@ -66,12 +65,10 @@ class PaperStudy(Generic[C]):
     figures: Callable[[C, ReportText], PaperFigures[C]]
     claims: Callable[[C], Sequence[Claim]]
     words: Mapping[str, Any] = field(default_factory=dict)
-    """The values that `report.md` can print, in addition to `engine`, `quick`, `cases`, `scale` and
-    the constants of `cases.py`."""
+    """Values that `report.md` can print besides `engine`, `quick`, `cases` and constants."""
     default_engine: Engine = "simulated"
     options: Sequence[str] = ()
-    """The options of `doorbuster reproduce` that this paper has in addition to the common
-    options."""
+    """The options of `doorbuster reproduce` that only this paper has."""
 
     @property
     def engines(self) -> tuple[Engine, ...]:
@@ -112,8 +109,6 @@ class PaperStudy(Generic[C]):
 
     def live(self, given: Mapping[str, Any]) -> "StudyRun":
         """Return the live study on this machine, with these options of `doorbuster reproduce`.
-
-        Raises ExperimentError if this machine cannot run it.
-        """
+        Raises ExperimentError if this machine cannot run it."""
         study: StudyRun = import_module(f"{self.package}.live").live_study(given)
         return study

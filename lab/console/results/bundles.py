@@ -19,7 +19,7 @@ from lab.analysis import logs
 from lab.analysis.logs import TooManyRowsError
 from lab.bundle import extras
 from lab.errors import ExperimentError, SpecError
-from lab.files import forms as result_forms
+from lab.files import documents
 from lab.report.page import sealed
 from lab.results.comparison import ComparisonResult
 from lab.results.result import IMPORTED
@@ -236,9 +236,9 @@ def _check_texts(folder: Path) -> None:
     for path in sorted(folder.rglob("*")):
         with _quick(path):
             if path.suffix == ".json":
-                result_forms.read(path)
+                documents.read_json(path)
             elif path.suffix == ".jsonl":
-                events += len(result_forms.read_lines(path))
+                events += len(documents.read_json_lines(path))
                 if events > MOST_EVENTS:
                     raise ExperimentError(
                         f"{path}: more than {MOST_EVENTS:,} events in all runs; allowed: "

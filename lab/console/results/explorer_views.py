@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from gateway.policies.interface import PAGES
-from lab.analysis.attempt_choice import KINDS
+from lab.analysis.logs import KINDS
 from lab.console.results import decision_trace, logs
 from lab.console.results.result_list import result_of, run_of
 from lab.console.site.permissions import readers

@@ -10,11 +10,11 @@ from lab.console.models import MOST_NOTE_CHARACTERS, Note
 from lab.console.results.bundles import NOTES_FILE
 from lab.console.site import allowances, permissions
 from lab.errors import ExperimentError
-from lab.files import forms as result_forms
+from lab.files import documents
 
 FROM_BUNDLE = " (as a bundle says)"
 """The text after an author's name from a bundle, because this lab cannot verify the author."""
-_MOST_BYTES = result_forms.MOST_BYTES // 2
+_MOST_BYTES = documents.MOST_BYTES // 2
 
 
 def write(request: HttpRequest, result: str, text: str) -> None:
@@ -40,7 +40,7 @@ def that_travel(result: str) -> list[Note]:
     """Return the newest notes that fit into a bundle, in the order of their times."""
     found: list[Note] = []
     left_bytes = _MOST_BYTES
-    for note in reversed(of(result)[-result_forms.MOST_NOTES :]):
+    for note in reversed(of(result)[-documents.MOST_NOTES :]):
         left_bytes -= len(_json([_plain(note)]))
         if left_bytes < 0:
             break
@@ -67,7 +67,7 @@ def unpack(folder: Path) -> None:
             by=one["by"].removesuffix(FROM_BUNDLE)[: 150 - len(FROM_BUNDLE)] + FROM_BUNDLE,
             at=datetime.fromisoformat(one["at"]).astimezone(UTC),
         )
-        for one in result_forms.read(file)
+        for one in documents.read_json(file)
     )
     file.unlink()
 

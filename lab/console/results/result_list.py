@@ -19,7 +19,7 @@ from lab.analysis.warnings import is_warning
 from lab.console.results.bundles import is_name
 from lab.console.site.settings import LAB
 from lab.errors import ExperimentError
-from lab.files import forms as result_forms
+from lab.files import documents
 from lab.files.documents import read_json
 from lab.files.run_folder import PlannedRun, RunFolder
 from lab.leaderboard import BOARD_FILE
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 MOST_TEXT_BYTES = 4 * 2**20
 """The maximum size, in bytes, of a text that a page shows, such as a spec."""
-_SUMMARISED = ("spec.toml", "tables.md", BOARD_FILE, *result_forms.FILES)
+_SUMMARISED = ("spec.toml", "tables.md", BOARD_FILE, *documents.FILES)
 """The files from which a summary is calculated."""
 
 
@@ -111,7 +111,7 @@ def _summarised(path: Path) -> Summary:
     else:
         spec = read(folder.spec, None)
         plan = read(lambda: tuple(folder.plan()), plan)
-    for name in result_forms.FILES:
+    for name in documents.FILES:
         if name not in ("plan.json", "reproduction.json") and (path / name).is_file():
             read(partial(read_json, path / name), None)
     told_title = str(told.get("title") or _words(re.sub(r"^\d{8}T\d{6}Z-", "", path.name)))

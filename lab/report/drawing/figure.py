@@ -13,27 +13,11 @@ mpl.use("Agg")  # no display needed
 from matplotlib import pyplot as plt
 from matplotlib import rc_context
 from matplotlib.artist import Artist
-from matplotlib.axes import Axes
+from matplotlib.axes import Axes as Axes
 from matplotlib.colors import to_hex
 from matplotlib.container import Container
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-__all__ = [
-    "GALLERY_INCHES",
-    "Axes",
-    "Figure",
-    "finish",
-    "from_zero",
-    "gallery_picture",
-    "new_figure",
-    "note",
-    "place_legends",
-    "reproducible",
-    "save",
-    "save_gallery_picture",
-    "sign",
-]
 
 GALLERY_INCHES = (6.4, 3.6)
 """The width and height of a picture in the gallery, in inches."""

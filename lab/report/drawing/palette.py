@@ -48,9 +48,7 @@ _PLACES = {
     "sbac-predictive": _AMBER,
 }
 _SHIFTS = {"drop-queued": 5, "cancel": 7}
-"""The distance, in the list of colours, from a policy's colour to its colour for each
-abandonment.
-"""
+"""The distance in COLOURS from a policy's colour to its colour for each abandonment."""
 _ABANDONMENTS = {"ignore", *_SHIFTS}
 _KEYS = {title: key for key, title in TITLES.items()}
 
@@ -75,9 +73,7 @@ def is_policy(name: str) -> bool:
 
 
 def styles_of(policies: Iterable[str]) -> dict[str, Style]:
-    """Return the styles of the lines in one figure. Lines of the same colour have different markers
-    and dashes.
-    """
+    """Return the styles of a figure's lines. Lines of the same colour differ in marker and dash."""
     styles: dict[str, Style] = {}
     for policy in dict.fromkeys(policies):
         place = _place(policy)
@@ -87,9 +83,7 @@ def styles_of(policies: Iterable[str]) -> dict[str, Style]:
 
 
 def curve_styles(labels: Sequence[str]) -> dict[str, Style]:
-    """Return the styles of curves: those of `styles_of` if any label names a policy, otherwise
-    those of `numbered`.
-    """
+    """Return the styles of `styles_of` if a label names a policy, otherwise those of `numbered`."""
     if any(map(is_policy, labels)):
         return styles_of(labels)
     return {label: numbered(number) for number, label in enumerate(dict.fromkeys(labels))}

@@ -60,10 +60,8 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """A table of numbers by row and column, drawn in colours; None is an empty cell.
-
-    The colours range from `low` to `high`.
-    """
+    """A table of numbers by row and column, drawn in colours; None is an empty cell. The colours
+    range from `low` to `high`."""
 
     rows: Sequence[str]
     columns: Sequence[str]
@@ -77,33 +75,25 @@ class Heat:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """One policy's response times and queue lengths before, during and after the rush.
-
-    `time_s` and `recovered_s` are paper seconds since the end of the rush.
-    """
+    """One policy's response times and queue lengths before, during and after the rush. `time_s` and
+    `recovered_s` are paper seconds since the end of the rush."""
 
     title: str
     time_s: Sequence[float]
     response_s: Sequence[float | None]
-    """The 95th percentile of response times: inf while too many customers leave, and None while too
-    few attempts end.
-    """
+    """The 95th percentile: inf while too many customers leave, None while too few attempts end."""
     waiting: Sequence[float]
     recovered_s: float | None
     """The time of recovery; None if the policy did not recover within the observed time."""
     ending: str
-    """The last part of the title: the time of recovery, or a note that the policy did not
-    recover.
-    """
+    """The end of the title: the time of recovery, or a note that there was none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Courses:
-    """The courses of several policies, which are drawn side by side with common axes.
-
-    Response times above `ceiling_s`, and the response times of customers who leave, are drawn at
-    the top edge.
-    """
+    """The courses of several policies, which are drawn side by side with common axes. Response
+    times above `ceiling_s`, and the response times of customers who leave, are drawn at the top
+    edge."""
 
     courses: Sequence[Course]
     rush_s: float

@@ -20,8 +20,7 @@ _SHORT = 40
 
 def compact_svg(text: str) -> str:
     """Return a matplotlib SVG without metadata, and with relative paths that are exact to a tenth
-    of a point. A path with commands that matplotlib does not write stays unchanged.
-    """
+    of a point. A path with commands that matplotlib does not write stays unchanged."""
     text = _GLYPH.sub(_placed, text)
     text = _LETTERS.sub(lambda found: "g" + (found[1] or "-")[1:2].lower(), text)
     text = _PATH.sub(lambda found: _compact_path(found[0]), _COMMENT.sub("", text))
@@ -49,8 +48,7 @@ def _compact_path(path: str) -> str:
 
 
 def _pieces(tokens: list[str]) -> Iterator[str]:
-    """Yield the pieces of a path, rounded to a tenth of a point. Each piece is relative to the end
-    of the previous piece."""
+    """Yield the pieces of a path in tenths of a point, each relative to the previous end."""
     at = start = (0, 0)
     place, command = 0, ""
     while place < len(tokens):

@@ -63,11 +63,9 @@ class Table:
         return Markup(_as_html()(table=self, of_words=of_words))
 
     def in_terminal(self, console: Console) -> RichTable:
-        """Return the table for a terminal. In Table 4, a line separates the policies.
-
-        In a narrow terminal, a cell of `published | measured` is split into two lines. If this is
-        not enough, rows become columns.
-        """
+        """Return the table for a terminal. In Table 4, a line separates the policies. In a narrow
+        terminal, a cell of `published | measured` is split into two lines. If this is not enough,
+        rows become columns."""
         drawn = self._rich(stacked=False)
         if _width(drawn, console).maximum > console.width:
             drawn = self._rich(stacked=True)

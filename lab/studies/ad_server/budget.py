@@ -12,8 +12,7 @@ LEAST_A_RUN = 60
 """The minimum number of requests that all clients of a run make together."""
 
 MORE_REQUESTS = 1
-"""The approximate number of extra requests that a client makes until the other clients have
-finished."""
+"""The extra requests that a client makes, on average, until the others have finished."""
 
 _HALVINGS = 40
 """The number of steps of the binary search in `requests_by_clients`."""
@@ -24,8 +23,7 @@ OVERHEAD_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of a request: the real seconds between two answers of the server when no client
-    pauses."""
+    """The real seconds between two answers of the server when no client pauses."""
 
     base_s: float
     concept_s: float
@@ -33,8 +31,7 @@ class Cost:
 
     @classmethod
     def of_two(cls, few: tuple[int, float], many: tuple[int, float]) -> "Cost":
-        """Return the cost as a line through two measurements (concepts, seconds), with a slope of
-        at least 0."""
+        """Return the cost as a rising line through two measurements (concepts, seconds)."""
         (a, a_s), (b, b_s) = few, many
         slope = max(0.0, (b_s - a_s) / (b - a)) if b > a else 0.0
         return cls(max(0.0, a_s - slope * a), slope)

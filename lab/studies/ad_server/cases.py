@@ -18,8 +18,7 @@ from lab.studies.study import Engine, PaperCases
 METRICS = "studies.ad_server:requests"
 
 BANNERS = 300_000
-"""The default number of banners under contract, so large that the search takes most of the
-response time."""
+"""The default number of banners; the search takes most of the response time."""
 
 SERVER_THREADS = 16
 """The ad server's default concurrency limit; further requests wait."""
@@ -41,8 +40,7 @@ class Cell:
     concepts: int
     """The number of concepts per request."""
     threads: int
-    """The number of threads that search for a high-priority request; one thread searches for a
-    low-priority request."""
+    """The threads that search for a high-priority request; low priority has one thread."""
 
     @property
     def title(self) -> str:
@@ -62,8 +60,7 @@ def clients_words(clients: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The cells of the experiment, the repetitions of each cell, and the total duration of all
-    runs."""
+    """The cells of the experiment, their repetitions, and the total duration of all runs."""
 
     clients: tuple[int, ...]
     concepts: tuple[int, ...]
@@ -126,8 +123,7 @@ class PlannedRun(NamedTuple):
 
 
 def planned_runs(scale: Scale, seed: int, repetitions: int) -> list[PlannedRun]:
-    """Return every cell once per repetition, in random order, so that other work on the machine
-    affects all cells equally."""
+    """Return every cell once per repetition, in random order, so that disturbances are spread."""
     found = []
     for each in range(seed, seed + repetitions):
         cells = scale.cells()

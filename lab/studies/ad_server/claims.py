@@ -20,16 +20,14 @@ from lab.studies.ad_server.cases import (
 )
 
 ALONE_GAIN_PERCENT = 30.0
-"""The gain, in percent, that a second thread should bring to a single client whose requests have 10
-concepts."""
+"""The gain that a second thread should bring to a single client, with 10 concepts."""
 LARGEST_GAIN_PERCENT = 50 * published()["ad_server"]["claims"]["max_gain"]
 """Half of the paper's largest gain, because the paper's server had four processors, and the machine
 of the reference result has two."""
 
 
 def claims(cases: Cases) -> list[Claim]:
-    """Return the claims of the paper and of this project. Only `_largest` and `_alone` require a
-    gain of a certain size."""
+    """Return all claims. Only `_largest` and `_alone` require a gain of a certain size."""
     scale = cases.scale
     fewest, most, widest = min(scale.concepts), max(scale.concepts), max(scale.threads)
     three = 3 if 3 in scale.concepts else fewest
@@ -123,8 +121,7 @@ def _compared(
     smaller: Sequence[Figure],
     decide: Callable[[Estimate], bool | None],
 ) -> Claim:
-    """Return the claim that `decide` decides from the differences between the two means in each
-    repetition."""
+    """Return the claim that the differences of the two means in each repetition decide."""
 
     def check(results: Results) -> Verdict:
         above = means(results, larger)
@@ -151,10 +148,8 @@ def _is_slower(gain: Estimate) -> bool:
 
 
 def _never_slower(cases: Cases, clients: int) -> Claim:
-    """Return the claim that high priority is not slower than low priority, except by chance.
-
-    The claim is about all cells together, because a single cell can be slower by chance.
-    """
+    """Return the claim that high priority is not slower than low priority, except by chance. The
+    claim is about all cells together, because a single cell can be slower by chance."""
     figures = _gains(cases, clients)
 
     def check(results: Results) -> Verdict:

@@ -1,5 +1,4 @@
-"""The ad server's figures and tables: Figs. 5 to 8, Tables III and IV, and a figure of a single
-client."""
+"""The ad server's Figs. 5 to 8, Tables III and IV, and a figure of a single client."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,25 +27,21 @@ THREADS = "threads per high-priority request"
 
 
 def published_pairs(table: str, concepts: int) -> Pairs:
-    """Return the published values [low priority, high priority] by row of `table3` or `table4`.
-
-    The result is empty if nothing is published.
-    """
+    """Return the published values [low priority, high priority] by row of `table3` or `table4`. The
+    result is empty if nothing is published."""
     found: Pairs = published()["ad_server"][table].get(f"concepts_{concepts}", {})
     return found
 
 
 def published_gain_percent(clients: int, concepts: int) -> float | None:
-    """Return the gain calculated from Table IV's response times, or None if the table lacks
-    them."""
+    """Return the gain calculated from Table IV's response times, or None if it lacks them."""
     pair = published_pairs("table4", concepts).get(str(clients))
     return None if pair is None else 100 * (1 - pair[1] / pair[0])
 
 
 @dataclass(frozen=True, slots=True)
 class StreamCurve:
-    """A curve for one run and priority: the response times of the first requests, in the order in
-    which they were sent."""
+    """The response times of one run's first requests of a priority, in the order of sending."""
 
     label: str
     case: Case[AdServerRun]
@@ -135,8 +130,7 @@ class Figures(PaperFigures[Cases]):
         return self.text.figure("table-4", tables=(times, gains))
 
     def gains(self, key: str, clients: Sequence[int]) -> Figure:
-        """Return a figure of the gain against the number of threads, with a panel for each number
-        of clients."""
+        """Return the gain against the number of threads, with a panel per number of clients."""
         panels = []
         for number in clients:
             published_gains = {
@@ -200,8 +194,7 @@ class Figures(PaperFigures[Cases]):
     def _gain_panel(
         self, key: str, title: str, clients: int, theirs: Mapping[tuple[str, float], float]
     ) -> Panel:
-        """Return a panel with the gain for each number of concepts, and the ideal gain for the
-        largest number."""
+        """Return a panel of the gain by concepts, and the ideal gain for the most concepts."""
         scale = self.cases.scale
         curves = [
             CaseCurve(

@@ -22,8 +22,7 @@ from runtime.native import own_ad_server
 from runtime.settings import Settings
 
 LEVELS = {level: level + 1 for level in range(8)}
-"""The number of threads for each priority level. One server with these levels can serve all
-cells."""
+"""The threads of each priority level. One server with these levels can serve all cells."""
 
 MOST_WORDS = 12
 _PAGES = 5
@@ -86,11 +85,8 @@ class AdClients:
 
     def play(self, order: AdOrder) -> dict[str, Any]:
         """Let the clients' process carry out a run; return the answer of
-        `loadgen.customers.ad_clients.play`.
-
-        Raises ExperimentError if the process ends or a request gets no answer. The run's attempts
-        are then not kept.
-        """
+        `loadgen.customers.ad_clients.play`. Raises ExperimentError if the process ends or a request
+        gets no answer. The run's attempts are then not kept."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -116,8 +112,7 @@ class AdClients:
 
 @contextmanager
 def clients_process(url: str, log: Path) -> Iterator[AdClients]:
-    """Run the clients' process until the block ends, on all CPUs of this process, with its error
-    output in `log`."""
+    """Run the clients' process during the block, on all CPUs, with its errors in `log`."""
     command = pinned.command(
         tuple(sorted(os.sched_getaffinity(0))),
         [sys.executable, "-m", "loadgen.customers.ad_clients", url],

@@ -107,10 +107,8 @@ def _of_the_paper(cases: Cases) -> list[Claim]:
 
 
 def wasted_work_claims(cases: Cases) -> list[Claim]:
-    """Return the claims about wasted work, in the paper's cells and with LIFO-Pri's customers.
-
-    A simulated cancel never wastes work, so the claims that little work is wasted need live runs.
-    """
+    """Return the claims about wasted work, in the paper's cells and with LIFO-Pri's customers. A
+    simulated cancel never wastes work, so the claims that little work is wasted need live runs."""
     live = cases.cells() if cases.engine == "live" else []
     sq, lifo_pri = SCHEMES
     return [
@@ -141,6 +139,5 @@ def wasted_work_claims(cases: Cases) -> list[Claim]:
 
 
 def _lost(cases: Cases, cell: Cell) -> Ratio:
-    """Return the throughput without the sentry divided by the throughput with it; a small ratio is
-    a large gain."""
+    """Return the throughput without the sentry divided by that with it: small is good."""
     return Ratio(cases.run(cell, "X"), cases.run(cell, "S"), measures.whole_throughput)

@@ -1,5 +1,4 @@
-"""Connection Sentry's live runs on the appliance: the comparisons, and the metrics of their
-runs."""
+"""Connection Sentry's live runs on the appliance: the comparisons, and the runs' metrics."""
 
 from functools import partial
 

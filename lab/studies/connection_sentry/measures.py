@@ -151,14 +151,12 @@ MEASURES = {"clients": _simulated}
 
 
 def latency_s(kind: str) -> Value:
-    """Return a metric: the mean response time of the control set's requests of a class, or None if
-    none was answered."""
+    """Return a metric: the control set's mean response time of a class, or None."""
     return lambda metrics: metrics["classes"][kind]["latency_s"]
 
 
 def throughput(kind: str) -> Value:
-    """Return a metric: the number of the control set's answered requests of a class per 30
-    minutes."""
+    """Return a metric: the control set's answers of a class per 30 minutes."""
     return lambda metrics: _per_run(metrics, metrics["classes"][kind]["answered"])
 
 
@@ -177,14 +175,12 @@ def page_latency_s(metrics: Metrics) -> float | None:
 
 
 def busy(name: str) -> Value:
-    """Return a metric of the pages of both client sets together: `in_service`, `waiting` or
-    `queue_s`."""
+    """Return a metric of the pages of both sets: `in_service`, `waiting` or `queue_s`."""
     return lambda metrics: metrics["busy"][name]
 
 
 def build_s(metrics: Metrics) -> float | None:
-    """Return the time to build a page: the shop's measurement, or the simulated latency minus the
-    wait in the queue."""
+    """Return the time to build a page, measured in the shop, or latency minus queueing."""
     if "tasks" in metrics:
         return task_s("build_s")(metrics)
     latency, queue = page_latency_s(metrics), metrics["busy"]["queue_s"]
@@ -192,16 +188,14 @@ def build_s(metrics: Metrics) -> float | None:
 
 
 def task_s(name: str) -> Value:
-    """Return a metric: the mean `build_s` of a page in the shop, or one of its parts; None in a
-    simulated run."""
+    """Return a metric: a page's mean `build_s` or a part of it; None if it is simulated."""
     return lambda metrics: _weighted(
         {kind: each[name] for kind, each in metrics.get("tasks", {}).items()}
     )
 
 
 def _weighted(by_class: Mapping[str, float | None]) -> float | None:
-    """Return the mean over the page classes; each class is weighted by its share of the clients'
-    requests."""
+    """Return the mean over the page classes, weighted by their shares of the requests."""
     weighted = [
         (CONNECTION_SENTRY_MIX[kind], value)
         for kind, value in by_class.items()
@@ -228,8 +222,7 @@ def _percent_of_cpu(name: str) -> Value:
 wasted_percent = _percent_of_cpu("wasted_cpu_s")
 """The CPU time spent on requests after their clients had left, as a percentage of all CPU time."""
 unanswered_percent = _percent_of_cpu("unanswered_cpu_s")
-"""The CPU time spent on unanswered requests before their clients left, as a percentage of all CPU
-time."""
+"""The CPU time spent on unanswered requests before their clients left, in percent of all."""
 
 
 def confirms(metrics: Metrics) -> float:
@@ -243,6 +236,5 @@ def completed(metrics: Metrics) -> float:
 
 
 def wasted_busy_percent(metrics: Metrics) -> float:
-    """Return the CPU time spent on requests after LIFO-Pri's customers had left, as a percentage of
-    all CPU time."""
+    """Return the CPU time spent after LIFO-Pri's customers had left, in percent of all."""
     return float(100 * metrics["wasted_busy_s"] / metrics["busy_s"])

@@ -133,8 +133,7 @@ class Course:
         return [stretch.load for stretch in self.stretches if stretch.from_s <= time_s][-1]
 
     def scaled(self, factor: float) -> "Course":
-        """Return the course with all loads multiplied by `factor`, for a platform with a different
-        capacity."""
+        """Return the course with all loads multiplied by `factor`, for another capacity."""
         stretches = tuple(
             Stretch(each.from_s, (each.load[0] * factor, each.load[1] * factor))
             for each in self.stretches
@@ -159,10 +158,8 @@ def shortened(factor: float) -> Course:
 
 
 def mean_over(series: Sequence[float], bin_s: float, zone: Zone) -> float | None:
-    """Return the mean of the bins that begin in the zone, or None if no bin begins there.
-
-    `series` has one value for every `bin_s` seconds, from the start of the run.
-    """
+    """Return the mean of the bins that begin in the zone, or None if no bin begins there. `series`
+    has one value for every `bin_s` seconds, from the start of the run."""
     values = [
         value for i, value in enumerate(series) if zone.from_s <= i * bin_s < zone.until_s - 1e-9
     ]
@@ -171,8 +168,7 @@ def mean_over(series: Sequence[float], bin_s: float, zone: Zone) -> float | None
 
 @cache
 def _profile() -> ConnectionProfile:
-    """Return the CTN and CTO of the simulated shop, determined by static profiling as in section
-    3.2.1."""
+    """Return the simulated shop's CTN and CTO, by static profiling as in section 3.2.1."""
     return static_profile(PartlyOpenModel())
 
 
@@ -263,8 +259,7 @@ class Cases(PaperCases[Scale]):
     """The paper's runs at a scale, on an engine."""
 
     def one(self, server: str, load: float) -> Case[PlatformRun]:
-        """Return the case of a single application under a load, on the ORIGINAL or SELF_MANAGED
-        server (section 5.1)."""
+        """Return the case of one application on an ORIGINAL or SELF_MANAGED server (5.1)."""
         provisioning, admission = SERVERS[server]
         return self._case(
             (((0.0, load),),),

@@ -37,8 +37,7 @@ FALLS_AT_MOST_PERCENT = 70.0
 HALF_A_PROCESSOR: float = PAPER["claims"]["sharing_granularity_cpus"]
 ALIKE_RATIO = 0.1
 _EDGE = 1e-9
-"""A tolerance for rounding errors, so that a difference of exactly half a processor does not count
-as more."""
+"""A tolerance for rounding, so that exactly half a processor is not more than half."""
 
 
 def claims(cases: Cases) -> list[Claim]:
@@ -184,8 +183,7 @@ def _assignment(
 
 
 def _throughputs(cases: Cases) -> list[Claim]:
-    """Return the claims in sections 2.1 and 5.2 that an arrangement has more throughput in a zone
-    than another arrangement."""
+    """Return the claims in sections 2.1 and 5.2 that compare throughputs in a zone."""
     return [
         _more(cases, "B", 0, LINUX, STATIC, "1"),
         _more(cases, "E", 0, TWO_TO_ONE, EQUAL, "10"),
@@ -208,8 +206,7 @@ def _more(
 
 
 def _zone_e(cases: Cases) -> list[Claim]:
-    """Return the claims that two overloaded applications have less throughput with LINUX than with
-    other arrangements."""
+    """Return the claims that two overloaded applications have less throughput with LINUX."""
     zone = cases.scale.course.zone("E")
     others: Sequence[Arrangement] = (STATIC, EQUAL) if cases.engine == "simulated" else (EQUAL,)
     return [

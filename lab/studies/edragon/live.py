@@ -38,16 +38,14 @@ _START_REAL_S = 25.0
 """The approximate real seconds that it takes to start and stop a platform."""
 TRIAL_S = 300.0
 _TRIAL_LOAD_RATIO = 0.3
-"""The load of the trial run, as a share of the capacity that the applications would have if no
-other process ran."""
+"""The load of the trial run, as a share of the capacity if no other process ran."""
 _OTHERS_AT_MOST_RATIO = 0.1
 """The largest share of the processors that other processes can use without a warning. The CPU
 manager, Redis and the system are such processes."""
 
 
 class PlatformStudy(LiveStudy[Cases]):
-    """A live study that starts a hosting platform for each run and scales loads and costs to this
-    machine."""
+    """A live study with a hosting platform for each run, scaled to this machine."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         """Read the measured costs of a connection. Raises ExperimentError if they were not measured
@@ -109,8 +107,7 @@ class PlatformStudy(LiveStudy[Cases]):
                 progress.say(f"{title}: {verdict(metrics)} ({time.monotonic() - began_s:.0f} s)")
 
     def study(self, result: StudyResult, results: Results) -> Study:
-        """Return the study. Its report has a warning if other processes used much processor
-        time."""
+        """Return the study, with a warning if other processes used much processor time."""
         disturbed = disturbed_words(self._all(results), self.processors)
         return STUDY.report(self.cases, quick=self.quick, disturbed=disturbed)
 
@@ -142,8 +139,7 @@ class PlatformStudy(LiveStudy[Cases]):
         return live_metrics(hosted, scaled, factor)
 
     def _beside_ratio(self, result: StudyResult) -> float:
-        """Return `beside_ratio` of a trial run, which is measured once per reproduction, before the
-        first run."""
+        """Return `beside_ratio` of a trial run, which is measured before the first run."""
         file = result.path / _BESIDE
         if not file.is_file():
             console.print(
@@ -175,10 +171,8 @@ def expected_real_s(runs: Sequence[PlatformRun]) -> float:
 
 def saturation_ps(costs: ConnectionCosts, beside_ratio: float, processors: int) -> float:
     """Return the number of new sessions per paper second that the platform can serve.
-
     `beside_ratio` is the CPU time of the load generator and the database, divided by the CPU time
-    of the applications.
-    """
+    of the applications."""
     return processors / (costs.session_s * (1 + beside_ratio))
 
 
@@ -186,10 +180,7 @@ def measure_beside(
     lab: Settings, folder: Path, costs: ConnectionCosts, processors: int
 ) -> dict[str, float | None]:
     """Measure how many processors the application, the load generator and the database use under a
-    light load.
-
-    The run takes `TRIAL_S` paper seconds and writes its files to `folder`.
-    """
+    light load. The run takes `TRIAL_S` paper seconds and writes its files to `folder`."""
     load_ps = _TRIAL_LOAD_RATIO * saturation_ps(costs, 0.0, processors)
     run = PlatformRun(
         loads=(((0.0, load_ps),),),
@@ -222,10 +213,8 @@ def beside_ratio(found: Mapping[str, float | None]) -> float:
 def scaled_run(
     run: PlatformRun, factor: float, costs: ConnectionCosts, beside_ratio: float
 ) -> PlatformRun:
-    """Return the run scaled to this machine: its loads are multiplied by `factor`.
-
-    CTO and CTN include the CPU time of the load generator and the database on the same processors.
-    """
+    """Return the run scaled to this machine: its loads are multiplied by `factor`. CTO and CTN
+    include the CPU time of the load generator and the database on the same processors."""
     return run.with_(
         loads=tuple(tuple((at_s, rate * factor) for at_s, rate in loads) for loads in run.loads),
         capacity_ps=run.capacity_ps * factor,
@@ -235,8 +224,7 @@ def scaled_run(
 
 
 def live_metrics(hosted: Hosted, run: PlatformRun, factor: float) -> dict[str, Any]:
-    """Return a run's metrics in the form that a simulated run has, and the number of processors
-    that each kind of process used."""
+    """Return the metrics of a simulated run, and the processors of each kind of process."""
     return {
         "duration_s": run.duration_s,
         "bin_s": BIN_S,
@@ -300,8 +288,7 @@ def costs_words(costs: ConnectionCosts, found: Mapping[str, float | None]) -> st
 
 
 def disturbed_words(made: Sequence[Metrics], processors: int) -> str:
-    """Return a warning if other processes used more than a small share of the processors, or an
-    empty text."""
+    """Return a warning if other processes used much of the processors, otherwise ""."""
     most = max((metrics["cpus"]["others"] for metrics in made), default=0.0)
     if most <= _OTHERS_AT_MOST_RATIO * processors:
         return ""
@@ -313,8 +300,7 @@ def disturbed_words(made: Sequence[Metrics], processors: int) -> str:
 
 
 def shares_words(made: Sequence[Metrics], processors: int) -> list[tuple[str, str]]:
-    """Return how many processors the applications, the load generator, the database and other
-    processes used in the runs."""
+    """Return how many processors each kind of process used in the runs."""
     found = []
     for key, name in (
         ("applications", "Applications had"),

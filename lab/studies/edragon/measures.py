@@ -35,11 +35,9 @@ def application_metrics(
     per_second: Mapping[str, npt.NDArray[np.float64]],
     more: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the metrics of one application.
-
-    `sessions` has the number of sessions with each outcome. `per_second` has three series with a
-    value for each second of the run: `sessions` and `replies` (counts), and `processors`.
-    """
+    """Return the metrics of one application. `sessions` has the number of sessions with each
+    outcome. `per_second` has three series with a value for each second of the run: `sessions` and
+    `replies` (counts), and `processors`."""
     return {
         "sessions": int(per_second["sessions"].sum()),
         "completed": int(sessions["completed"]),
@@ -132,8 +130,7 @@ def unattended(metrics: Metrics) -> float:
 
 
 def response_p95_s(metrics: Metrics) -> float | None:
-    """Return the 95th percentile of the first application's response times, or None if the
-    application has none."""
+    """Return the 95th percentile of the first application's response times, or None."""
     found: float | None = metrics["applications"][0]["response_p95_s"]
     return found
 

@@ -21,8 +21,7 @@ SINGLE_QUEUE = ("always-fifo", "always-lifo", "lifo-at-overload")
 SCHEMES = ("sq", "8q-af", "8q-lifo-pri")
 
 PAGE_CPU_S = 0.30
-"""The CPU seconds of the CPU-intensive page, calculated from Table 1 at a timeout of 20 s (see
-`page_readings`)."""
+"""The CPU seconds of the CPU-intensive page, from Table 1 at 20 s (see `page_readings`)."""
 PAGE_READINGS = ((0.25, 0.0), (0.27, 0.25), (0.30, 0.0), (0.30, 0.5))
 """The compared settings of the CPU-intensive page: CPU seconds and relative spread."""
 NOMINAL_RHO = 1.47
@@ -39,8 +38,7 @@ LONG_INTERVAL_S = 120.0
 mostly uses FIFO below capacity (Fig. 3)."""
 SHORT_INTERVAL_S = 1.0
 WARM_UP_S = 300.0
-"""The warm-up in paper seconds, within which a queue of 50 places fills at ρ = 1.15. Requests in
-this time do not count."""
+"""The uncounted paper seconds in which a queue of 50 places fills at ρ = 1.15."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +78,7 @@ class Cases(PaperCases[Scale]):
     """The cases of LIFO-Pri at a scale."""
 
     def single(self, policy: str, rho: float, timeout_s: float) -> Case[ShopRun]:
-        """Return the case of a single queue of 50 places with a CPU-intensive page, a fixed timeout
-        and no retries."""
+        """Return the case of a queue of 50 places, a CPU-intensive page, and no retries."""
         if self.engine == "live":
             spec = live_spec(timeout_s, [rho], self.scale.requests, seed=1, repetitions=1)
             return Case(ShopRun.of_spec(spec, policy, rho), PAGE_METRICS)
@@ -97,8 +94,7 @@ class Cases(PaperCases[Scale]):
         page_cpu_s: float = PAGE_CPU_S,
         spread_ratio: float = 0.5,
     ) -> Case[ShopRun]:
-        """Return the simulated case of the single queue. The paper does not give exact values for
-        the keyword arguments."""
+        """Return the simulated single queue. The paper lacks exact values for the keywords."""
         run = ShopRun(
             PolicyChoice(name=policy),
             SharedCpus(
@@ -122,8 +118,7 @@ class Cases(PaperCases[Scale]):
         return Case(run, PAGE_METRICS)
 
     def shop(self, scheme: str, rho: float) -> Case[ShopRun]:
-        """Return the case in which sessions follow the chain of Fig. 1 under one of the three
-        schemes."""
+        """Return the case in which sessions follow the chain of Fig. 1 under a scheme."""
         paper = published()["lifo_pri"]
         run = ShopRun(
             PolicyChoice(name=scheme),

@@ -124,8 +124,7 @@ class Figures(PaperFigures[Cases]):
         return self.text.figure(f"figure-{number}", (histogram, distribution))
 
     def page_readings(self) -> Figure:
-        """Return the table that compares published values with the results of several CPU times of
-        the page."""
+        """Return the table that compares published values with several CPU times of the page."""
         paper = published()["lifo_pri"]
         completed = paper["table1"]["timeout_20s"]["completed"]
         modes = paper["claims"]["fig4_mode_s"]

@@ -12,8 +12,7 @@ from lab.studies.measures import page_metrics
 
 
 def parts(cases: Cases, seed: int, repetitions: int) -> list[LivePart]:
-    """Return the comparisons: with a timeout of 20 s at both loads, and with a timeout of 40 s at
-    overload."""
+    """Return the comparisons: a timeout of 20 s at both loads, and 40 s at overload."""
 
     def part(timeout_s: int, rhos: Sequence[float]) -> LivePart:
         def case_of(planned: PlannedRun) -> AnyCase:

@@ -54,16 +54,14 @@ def answered_between_percent(from_s: float, to_s: float) -> Value:
 
 
 def mode_s(repetitions: Sequence[Metrics], width_s: float = 1.0) -> float:
-    """Return the mode of Br-1's response times: the middle of the most frequent bin. Bins are
-    `width_s` wide."""
+    """Return the middle of the most frequent bin of Br-1's response times."""
     counts = np.sum([one[_COUNTS] for one in repetitions], axis=0)
     joined = counts.reshape(-1, round(width_s / RESPONSE_STEP_S)).sum(axis=1)
     return float(width_s * (joined.argmax() + 0.5))
 
 
 def largest_answered_s(repetitions: Sequence[Metrics], share: float = 0.999) -> float:
-    """Return the response time that a `share` of the answered requests does not exceed. A share
-    below 1 leaves out outliers."""
+    """Return the response time that a `share` of the answered requests does not exceed."""
     counts = np.sum([one[_COUNTS] for one in repetitions], axis=0)
     position = int(np.searchsorted(np.cumsum(counts), share * counts.sum()))
     return float(RESPONSE_EDGES_S[position + 1])

@@ -42,12 +42,10 @@ Equation 7 plans with the full capacity. With the file sizes of SPECweb96, chanc
 make the wait in the queue longer than the timeout of 1 s."""
 
 DURATION_S = 500.0
-"""The duration of a run that begins with an empty system, in paper seconds. The paper does not
-state a duration."""
+"""The paper seconds of a run that begins with an empty system; the paper states no duration."""
 
 USUAL_DAY = (1.0, 1.0, 1.3, 1.0, 1.0, 1.5, 1.0, 1.0, 1.3, 1.0)
-"""The loads of the usual day, read from the plot in Fig. 10a: about 100 %, with a few intervals of
-moderate overload."""
+"""The loads of the usual day, from Fig. 10a: about 100 %, with a few moderate overloads."""
 
 BUSY_DAY = (1.0, 1.5, 1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 1.5)
 """The loads of the busy day, read from the plot in Fig. 10b: half of the intervals are in overload,
@@ -64,8 +62,7 @@ coefficient of variation of 0.69, so the work varies by 13 %, too: (1 + 0.69) / 
 """
 
 SEGMENTS_S = (50.0, 500.0)
-"""The two durations of an interval, in paper seconds, with which each day is simulated. The paper
-does not state a duration."""
+"""Two durations of a day's intervals in paper seconds, because the paper states none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +75,7 @@ class Scale:
     weights: tuple[float, ...]
     repetitions: int
     file_classes: tuple[FileClass, ...] | None
-    """For each class of files, its share, smallest size and largest size (in bytes); None means the
-    published sizes of SPECweb96."""
+    """Each class's share, smallest and largest size in bytes; None means SPECweb96."""
     long_day_means: tuple[int, ...]
     """The mean session lengths of the days with long intervals."""
 
@@ -138,10 +134,8 @@ class Cases(PaperCases[Scale]):
         everybody_finishes: bool = False,
     ) -> Case[ShopRun]:
         """Return a case without admission control, with the paper's clients (section 6) or with
-        other clients (section 5).
-
-        If `everybody_finishes` is false, the run ends when arrivals end.
-        """
+        other clients (section 5). If `everybody_finishes` is false, the run ends when arrivals
+        end."""
         paper = published()["sbac"]
         retries = paper["retries"] if retries is None else retries
         customers = SessionModel(
@@ -167,10 +161,8 @@ class Cases(PaperCases[Scale]):
     def admitted(
         self, admission: str, mean: float, load: float, **parameters: float
     ) -> Case[ShopRun]:
-        """Return a case with an admission policy (sections 9 to 13).
-
-        By default, the predictive strategy plans with PLANNED_UTILISATION of the measured capacity.
-        """
+        """Return a case with an admission policy (sections 9 to 13). By default, the predictive
+        strategy plans with PLANNED_UTILISATION of the measured capacity."""
         if admission == "sbac-predictive":
             parameters = {"planned_utilisation": PLANNED_UTILISATION, **parameters}
         return self.behind(admission, self.overloaded(mean, load), **parameters)

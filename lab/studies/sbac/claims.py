@@ -83,8 +83,7 @@ def _overloaded(cases: Cases) -> list[Claim]:
 
 
 def _useful(cases: Cases, load: float, theirs: float) -> Claim:
-    """Return the claim that the mean useful utilisation of all session lengths is near `theirs`, in
-    percent of the load."""
+    """Return the claim that the mean useful utilisation is near `theirs` % of the load."""
     needs = [cases.overloaded(mean, load) for mean in MEANS]
 
     def near(results: Results) -> Verdict:

@@ -61,8 +61,7 @@ RUN_READINGS: Mapping[tuple[LengthKind, bool], str] = {
     ("exponential", False): "max(1, round(Exp)), cut at 500 s",
     ("exponential", True): "max(1, round(Exp)), all sessions finish",
 }
-"""The labels of four interpretations of the paper, by kind of session lengths and by whether all
-sessions finish."""
+"""The labels of four readings, by kind of lengths and by whether all sessions finish."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +69,7 @@ class Figures(PaperFigures[Cases]):
     """The simulated figures, at the scale of `cases`."""
 
     def all(self) -> list[Figure]:
-        """Return the paper's figures in their order, then Table 1's mixture and the comparison of
-        interpretations."""
+        """Return the paper's figures in their order, then the mixture and the readings."""
         return [
             self.figure_2(),
             self.figure_3(),
@@ -256,8 +254,7 @@ class Figures(PaperFigures[Cases]):
         return self.text.figure("figure-10", (panel,))
 
     def figure_11_and_table_2(self, segment_s: float) -> Figure:
-        """Return the figure that compares the strategies over a day of ten intervals of
-        `segment_s`."""
+        """Return the strategies compared over a day of ten intervals of `segment_s`."""
         means = MEANS if segment_s == SEGMENTS_S[0] else self.cases.scale.long_day_means
         tables = published()["sbac"]["table2_aborted_percent"]
         panels, parts = [], []
@@ -388,8 +385,7 @@ class LiveFigures(PaperFigures[LiveCases]):
         return [self.of_length(mean) for mean in LIVE_MEANS]
 
     def of_length(self, mean: float) -> Figure:
-        """Return the figure that compares the strategies for sessions of `mean` requests on
-        average."""
+        """Return the strategies compared for sessions of `mean` requests on average."""
         shown: Sequence[tuple[str, str, str, Value, int]] = (
             ("a", "throughput", THROUGHPUT, measures.live_throughput(mean), 1),
             ("b", "aborted sessions", "aborted, % of admitted", measures.aborted_percent, 1),

@@ -22,14 +22,12 @@ def throughput(capacity_rps: float, mean: float) -> Value:
 
 
 def useful_utilisation(metrics: Metrics) -> float:
-    """Return the server time spent on completed sessions, as a percentage of the time with arrivals
-    (section 6)."""
+    """Return the server time spent on completed sessions, in % of the time with arrivals."""
     return float(100 * metrics["useful_busy_s"] / metrics["arrivals_s"])
 
 
 def useful_over_load(load: float) -> Value:
-    """Return a metric: useful utilisation divided by the offered load, as this project interprets
-    the published values."""
+    """Return a metric: useful utilisation divided by the load, as the paper is read here."""
     return lambda metrics: useful_utilisation(metrics) / load
 
 
@@ -48,8 +46,7 @@ def completed_percent(metrics: Metrics) -> float:
 
 
 def rejection_percent(metrics: Metrics) -> float | None:
-    """Return the rejection messages as a percentage of the requests that the server handled
-    (section 8)."""
+    """Return the rejections in percent of the handled requests (section 8)."""
     return _percent(metrics["rejected"], metrics["served"] + metrics["rejected"])
 
 
@@ -61,8 +58,7 @@ def bin_percent(which: str, position: int) -> Value:
 
 
 def kind_completed_percent(kind: int) -> Value:
-    """Return a metric: the completed sessions of one class of the mixture, as a percentage of the
-    class's sessions that arrived."""
+    """Return a metric: the completed percentage of one class of the mixture."""
 
     return lambda metrics: _percent(
         metrics["kinds"][kind]["completed"], metrics["kinds"][kind]["sessions"]
@@ -70,8 +66,7 @@ def kind_completed_percent(kind: int) -> Value:
 
 
 def completed_of_admitted_percent(metrics: Metrics) -> float | None:
-    """Return the completed sessions as a percentage of the admitted sessions, for runs in which all
-    admitted sessions finish."""
+    """Return the completed percentage of the admitted sessions, if all of them finish."""
     aborted = aborted_percent(metrics)
     return None if aborted is None else 100 - aborted
 
@@ -86,8 +81,7 @@ def live_throughput(mean: float) -> Value:
 
 
 def live_metrics(folder: RunFolder, run: ShopRun, capacity_rps: float | None) -> Metrics:
-    """Return the metrics of a live run's sessions. The counts have the names of the simulated
-    metrics."""
+    """Return the metrics of a live run's sessions, with the names of simulated metrics."""
     attempts = folder.attempts()
     fates = outcomes_of(attempts, run.rho).fates
     assert run.duration_s is not None

@@ -1,6 +1,6 @@
 import pytest
 
-from lab.analysis.client_sets import Got, Part, by_class
+from lab.analysis.cells import Got, Part, by_class
 from tests.lab.attempt_tables import table
 
 CLIENTS = table(

@@ -5,7 +5,7 @@ import pytest
 from lab.analysis import logs
 from lab.analysis.curves import curves_of
 from lab.database.rows import run_row
-from lab.files import forms as result_forms
+from lab.files import documents
 from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec, changed
 from lab.wording import title_of
@@ -30,7 +30,7 @@ def rush(tmp_path_factory):
 
 def table_by_policy(folder):
     """Policy → column → number in the table *Sessions*."""
-    tables = result_forms.read(folder.path / "tables.json")
+    tables = documents.read_json(folder.path / "tables.json")
     (table,) = (table for table in tables if table["title"] == "Sessions")
     return {
         row[1]: dict(zip(table["header"][2:], map(number, row[2:]), strict=True))
