@@ -36,69 +36,63 @@ UNLIKE_LIMIT_RATIO = 0.1
 
 def honesty(cells: Sequence[Cell]) -> list[str]:
     """Return the warnings, the passed checks, and notes on the runs, one per line."""
-    runs = [(cell, summary) for cell in cells for summary in cell.summaries]
+    summaries = [summary for cell in cells for summary in cell.summaries]
+    runs = [
+        (f"{cell.place}, seed {summary.seed}", summary)
+        for cell in cells
+        for summary in cell.summaries
+    ]
     lines = _of_the_bound(cells)
-    broken = [(cell, summary) for cell, summary in runs if not summary.reconciles]
-    for cell, summary in broken:
-        name = f"{cell.place}, seed {summary.seed}"
-        for check in summary.checks:
-            if not check.holds:
-                lines.append(
-                    f"COUNTS DO NOT RECONCILE: {name}: {check.statement}: {check.value}, "
-                    f"should be {check.low} to {check.high}"
-                )
-    if not broken:
+    lines += [
+        f"COUNTS DO NOT RECONCILE: {run}: {check.statement}: {check.value}, "
+        f"should be {check.low} to {check.high}"
+        for run, summary in runs
+        if not summary.reconciles
+        for check in summary.checks
+        if not check.holds
+    ]
+    if all(summary.reconciles for summary in summaries):
         lines.append(
             f"Counts reconcile in {_all(len(runs))}: client's attempts, gateway's counts and "
             "shop's orders agree."
         )
     lines += [
-        f"CHANGED IN MID-RUN: {cell.place}, seed {summary.seed}: {'; '.join(changes)}. "
+        f"CHANGED IN MID-RUN: {run}: {'; '.join(changes)}. "
         "The numbers of the run do not describe a single policy and ρ."
-        for cell, summary in runs
+        for run, summary in runs
         if (changes := _changes(summary))
     ]
     lines += [
-        f"FAULT IN MID-RUN: {cell.place}, seed {summary.seed}: {faults.words(summary.faults)}. "
+        f"FAULT IN MID-RUN: {run}: {faults.words(summary.faults)}. "
         "A user caused this fault on purpose, so no leaderboard accepts the result."
-        for cell, summary in runs
+        for run, summary in runs
         if summary.faults
     ]
     lines += [
-        f"TRACED: {cell.place}, seed {summary.seed}: the traces of "
-        f"{100 * summary.traced_ratio:g} % of the requests were exported. The export took CPU time "
-        "from gateway and shop, so no leaderboard accepts the result. Remove "
-        "DOORBUSTER_TELEMETRY_ENDPOINT before you measure."
-        for cell, summary in runs
+        f"TRACED: {run}: the traces of {100 * summary.traced_ratio:g} % of the requests were "
+        "exported. The export took CPU time from gateway and shop, so no leaderboard accepts the "
+        "result. Remove DOORBUSTER_TELEMETRY_ENDPOINT before you measure."
+        for run, summary in runs
         if summary.traced_ratio
     ]
     lines += [
-        f"AWAY: {cell.place}, seed {summary.seed}: {outages.words(summary.outages)}. "
+        f"AWAY: {run}: {outages.words(summary.outages)}. "
         "For a part of the run, the shop was not fully available."
-        for cell, summary in runs
+        for run, summary in runs
         if summary.outages
     ]
-    lines += [
-        fell_back(cell.place, summary.seed, why)
-        for cell, summary in runs
-        if (why := summary.fallen_back)
-    ]
+    lines += [fell_back(run, summary.fallen_back) for run, summary in runs if summary.fallen_back]
     late = [
-        (cell, schedule)
-        for cell, summary in runs
+        f"LOAD GENERATOR FELL BEHIND: {cell.place}: "
+        f"{100 * schedule.late_share:.1f} % of attempts started more than "
+        f"{1000 * schedule.late_tolerance_s:.0f} ms late, the latest by "
+        f"{schedule.max_behind_s:.2f} s (real time)"
+        for cell in cells
+        for summary in cell.summaries
         if (schedule := summary.load_generator.schedule) and schedule.late_share > LATE_SHARE_LIMIT
     ]
-    for cell, schedule in late:
-        lines.append(
-            f"LOAD GENERATOR FELL BEHIND: {cell.place}: "
-            f"{100 * schedule.late_share:.1f} % of attempts started more than "
-            f"{1000 * schedule.late_tolerance_s:.0f} ms late, the latest by "
-            f"{schedule.max_behind_s:.2f} s (real time)"
-        )
-    lines += _of_proxies([summary for _, summary in runs])
-    lines += _of_runs_at_once([summary for _, summary in runs])
-    simulated = [s for _, s in runs if s.load_generator.engine == "simulated"]
-    if simulated:
+    lines += [*late, *_of_proxies(summaries), *_of_runs_at_once(summaries)]
+    if any(summary.load_generator.engine == "simulated" for summary in summaries):
         lines.append(
             "These runs are simulated: policies and customers are the same as in a live run, but "
             "the server is a model."
@@ -159,10 +153,10 @@ def _lasting(run: Outcomes) -> float:
     return run.planned[CONFIRM_PAGE] * (run.lasting_ratio or 0.0)
 
 
-def fell_back(place: str, seed: int | None, why: Fallback) -> str:
+def fell_back(run: str, why: Fallback) -> str:
     """Return the warning that FIFO replaced a student's policy, for the reason `why`."""
     return (
-        f"FELL BACK TO FIFO: {place}, seed {seed}, at {why.at_s:.0f} s: {why.reason}. "
+        f"FELL BACK TO FIFO: {run}, at {why.at_s:.0f} s: {why.reason}. "
         "From then on, the numbers of the run are those of FIFO."
     )
 

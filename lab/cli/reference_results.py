@@ -29,7 +29,8 @@ from lab.results import reference
 from lab.results.comparison import ComparisonResult
 from lab.results.reference import Reference
 from lab.students import scoreboard
-from lab.studies.registry import PAPERS, About
+from lab.studies import About
+from lab.studies.registry import PAPERS
 from lab.wording import duration
 from runtime import settings
 

@@ -304,6 +304,7 @@ def fallback_words(places: Iterable[tuple[str, str, Sequence[Metrics]]]) -> str:
         found = [run for run in runs if run.get("fallen_back")]
         if found:
             first = found[0]
-            place = f"{title_of(policy)}, {scenario}, {len(found)} of {len(runs)} runs"
-            told.append(fell_back(place, first["seed"], Fallback(**first["fallen_back"])))
+            cell = f"{title_of(policy)}, {scenario}, {len(found)} of {len(runs)} runs"
+            run = f"{cell}, seed {first['seed']}"
+            told.append(fell_back(run, Fallback(**first["fallen_back"])))
     return "".join(f" {FALLBACK_MARK} {one}" for one in told)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from lab.report.claims import Claim
 from lab.report.study_figures import Figure, Study
-from lab.studies.registry import Engine as Engine
+from lab.studies import Engine as Engine
 from lab.studies.report_text import ReportText, read_report
 
 if TYPE_CHECKING:

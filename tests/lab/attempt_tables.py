@@ -4,6 +4,18 @@ from loadgen.records.attempt_log import AttemptLog
 from loadgen.records.attempts import Attempt, not_generated
 
 
+def log_of(attempts, **changed_outcomes):
+    """Return a log of a table's attempts; a page whose name is given has another outcome."""
+    log = AttemptLog()
+    for row in attempts.to_pylist():
+        if row["outcome"] == "not_generated":
+            log.append(not_generated(row["session"], row["step"], row["page"]))
+        else:
+            outcome = changed_outcomes.get(row["page"].replace("-", "_"), row["outcome"])
+            log.append(Attempt(**{**row, "outcome": outcome}))
+    return log
+
+
 def table(*rows):
     """Return a table of (session, step, page, attempt, started_s, response_s, outcome).
 

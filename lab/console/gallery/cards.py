@@ -7,8 +7,8 @@ from typing import Literal
 from lab.analysis.published import PAPERS
 from lab.console.launches.submission import Experiment
 from lab.spec.experiment import Spec, load_checked
+from lab.studies import WHO_HAS_LEFT, WHO_IS_NEXT, WHO_MAY_ENTER, About
 from lab.studies.registry import PAPERS as STUDIES
-from lab.studies.registry import WHO_HAS_LEFT, WHO_IS_NEXT, WHO_MAY_ENTER, About
 
 
 @dataclass(frozen=True, slots=True)

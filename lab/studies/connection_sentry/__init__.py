@@ -1,7 +1,7 @@
 """The study of Connection Sentry."""
 
 from lab.analysis.published import PAPERS
-from lab.studies.registry import WHO_HAS_LEFT, About
+from lab.studies import WHO_HAS_LEFT, About
 
 ABOUT = About(
     PAPERS["connection-sentry"],

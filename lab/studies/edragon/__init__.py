@@ -1,7 +1,7 @@
 """The study of eDragon."""
 
 from lab.analysis.published import PAPERS
-from lab.studies.registry import WHO_GETS_CPUS, About
+from lab.studies import WHO_GETS_CPUS, About
 
 ABOUT = About(
     PAPERS["edragon"],

@@ -1,7 +1,7 @@
 """The study of LIFO-Pri."""
 
 from lab.analysis.published import PAPERS
-from lab.studies.registry import WHO_IS_NEXT, About
+from lab.studies import WHO_IS_NEXT, About
 
 ABOUT = About(
     PAPERS["lifo-pri"],

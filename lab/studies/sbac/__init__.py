@@ -1,7 +1,7 @@
 """The study of SBAC."""
 
 from lab.analysis.published import PAPERS
-from lab.studies.registry import WHO_MAY_ENTER, About
+from lab.studies import WHO_MAY_ENTER, About
 
 ABOUT = About(
     PAPERS["sbac"],

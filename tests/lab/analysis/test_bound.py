@@ -19,7 +19,7 @@ FORKED = Chain({"Br-1": {"Br-2": 0.5, "Br-3": 0.5}, "Br-2": {"Tr-4": 0.9}, "Br-3
 EVEN = dict.fromkeys(PAGES, 1.0)
 
 
-@pytest.mark.parametrize("room", [2.0, 1.0, 0.9, 0.5, 0.05])
+@pytest.mark.parametrize("room", [2.0, 0.9, 0.05])
 def test_of_lifo_pris_chain_it_is_the_room(room):
     """Whole sessions are turned away at their first page; the others are finished."""
     assert optimum(LIFO_PRI, room).confirm_ratio == pytest.approx(min(1.0, room), rel=1e-12)
@@ -46,13 +46,6 @@ def test_by_hand_those_who_hardly_buy_are_turned_away_first():
     )
     assert optimum(FORKED, room / 2, EVEN).turned_away_ratio["Br-1"] == pytest.approx(0.5)
     assert optimum(FORKED, room / 2, EVEN).turned_away_ratio["Br-3"] == pytest.approx(1.0)
-
-
-def test_a_page_that_leads_nowhere_is_not_served_in_overload():
-    useless = Chain({"Br-1": {"Br-2": 0.5, "Br-3": 0.5}, "Br-3": {"Tr-4": 1.0}})
-    assert optimum(useless, 1 / 1.25, EVEN).confirm_ratio == pytest.approx(
-        1.0
-    )  # 2.5 pages, 0.5 for it
 
 
 def test_what_a_page_costs_decides_too():
@@ -113,12 +106,6 @@ def test_the_dual_proves_it_the_best_also_of_chains_with_circles(seed):
             assert -1e-12 <= best.flow[page] <= came + 1e-9
 
 
-def test_execution_times_of_the_paper_are_what_it_rests_on():
-    """Both turn sessions away at their first page, whatever pages cost."""
-    uneven = optimum(LIFO_PRI, 1 / 1.4, MEAN_EXECUTION_S).confirm_ratio
-    assert uneven == pytest.approx(optimum(LIFO_PRI, 1 / 1.4, EVEN).confirm_ratio)
-
-
 def bound(capacity_rps=4.0, **sections):
     spec = Spec.model_validate({"engine": "simulated", **sections})
     return bound_of_spec(spec, capacity_rps)
@@ -162,8 +149,7 @@ def test_of_sessions_known_by_their_length_it_is_the_share_of_the_work():
     assert lengths.reachable_ratio(asked, whole_s / 2) == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("policy", ["door-lifo", "8q-lifo-pri"])
-@pytest.mark.parametrize("rho", [1.2, 3.0])
+@pytest.mark.parametrize(("policy", "rho"), [("door-lifo", 3.0), ("8q-lifo-pri", 1.2)])
 def test_no_policy_exceeds_it(policy, rho):
     """Ten runs of 500 sessions each; `doorbuster leaderboard bound` has all policies, six loads
     and three lengths."""

@@ -2,7 +2,6 @@
 
 import pytest
 
-from lab.analysis import metrics
 from lab.analysis.metrics import BY_NAME, METRICS
 from lab.database import schema
 from tests.lab.leaderboard.made_up import cell
@@ -36,9 +35,3 @@ def test_what_no_run_has_is_said():
     empty = type("Cell", (), {"over_known": lambda self, of: None})()
     assert BY_NAME["revenue_efficiency_ratio"].text(empty) == "no buyer planned"
     assert BY_NAME["useful_ratio"].text(empty) == "none"
-
-
-def test_curves_are_offered_in_a_fixed_order():
-    """The first is the one that a page shows at first."""
-    places = [curve.place for curve, _ in metrics.curves()]
-    assert places == list(range(1, len(places) + 1))

@@ -38,32 +38,47 @@ PAGE = Reply(b"<p>here you are</p>" * 100, headers={"X-Doorbuster-Verdict": "for
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
 
 
-def slow_shop() -> HoldingServer:
-    """A shop that answers when the test lets it, `/quick/` at once."""
-    return HoldingServer(PAGE)
-
-
 def needs(name: str) -> None:
     skip_without(name, os.pathsep.join((os.environ["PATH"], SYSTEM_PATH)))
 
 
+def place_of(files, sockets, shop_port=9, abandonment="cancel", port=0):
+    """A proxy's place on this machine; nobody answers at port 9."""
+    return Place(
+        files, Path(sockets), "127.0.0.1", port, "127.0.0.1", shop_port, 10.0, abandonment, 5.6
+    )
+
+
 @contextmanager
-def serving(name, tmp_path, shop, *, abandonment="cancel", time_scale=10.0, **parameters):
+def serving(name, tmp_path, *, abandonment="cancel", **parameters):
+    """A shop that answers when the test lets it, `/quick/` at once, and a proxy in front of it."""
     needs(name)
-    with folder_for_sockets() as sockets:
-        place = Place(
-            files=tmp_path,
-            sockets=Path(sockets),
-            host="127.0.0.1",
-            port=0,
-            shop_host="127.0.0.1",
-            shop_port=shop.port,
-            time_scale=time_scale,
-            abandonment=abandonment,
-            capacity_rps=5.6,
-        )
+    (tmp_path / f"{name}.log").unlink(missing_ok=True)
+    with folder_for_sockets() as sockets, HoldingServer(PAGE).serving() as shop:
+        place = place_of(tmp_path, sockets, shop.port, abandonment)
         with ProxyProcess(name, sheets.read(name, parameters), place, CPUS) as proxy:
-            yield proxy
+            yield shop, proxy
+
+
+def comes(proxy, shop, *request):
+    """A customer whose request has come to the shop."""
+    before = len(shop.requests)
+    customer = Customer(proxy, *request)
+    assert until(lambda: len(shop.requests) == before + 1, 60)
+    return customer
+
+
+def waits(proxy, *request):
+    """A customer whose request waits in HAProxy's queue."""
+    before = proxy.look().waiting
+    customer = Customer(proxy, *request)
+    assert until(lambda: proxy.look().waiting == before + 1, 60)
+    return customer
+
+
+def is_turned_away(answer):
+    found = (answer.status, answer.getheader("X-Doorbuster-Verdict"))
+    return found == (503, "dropped") and bool(answer.getheader("X-Request-Id"))
 
 
 class Customer:
@@ -91,17 +106,9 @@ def fates(proxy, pages="Br-1"):
 
 @pytest.mark.parametrize("name", sheets.PROXIES)
 def test_the_shop_hears_of_the_customer_what_the_gateway_tells_it(name, tmp_path):
-    with slow_shop().serving() as shop, serving(name, tmp_path, shop) as proxy:
-        forged = {
-            "X-Forwarded-For": "9.9.9.9",
-            "X-Real-IP": "9.9.9.9",
-            "Forwarded": "for=9.9.9.9",
-            "Proxy": "http://9.9.9.9",
-            "traceparent": "00-9.9.9.9-01",
-            "tracestate": "own=9.9.9.9",
-            "X_Forwarded_For": "9.9.9.9",
-            "X-Request-Id": "forged",
-        }
+    names = ("X-Forwarded-For", "X-Real-IP", "Forwarded", "Proxy", "traceparent", "tracestate")
+    forged = dict.fromkeys((*names, "X_Forwarded_For"), "for=9.9.9.9") | {"X-Request-Id": "forged"}
+    with serving(name, tmp_path) as (shop, proxy):
         response = Customer(proxy, "/quick/", **forged).answer()
         (request,) = shop.requests
         heard = request.headers
@@ -134,7 +141,7 @@ def test_pages_are_told_apart_as_the_gateway_does(name, tmp_path):
         ("GET", "/searchy/"): "other",
         ("GET", "/%2573earch/"): "other",
     }
-    with slow_shop().serving() as shop, serving(name, tmp_path, shop) as proxy:
+    with serving(name, tmp_path) as (shop, proxy):
         shop.let_go()
         log = proxy.log()
         for number, (method, path) in enumerate(asked, start=1):
@@ -146,35 +153,19 @@ def test_pages_are_told_apart_as_the_gateway_does(name, tmp_path):
 
 
 def test_haproxy_queues_by_class_and_turns_away_who_waited_too_long(tmp_path):
-    with (
-        slow_shop().serving() as shop,
-        # 600 paper s: nobody is turned away while this test is slow.
-        serving("haproxy", tmp_path, shop, maxconn=1, queue_s=600) as proxy,
-    ):
-        first = Customer(proxy)
-        assert until(lambda: len(shop.requests) == 1, 60)
-        browsing = Customer(proxy, "/books/1/")
-        assert until(lambda: proxy.look().waiting == 1, 60)
-        buying = Customer(proxy, "/checkout/confirm/", "POST")
-        assert until(lambda: proxy.look().waiting == 2, 60)
+    # 600 paper s: nobody is turned away while this test is slow.
+    with serving("haproxy", tmp_path, maxconn=1, queue_s=600) as (shop, proxy):
+        first = comes(proxy, shop)
+        browsing = waits(proxy, "/books/1/")
+        buying = waits(proxy, "/checkout/confirm/", "POST")
         assert proxy.look().in_service == 1
         shop.let_go()
         assert {one.answer().status for one in (first, browsing, buying)} == {200}
-        assert [request.path for request in shop.requests] == [
-            "/",
-            "/checkout/confirm/",
-            "/books/1/",
-        ]
-    (tmp_path / "haproxy.log").unlink()
-    with (
-        slow_shop().serving() as shop,
-        serving("haproxy", tmp_path, shop, maxconn=1, queue_s=0.5) as proxy,
-    ):
-        first = Customer(proxy)
-        assert until(lambda: len(shop.requests) == 1, 60)
-        answer = Customer(proxy).answer()
-        assert (answer.status, answer.getheader("X-Doorbuster-Verdict")) == (503, "dropped")
-        assert answer.getheader("X-Request-Id")
+        paths = [request.path for request in shop.requests]
+        assert paths == ["/", "/checkout/confirm/", "/books/1/"]
+    with serving("haproxy", tmp_path, maxconn=1, queue_s=0.5) as (shop, proxy):
+        first = comes(proxy, shop)
+        assert is_turned_away(Customer(proxy).answer())
         shop.let_go()
         assert first.answer().status == 200
         assert len(shop.requests) == 1
@@ -182,44 +173,25 @@ def test_haproxy_queues_by_class_and_turns_away_who_waited_too_long(tmp_path):
 
 
 def test_haproxy_turns_away_whom_the_queue_has_no_place_for(tmp_path):
-    with (
-        slow_shop().serving() as shop,
-        serving("haproxy", tmp_path, shop, maxconn=1, maxqueue=1, queue_s=600) as proxy,
-    ):
-        first = Customer(proxy)
-        assert until(lambda: len(shop.requests) == 1, 60)
-        second = Customer(proxy)
-        assert until(lambda: proxy.look().waiting == 1, 60)
-        answer = Customer(proxy).answer()
-        assert (answer.status, answer.getheader("X-Doorbuster-Verdict")) == (503, "dropped")
+    with serving("haproxy", tmp_path, maxconn=1, maxqueue=1, queue_s=600) as (shop, proxy):
+        first, second = comes(proxy, shop), waits(proxy)
+        assert is_turned_away(Customer(proxy).answer())
         shop.let_go()
         assert first.answer().status == second.answer().status == 200
         assert until(lambda: fates(proxy) == {"answered": 2, "dropped": 1}, 60)
 
 
 def test_haproxy_lets_go_of_who_has_left_or_serves_them(tmp_path):
-    with (
-        slow_shop().serving() as shop,
-        serving("haproxy", tmp_path, shop, maxconn=1, queue_s=600) as proxy,
-    ):
-        in_service = Customer(proxy)
-        assert until(lambda: len(shop.requests) == 1, 60)
-        queued = Customer(proxy)
-        assert until(lambda: proxy.look().waiting == 1, 60)
+    with serving("haproxy", tmp_path, maxconn=1, queue_s=600) as (shop, proxy):
+        in_service, queued = comes(proxy, shop), waits(proxy)
         queued.leave()
         assert until(lambda: proxy.look().waiting == 0, 60)
         in_service.leave()
         assert until(lambda: fates(proxy) == {"withdrawn": 1, "cancelled": 1}, 60)
         assert len(shop.requests) == 1
-    (tmp_path / "haproxy.log").unlink()
-    with (
-        slow_shop().serving() as shop,
-        serving("haproxy", tmp_path, shop, maxconn=1, queue_s=600, abandonment="ignore") as proxy,
-    ):
-        in_service = Customer(proxy)
-        assert until(lambda: len(shop.requests) == 1, 60)
-        queued = Customer(proxy)
-        assert until(lambda: proxy.look().waiting == 1, 60)
+    ignoring = serving("haproxy", tmp_path, maxconn=1, queue_s=600, abandonment="ignore")
+    with ignoring as (shop, proxy):
+        in_service, queued = comes(proxy, shop), waits(proxy)
         queued.leave()
         in_service.leave()
         shop.let_go()
@@ -230,20 +202,13 @@ def test_haproxy_lets_go_of_who_has_left_or_serves_them(tmp_path):
 
 def test_nginx_limits_the_rate_and_the_number_but_not_of_buyers(tmp_path):
     rate = {"rate_rps": 0.01, "burst": 2}
-    with (
-        slow_shop().serving() as shop,
-        serving("nginx", tmp_path, shop, connections=2, **rate) as proxy,
-    ):
-        first, second = Customer(proxy), Customer(proxy)
-        assert until(lambda: len(shop.requests) == 2, 60)
+    with serving("nginx", tmp_path, connections=2, **rate) as (shop, proxy):
+        first, second = comes(proxy, shop), comes(proxy, shop)
         assert proxy.look().in_service == 2
-        too_many = Customer(proxy).answer()  # within the burst, but two are at the shop
-        too_fast = Customer(proxy).answer()
-        for answer in (too_many, too_fast):
-            assert (answer.status, answer.getheader("X-Doorbuster-Verdict")) == (503, "dropped")
-            assert answer.getheader("X-Request-Id")
-        buyer = Customer(proxy, "/checkout/confirm/", "POST")
-        assert until(lambda: len(shop.requests) == 3, 60)
+        # The next is within the burst, but two are at the shop; the last is above the rate.
+        assert is_turned_away(Customer(proxy).answer())
+        assert is_turned_away(Customer(proxy).answer())
+        buyer = comes(proxy, shop, "/checkout/confirm/", "POST")
         shop.let_go()
         assert {one.answer().status for one in (first, second, buyer)} == {200}
         assert until(lambda: fates(proxy, ("Br-1", "Tr-4")) == {"answered": 3, "dropped": 2}, 60)
@@ -253,44 +218,32 @@ def test_nginx_limits_the_rate_and_the_number_but_not_of_buyers(tmp_path):
 
 
 def test_nginx_lets_go_of_who_has_left_or_serves_them(tmp_path):
-    with slow_shop().serving() as shop, serving("nginx", tmp_path, shop) as proxy:
-        customer = Customer(proxy)
-        assert until(lambda: len(shop.requests) == 1, 60)
-        customer.leave()
+    with serving("nginx", tmp_path) as (shop, proxy):
+        comes(proxy, shop).leave()
         assert until(lambda: fates(proxy) == {"cancelled": 1}, 60)
-    (tmp_path / "nginx.log").unlink()
-    slow = {"rate_rps": 0.01, "nodelay": 0}
-    for abandonment in ("cancel", "drop-queued"):
-        with (
-            slow_shop().serving() as shop,
-            serving("nginx", tmp_path, shop, abandonment=abandonment, **slow) as proxy,
-        ):
-            served = Customer(proxy)
-            assert until(lambda shop=shop: len(shop.requests) == 1, 60)
-            delayed = Customer(proxy)
-            assert until(lambda proxy=proxy: proxy.look().in_service == 2, 60)
-            assert len(shop.requests) == 1
-            delayed.leave()
-            assert until(lambda proxy=proxy: fates(proxy)["withdrawn"] == 1, 60)
-            shop.let_go()
-            assert served.answer().status == 200
-            assert len(shop.requests) == 1
-        (tmp_path / "nginx.log").unlink()
-    with (
-        slow_shop().serving() as shop,
-        serving("nginx", tmp_path, shop, abandonment="ignore") as proxy,
-    ):
-        customer = Customer(proxy)
-        assert until(lambda: len(shop.requests) == 1, 60)
-        customer.leave()
+    with serving("nginx", tmp_path, abandonment="ignore") as (shop, proxy):
+        comes(proxy, shop).leave()
         shop.let_go()
         assert until(lambda: sum(fates(proxy).values()) == 1, 60)
         assert set(fates(proxy)) <= {"answered", "orphaned"}
 
 
+@pytest.mark.parametrize("abandonment", ["cancel", "drop-queued"])
+def test_nginx_withdraws_a_delayed_request_whose_customer_leaves(abandonment, tmp_path):
+    slow = {"rate_rps": 0.01, "nodelay": 0, "abandonment": abandonment}
+    with serving("nginx", tmp_path, **slow) as (shop, proxy):
+        served, delayed = comes(proxy, shop), Customer(proxy)
+        assert until(lambda: proxy.look().in_service == 2, 60)
+        delayed.leave()
+        assert until(lambda: fates(proxy)["withdrawn"] == 1, 60)
+        shop.let_go()
+        assert served.answer().status == 200
+        assert len(shop.requests) == 1
+
+
 @pytest.mark.parametrize("name", sheets.PROXIES)
 def test_it_serves_within_its_block_and_leaves_its_files(name, tmp_path):
-    with slow_shop().serving() as shop, serving(name, tmp_path, shop) as proxy:
+    with serving(name, tmp_path) as (_, proxy):
         port = proxy.place.port
         assert proxy.url == f"http://127.0.0.1:{port}"
         assert re.match(r"\d+\.\d+", proxy.version())
@@ -299,17 +252,14 @@ def test_it_serves_within_its_block_and_leaves_its_files(name, tmp_path):
     assert not process.is_running()
     with socket.socket() as sock:
         assert sock.connect_ex(("127.0.0.1", port)) != 0
-    suffix = {"haproxy": "cfg", "nginx": "conf"}[name]
-    assert {file.name for file in tmp_path.iterdir()} == {
-        f"{name}.{suffix}",
-        f"{name}.log",
-        f"{name}-errors.log",
-    }
+    dialect = DIALECTS[name]
+    files = {dialect.CONFIGURATION, dialect.LOG, dialect.ERRORS}
+    assert {file.name for file in tmp_path.iterdir()} == files
 
 
 @pytest.mark.parametrize("name", sheets.PROXIES)
 def test_one_that_dies_says_so(name, tmp_path):
-    with slow_shop().serving() as shop, serving(name, tmp_path, shop) as proxy:
+    with serving(name, tmp_path) as (_, proxy):
         proxy.check_lives()
         os.kill(proxy.process.pid, signal.SIGKILL)
         proxy.process.wait(60)
@@ -365,10 +315,7 @@ def test_one_that_refuses_its_configuration_says_why(tmp_path):
     needs("haproxy")
     wrong = sheets.read("haproxy", {}) | {"maxconn": "30 sometimes"}
     with folder_for_sockets() as sockets:
-        place = Place(
-            tmp_path, Path(sockets), "127.0.0.1", 0, "127.0.0.1", 9, 10.0, "cancel", 5.6
-        )  # fmt: skip
-        proxy = ProxyProcess("haproxy", wrong, place, CPUS)
+        proxy = ProxyProcess("haproxy", wrong, place_of(tmp_path, sockets), CPUS)
         with pytest.raises(ExperimentError, match=r"HAProxy does not start: (?s:.*)sometimes"):
             proxy.__enter__()
 
@@ -382,9 +329,7 @@ def test_the_program_accepts_what_is_generated_and_warns_of_nothing(name, abando
     files.mkdir()
     given = {"haproxy": {"maxqueue": 50}, "nginx": {"nodelay": int(abandonment == "ignore")}}
     with folder_for_sockets() as sockets:
-        place = Place(
-            files, Path(sockets), "127.0.0.1", 9181, "127.0.0.1", 9, 10.0, abandonment, 5.6
-        )  # fmt: skip
+        place = place_of(files, sockets, abandonment=abandonment, port=9181)
         dialect = DIALECTS[name]
         file = files / dialect.CONFIGURATION
         values = sheets.read(name, given[name])

@@ -46,17 +46,7 @@ def test_an_admission_for_all_is_for_those_who_can_have_one():
         (PROXY.format("nginx") + "name = 'sq'", "policy.0.name", "leave name out"),
         (PROXY.format("nginx") + "admission = 'sbac'", "policy.0.admission", "allowed: 'none'"),
         (PROXY.format("haproxy") + "parameters = {x = 1}", "parameters.x", "allowed: maxconn"),
-        (
-            PROXY.format("haproxy") + "parameters = {queue_s = 0}",
-            "parameters.queue_s",
-            "from 0.1 to 3,600",
-        ),
         (PROXY.format("haproxy") + "abandonment = 'drop-queued'", "abandonment", "ignore, cancel"),
-        (
-            PROXY.format("nginx") + "parameters = {nodelay = 0}",
-            "abandonment",
-            "parameters.nodelay = 1",
-        ),
         ("engine = 'simulated'\n" + PROXY.format("nginx"), "policy", "engine = 'live'"),
         (
             "at_once = true\n[[policy]]\nname = 'sq'\n" + PROXY.format("nginx"),

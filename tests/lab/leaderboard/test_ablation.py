@@ -68,25 +68,20 @@ def test_a_step_falls_by_its_pairs_where_the_customers_differ_more_than_the_poli
     assert later.falls_at == (1.4,)
 
 
+def hands_from(*efficiencies, seeds=(1, 2, 3)):
+    """RISING, in which the step of few hands has these repetitions at both loads."""
+    others = [one for one in RISING if one.policy != "Few hands"]
+    hands = [cell("Few hands", rho, *efficiencies, seeds=seeds) for rho in (1.4, 2.0)]
+    return steps_of([*others, *hands])
+
+
 def test_pairs_are_those_of_a_seed_and_what_has_none_is_left_out():
     """A missing run, or one in which no session planned to buy, differs from a run without
     confirms."""
-    unpaired = [
-        one if one.policy != "Few hands" else cell("Few hands", one.rho, 0.99, 0.97, seeds=(2, 3))
-        for one in RISING
-    ]
-    hands = steps_of(unpaired)[1]
+    hands = hands_from(0.99, 0.97, seeds=(2, 3))[1]
     assert hands.by_rho[1.4].mean == pytest.approx((0.99 - 0.79 + 0.97 - 0.80) / 2)
-    without = [
-        one if one.policy != "Few hands" else cell("Few hands", one.rho, None, 0.99, 0.97)
-        for one in RISING
-    ]
-    assert steps_of(without)[1].gain.mean == pytest.approx(hands.gain.mean)
-    strange = [
-        one if one.policy != "Few hands" else cell("Few hands", one.rho, 0.9, seeds=(9,))
-        for one in RISING
-    ]
-    assert steps_of(strange) == []
+    assert hands_from(None, 0.99, 0.97)[1].gain.mean == pytest.approx(hands.gain.mean)
+    assert hands_from(0.9, seeds=(9,)) == []
 
 
 def test_one_repetition_decides_nothing():

@@ -57,7 +57,9 @@ def test_a_report_marks_it_says_why_and_keeps_its_text(path, tmp_path, monkeypat
     monkeypatch.setattr(robustness_study, "scenarios", lambda quick: (usual,))
     carry_out_study("robustness", spec_of(path), quick=True, fresh=False, processes=1, broker=None)
     (folder,) = results.iterdir()
+    assert folder.name.endswith("-leaderboard-robustness-quick")
     assert (folder / "policies" / "late.py").read_text() == LATE
+    assert (folder / "figures" / "robustness.svg").is_file()
     said = " ".join(capsys.readouterr().out.split())
     page = (folder / "report.html").read_text()
     for text in (said, page):

@@ -31,27 +31,22 @@ def course(*after):
     return [1.0] * int(BEFORE_S) + [math.inf] * int(RUSH_S) + list(after)
 
 
-def test_it_is_over_when_the_percentile_is_normal_for_ten_seconds():
-    assert recovered_s(course(*[9.0] * 19, *[2.0] * 20), 1.0) == 20.0
-    assert recovered_s(course(*[9.0] * 19, *[2.01] * 20), 1.0) is None
-
-
-def test_a_moment_of_calm_is_not_the_end():
-    broken = course(*[9.0] * 4, *[1.0] * 9, 9.0, *[1.0] * 30)
-    assert recovered_s(broken, 1.0) == 15.0
-
-
-def test_what_is_not_known_is_passed_over_and_what_is_not_watched_does_not_count():
-    assert recovered_s(course(*[9.0] * 4, *[None] * 5, *[1.0] * 11), 1.0) == 10.0
-    assert recovered_s(course(*[9.0] * 4, *[1.0] * 9), 1.0) is None
-
-
-def test_what_is_hardly_known_is_no_recovery():
-    """A policy that turns all sessions away at once has no response times, and has not
-    recovered."""
-    assert recovered_s(course(*[1.0, None] * 20), 1.0) == 1.0
-    assert recovered_s(course(*[1.0, None, None] * 20), 1.0) is None
-    assert recovered_s(course(*[1.0] * 4, *[None] * 40), 1.0) is None
+@pytest.mark.parametrize(
+    ("after", "found_s"),
+    [
+        ([*[9.0] * 19, *[2.0] * 20], 20.0),
+        ([*[9.0] * 19, *[2.01] * 20], None),
+        ([*[9.0] * 4, *[1.0] * 9, 9.0, *[1.0] * 30], 15.0),  # a moment of calm is not the end
+        ([*[9.0] * 4, *[None] * 5, *[1.0] * 11], 10.0),  # what is not known is passed over
+        ([*[9.0] * 4, *[1.0] * 9], None),  # what is not watched does not count
+        # Who turns all sessions away at once has no response times, and has not recovered.
+        ([1.0, None] * 20, 1.0),
+        ([1.0, None, None] * 20, None),
+        ([*[1.0] * 4, *[None] * 40], None),
+    ],
+)
+def test_it_is_over_when_the_percentile_is_normal_for_ten_seconds(after, found_s):
+    assert recovered_s(course(*after), 1.0) == found_s
 
 
 def test_without_a_calm_nothing_is_normal():
@@ -113,11 +108,6 @@ def test_one_endless_calm_of_several_takes_nothing_away():
     assert (drawn.recovered_s, drawn.ending) == (1.0, "1 s")
     drawn = hysteresis_study.course("door-lifo", [odd])
     assert (drawn.recovered_s, drawn.ending) == (None, NOT_NORMAL)
-
-
-def test_who_never_was_bad_has_recovered_at_once():
-    calm = [1.0] * (RUSH_ENDS_S + 30)
-    assert recovered_s(calm, 1.0) == 0.0
 
 
 def test_the_window_has_what_ended_in_the_last_ten_seconds():

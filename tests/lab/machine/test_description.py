@@ -7,7 +7,6 @@ from importlib import metadata
 
 import pytest
 
-from common import locks
 from lab.errors import ExperimentError
 from lab.machine import description as machine
 from lab.machine.description import describe_machine, describe_versions, fingerprint, live_run_lock
@@ -87,27 +86,6 @@ def test_another_users_run_is_named_and_never_signalled():
         with pytest.raises(ExperimentError, match=words), live_run_lock():
             pass
         assert other.poll() is None
-
-
-@pytest.mark.usefixtures("own_lock")
-def test_files_with_the_lock_s_former_name_do_nothing(tmp_path, monkeypatch):
-    """A prepared file in the shared temporary folder neither holds the machine nor is obeyed."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    bait = tmp_path / "doorbuster-live-run.lock"
-    bait.write_text("-1 gives way")
-    with bait.open() as lock:
-        locks.hold(lock.fileno())
-        with live_run_lock():
-            pass
-    assert bait.read_text() == "-1 gives way"
-
-
-@pytest.mark.usefixtures("own_lock")
-def test_the_lock_is_free_again_after_an_error():
-    with pytest.raises(ZeroDivisionError), live_run_lock():
-        raise ZeroDivisionError
-    with live_run_lock():
-        pass
 
 
 def test_the_fingerprint_follows_what_decides_the_shops_speed():

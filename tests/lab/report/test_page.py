@@ -6,10 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from lab.files.documents import read_json
-from lab.report.claims import Claim
-from lab.report.page import claims_summary, claims_table, write_report
-from lab.report.study_figures import Study
-from lab.results.metrics import Results
+from lab.report.page import write_report
 from lab.results.study import StudyResult, plan
 from lab.studies.measures import simulate_case
 from tests.lab.studies.small import small_study
@@ -84,13 +81,6 @@ def test_every_figure_has_words_for_those_who_do_not_see_it(reported):
     assert page.captions == 3
 
 
-def test_text_is_escaped(reported):
-    _, _, text, _ = reported
-    assert "Sessions under &lt;two&gt; loads." in text
-    assert "doorbuster &lt;&amp;&gt;" in text
-    assert "one is missing" in text
-
-
 def test_figures_are_files_with_their_data(reported):
     _, store, text, results = reported
     for suffix in ("png", "svg", "csv"):
@@ -122,13 +112,3 @@ def test_claims_are_written_beside_what_was_found(reported):
         "Holds": "not decided",
     }
     assert "1 of 2 claims hold, 1 could not be decided" in text
-
-
-def test_the_summary_counts_what_does_not_hold():
-    claims = [
-        Claim(str(holds), "", [], lambda results, holds=holds: ("", holds))
-        for holds in (True, False, False, None)
-    ]
-    table = claims_table(Study("p", "t", (), [], claims), Results({}))
-    assert [row[-1] for row in table.rows] == ["yes", "no", "no", "not decided"]
-    assert claims_summary(table).startswith("1 of 4 claims hold, 2 do not, 1 could not be decided.")

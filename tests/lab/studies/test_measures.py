@@ -3,7 +3,7 @@ import math
 import pytest
 
 from lab.studies import PAGE_METRICS
-from lab.studies.measures import RESPONSE_EDGES_S, simulate_case
+from lab.studies.measures import simulate_case
 from loadgen.records.attempt_log import read_attempts
 from loadgen.workload.sessions import SessionLengths, SessionModel
 from simulator.scenario import FifoServer, FileClass
@@ -68,7 +68,3 @@ def test_attempts_are_kept_when_asked_for(tmp_path):
     attempts = read_attempts(path)
     made = [number for number in attempts.column("attempt").to_pylist() if number > 0]
     assert len(made) == found["requests"]
-
-
-def test_response_times_are_counted_in_half_seconds():
-    assert RESPONSE_EDGES_S[1] - RESPONSE_EDGES_S[0] == 0.5

@@ -11,13 +11,13 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 import pytest
-from lab.files.forms import MOST_NOTES
 
 from gateway.students.files import MOST_BYTES
 from lab.bundle import extras
 from lab.console.results import bundles, imports
 from lab.console.site import allowances
 from lab.errors import SpecError
+from lab.files.documents import MOST_NOTES
 from lab.results import reference as references
 from lab.results.result import IMPORTED
 from tests.lab.console.bundling import bundle_of

@@ -33,8 +33,8 @@ from doorbuster.commands import main
 from lab.studies.ad_server import cases
 from lab.studies import live
 
-live.describe_versions = lambda: {{"doorbuster": "as it is"}}
-cases.SCALES["live"][True] = cases.Scale((10, 100), (2, 3), (6,), 1, {runs_s})
+live.describe_versions = lambda: {"doorbuster": "as it is"}
+cases.SCALES["live"][True] = cases.Scale((10, 100), (2, 3), (6,), 1, 30.0)
 main(["reproduce", "ad-server", "--quick", "--banners", "2000"])
 """
 PATIENCE_S = 400
@@ -49,9 +49,9 @@ def folder():
         yield Path(name)
 
 
-def begun(folder, runs_s=0.5):
+def begun(folder):
     return subprocess.Popen(
-        [sys.executable, "-c", SMALL.format(runs_s=runs_s)],
+        [sys.executable, "-c", SMALL],
         cwd=REPOSITORY,
         env={
             **os.environ,
@@ -80,7 +80,7 @@ def all_ended(processes):
 @pytest.mark.timeout(1200)  # two servers are started, on a machine that may be busy
 def test_interrupted_it_leaves_nothing_running_and_resumes_to_a_whole_report(folder):
     # A run or two, then Ctrl-C: as a terminal sends it, to the command's group alone.
-    process = begun(folder, runs_s=30.0)
+    process = begun(folder)
     until(lambda: any(folder.glob("results/*/attempts/*.parquet")))
     family = psutil.Process(process.pid).children(recursive=True)
     assert len(family) >= 4  # PostgreSQL, Gunicorn and its worker, the clients
@@ -97,7 +97,7 @@ def test_interrupted_it_leaves_nothing_running_and_resumes_to_a_whole_report(fol
     # The plan is made once; shorten it, so that the rest takes seconds.
     plan["requests"] = dict.fromkeys(plan["requests"], 3)
     (results / "requests.json").write_text(json.dumps(plan))
-    process = begun(folder, runs_s=30.0)
+    process = begun(folder)
     said = said_by(process)
     assert process.returncode == 0, said
     assert f"Resuming: {len(done)} of 6 runs are done." in said, said
@@ -129,35 +129,30 @@ def test_interrupted_it_leaves_nothing_running_and_resumes_to_a_whole_report(fol
     }  # fmt: skip
 
 
-def test_it_waits_for_no_other_live_run_and_leaves_nothing_behind(folder):
-    with machine_lock.take(str(folder)):
-        process = begun(folder)
-        said = said_by(process)
-    assert process.returncode == 1
-    expected, error = said.splitlines()
-    assert expected.startswith("The whole reproduction takes")
-    assert error.startswith("Error: Another live run holds this machine")
-    assert not (folder / "results").exists()
+def test_it_waits_for_no_other_live_run(folder, monkeypatch):
+    monkeypatch.setenv("DOORBUSTER_LIVE_RUN_LOCK", str(folder))
+    given = {"quick": True, "seed": 1, "repetitions": None, "banners": 2000}
+    study = ad_server_live.live_study(given)
+    refused = pytest.raises(ExperimentError, match="Another live run holds this machine")
+    with machine_lock.take(str(folder)), refused, study.ready():
+        pass
 
 
-def test_clients_without_a_server_are_an_error_in_a_line_and_leave_no_attempts(tmp_path):
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("http://127.0.0.1:1", r"of \d+ requests to the ad server were not answered"),
+        ("ftp://x", r"process ended: .*ftp://x"),
+    ],
+)
+def test_clients_without_a_server_are_an_error_in_a_line_and_leave_no_attempts(tmp_path, url, said):
     order = AdOrder(2, 3, 1, 1, ("a", "b"), 1, str(tmp_path / "attempts.parquet"), {})
-    # Port 1 of the loopback: nobody listens there.
     with (
-        ad_server_host.clients_process("http://127.0.0.1:1", tmp_path / "log") as clients,
-        pytest.raises(ExperimentError, match=r"of \d+ requests to the ad server were not answered"),
+        ad_server_host.clients_process(url, tmp_path / "log") as clients,
+        pytest.raises(ExperimentError, match=said),
     ):
         clients.play(order)
     assert [path.name for path in tmp_path.iterdir()] == ["log"]
-
-
-def test_clients_that_cannot_begin_say_why(tmp_path):
-    order = AdOrder(2, 3, 1, 1, ("a", "b"), 1, str(tmp_path / "attempts.parquet"), {})
-    with (
-        ad_server_host.clients_process("ftp://x", tmp_path / "log") as clients,
-        pytest.raises(ExperimentError, match=r"process ended: .*ftp://x"),
-    ):
-        clients.play(order)
 
 
 def test_what_the_runs_measured_decides_every_claim(tmp_path):

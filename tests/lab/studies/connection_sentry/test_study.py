@@ -137,15 +137,6 @@ def test_a_search_simulated_alone_takes_what_the_paper_measured_of_an_idle_serve
     assert case.run.capacity_rps == pytest.approx(1 / (sum(mix.values()) + 0.54 * 0.1))
 
 
-def test_profile_paper_overloads_the_shop_as_much():
-    """Clients who never wait would ask for twice what the server can serve, in both."""
-    offered = {
-        cell: 2 * cell.per_set / 3.5 / WHOLE.run(cell, "X").run.capacity_rps
-        for cell in (HEAVIEST, PAPER_PROFILE)
-    }
-    assert all(1.9 < load < 2.1 for load in offered.values())
-
-
 def test_throughput_of_a_short_run_is_given_for_30_minutes():
     short = {**run(answered=10), "measured_s": 100.0}
     assert measures.throughput("home")(short) == 180
