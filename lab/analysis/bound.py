@@ -41,31 +41,12 @@ from loadgen.workload.sessions import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Optimum:
-    """The optimal use of a run's server time."""
-
-    confirm_ratio: float
-    """The share of the planned confirms that the optimum reaches, 0 to 1."""
-    flow: Mapping[str, float]
-    """The number of sessions served at each page, per session that arrives."""
-    turned_away_ratio: Mapping[str, float]
-    """For each page, the share (0 to 1) of the sessions that come to it and are turned away; pages
-    to which no session comes are omitted."""
-    worth_per_time: float
-    """The additional confirms, as a share of the planned confirms, per additional unit of `room`
-    (the dual value of the constraint on r); 0 if the capacity is sufficient."""
-
-
 class _Corner(NamedTuple):
-    """The use of the server if the pages in a set serve all sessions that come to them, and other
-    pages serve none. All numbers are per arriving session; in a hull, `time` and `confirms` are
-    divided by those of the whole chain."""
+    """The server time and the confirms per arriving session if the pages in a set serve all
+    sessions that come to them; in a hull, both are divided by those of the whole chain."""
 
     time: float
     confirms: float
-    flow: tuple[float, ...]
-    arriving: tuple[float, ...]
 
 
 @final
@@ -96,7 +77,7 @@ class CapacityBound:
             return 1.0
         if self.model.lengths is not None:
             return able / asked
-        return optimum(self.model.chain, able / asked, self.cost_s).confirm_ratio
+        return optimum(self.model.chain, able / asked, self.cost_s)
 
     def as_json(self) -> dict[str, Any]:
         """Return the bound as numbers, for programs that do not have this module.
@@ -121,38 +102,16 @@ class CapacityBound:
 
 def optimum(
     chain: Chain, room: float, execution_s: Mapping[str, float] = MEAN_EXECUTION_S
-) -> Optimum:
-    """Return the solution of the linear program, exact except for rounding. `room` is the available
-    server time, divided by the server time for all planned requests. In a lasting overload, `room`
-    is 1 / ρ. `execution_s` is the server time of each page, in any unit."""
+) -> float:
+    """Return the largest share of the planned confirms (0 to 1), exact except for rounding. `room`
+    is the available server time, divided by the time for all planned requests (in a lasting
+    overload, 1 / ρ). `execution_s` is the server time of each page, in any unit."""
     hull = _hull_of(chain, execution_s)
-    last = hull[-1]
-    if last.time <= room:
-        return _mixed(last, last, 1.0, 0.0)
-    for lower, upper in pairwise(hull):
-        if room <= upper.time:
-            share = (room - lower.time) / (upper.time - lower.time)
-            worth = (upper.confirms - lower.confirms) / (upper.time - lower.time)
-            return _mixed(lower, upper, share, worth / last.confirms if last.confirms else 0.0)
-    raise AssertionError("the last corner of the hull must be the whole chain")  # pragma: no cover
-
-
-def _mixed(lower: _Corner, upper: _Corner, share: float, worth: float) -> Optimum:
-    def mix(low: float, high: float) -> float:
-        return low + share * (high - low)
-
-    flow = tuple(map(mix, lower.flow, upper.flow))
-    arriving = tuple(map(mix, lower.arriving, upper.arriving))
-    return Optimum(
-        confirm_ratio=mix(lower.confirms, upper.confirms),
-        flow=dict(zip(PAGES, flow, strict=True)),
-        turned_away_ratio={
-            page: 1.0 - served / came
-            for page, served, came in zip(PAGES, flow, arriving, strict=True)
-            if came > 0
-        },
-        worth_per_time=worth,
-    )
+    if room >= hull[-1].time:
+        return hull[-1].confirms
+    lower, upper = next(pair for pair in pairwise(hull) if room <= pair[1].time)
+    share = (room - lower.time) / (upper.time - lower.time)
+    return lower.confirms + share * (upper.confirms - lower.confirms)
 
 
 def _hull_of(chain: Chain, execution_s: Mapping[str, float]) -> tuple[_Corner, ...]:
@@ -170,16 +129,10 @@ def _hull(
     corner serves no session; the last has the most confirms."""
     transitions = {page: dict(row) for page, row in rows}
     whole = _corner(transitions, frozenset(PAGES), costs)
-    corners = [_corner(transitions, served, costs) for served in _sets()]
-    nobody = (0.0,) * len(PAGES)
-    points = [_Corner(0.0, 0.0, nobody, tuple(float(page == FIRST_PAGE) for page in PAGES))]
-    for corner in corners:
-        points.append(
-            corner._replace(
-                time=corner.time / whole.time,
-                confirms=corner.confirms / whole.confirms if whole.confirms else 0.0,
-            )
-        )
+    points = [_Corner(0.0, 0.0)]
+    for corner in (_corner(transitions, served, costs) for served in _sets()):
+        confirms = corner.confirms / whole.confirms if whole.confirms else 0.0
+        points.append(_Corner(corner.time / whole.time, confirms))
     points.sort(key=lambda corner: (corner.time, -corner.confirms))
     hull: list[_Corner] = []
     for point in points:
@@ -220,11 +173,6 @@ def _corner(
         if page in served
     }
     visits = Chain(kept).visits()
-    flow = tuple(visits[page] if page in served else 0.0 for page in PAGES)
-    rows = [(visits[origin], transitions.get(origin, {})) for origin in served]
-    arriving = tuple(
-        float(page == FIRST_PAGE) + math.fsum(count * row.get(page, 0.0) for count, row in rows)
-        for page in PAGES
-    )
+    flow = [visits[page] if page in served else 0.0 for page in PAGES]
     time = math.fsum(count * cost for count, cost in zip(flow, costs, strict=True))
-    return _Corner(time, flow[PAGES.index(CONFIRM_PAGE)], flow, arriving)
+    return _Corner(time, flow[PAGES.index(CONFIRM_PAGE)])

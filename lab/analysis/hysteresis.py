@@ -24,6 +24,9 @@ import pyarrow.compute as pc
 from lab.analysis.outcomes import is_outcome
 from loadgen.records.attempts import AttemptOutcome
 
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
 CALM_RHO = 0.9
 RUSH_RHO = 3.0
 RUSH_S = 60.0
@@ -115,16 +118,14 @@ def course_of(
 
 
 def rolling(
-    ended_s: npt.NDArray[np.float64],
-    times_s: npt.NDArray[np.float64],
-    grid: npt.NDArray[np.float64],
-) -> npt.NDArray[np.float64]:
+    ended_s: Floats,
+    times_s: Floats,
+    grid: Floats,
+) -> Floats:
     """Return the 95th percentile of the response times in the WINDOW_S seconds before each grid
     point. The value is nan if fewer than FEWEST attempts ended in the window."""
-    order = np.argsort(ended_s, kind="stable")
-    ended_s, times_s = ended_s[order], times_s[order]
-    first = np.searchsorted(ended_s, grid - WINDOW_S, side="right")
-    last = np.searchsorted(ended_s, grid, side="right")
+    order, first, last = _windows(ended_s, grid)
+    times_s = times_s[order]
     return np.array(
         [
             _percentile(times_s[low:high]) if high - low >= FEWEST else np.nan
@@ -169,7 +170,7 @@ def _plain(value: float) -> float | str | None:
     return "inf" if math.isinf(value) else round(float(value), 3)
 
 
-def _percentile(times_s: npt.NDArray[np.float64]) -> float:
+def _percentile(times_s: Floats) -> float:
     """Return the percentile (PERCENT) by rank, because infinite times cannot be interpolated."""
     if not len(times_s):
         return math.nan
@@ -177,26 +178,28 @@ def _percentile(times_s: npt.NDArray[np.float64]) -> float:
     return float(np.sort(times_s)[rank])
 
 
-def _answered(
-    ended_s: npt.NDArray[np.float64],
-    completed: npt.NDArray[np.bool_],
-    grid: npt.NDArray[np.float64],
-) -> npt.NDArray[np.float64]:
+def _windows(ended_s: Floats, grid: Floats) -> tuple[Indices, Indices, Indices]:
+    """Return the order of the ends, and in this order the range of each grid point's window."""
     order = np.argsort(ended_s, kind="stable")
-    ended_s = ended_s[order]
+    first, last = (
+        np.searchsorted(ended_s[order], at, side="right") for at in (grid - WINDOW_S, grid)
+    )
+    return order, first, last
+
+
+def _answered(
+    ended_s: Floats,
+    completed: npt.NDArray[np.bool_],
+    grid: Floats,
+) -> Floats:
+    order, first, last = _windows(ended_s, grid)
     total = np.concatenate([[0], np.cumsum(completed[order])])
-    first = np.searchsorted(ended_s, grid - WINDOW_S, side="right")
-    last = np.searchsorted(ended_s, grid, side="right")
     with np.errstate(invalid="ignore"):
-        shares: npt.NDArray[np.float64] = (total[last] - total[first]) / np.where(
-            last > first, last - first, np.nan
-        )
+        shares: Floats = (total[last] - total[first]) / np.where(last > first, last - first, np.nan)
     return shares
 
 
-def _at(
-    time_s: Sequence[float], values: Sequence[float], grid: npt.NDArray[np.float64]
-) -> list[int]:
+def _at(time_s: Sequence[float], values: Sequence[float], grid: Floats) -> list[int]:
     place = np.searchsorted(np.asarray(time_s, dtype=float), grid, side="right") - 1
     found = np.asarray(values)[np.maximum(place, 0)]
     return [int(value) for value in np.where(place >= 0, found, 0)]

@@ -89,10 +89,6 @@ class Range(NamedTuple):
         return f"{self.low:g}" if self.low == self.high else f"{self.low:g} to {self.high:g}"
 
 
-PRIORITY_ARRANGEMENTS = ("equal_priority", "priority_2_to_1", "priority_no_share")
-"""The names of the arrangements of Figs. 9, 10 and 11 in published.toml."""
-
-
 def published_processors(arrangement: str, zone: str, application: int) -> Range | None:
     """Return the published mean number of processors that the ECM assigns to an application, or
     None if the paper does not print it."""
@@ -131,14 +127,6 @@ class Course:
     def load_at(self, time_s: float) -> tuple[float, float]:
         """Return the load of each application at this time, in new sessions/s."""
         return [stretch.load for stretch in self.stretches if stretch.from_s <= time_s][-1]
-
-    def scaled(self, factor: float) -> "Course":
-        """Return the course with all loads multiplied by `factor`, for another capacity."""
-        stretches = tuple(
-            Stretch(each.from_s, (each.load[0] * factor, each.load[1] * factor))
-            for each in self.stretches
-        )
-        return Course(stretches, self.zones, self.run_s)
 
     def zone(self, name: str) -> Zone:
         """Return the zone with this letter."""
