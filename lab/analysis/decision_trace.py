@@ -180,13 +180,9 @@ class TracingPolicy(Recorded):
             if kind == "dispatch" and other is not None:
                 counted = trace.served_before if other.id < self._id else trace.overtook
                 counted[other.page.value] = counted.get(other.page.value, 0) + 1
+                page, came_s = other.page.value, other.arrived_s
                 trace.preferred.append(
-                    {
-                        "time_s": time_s,
-                        "page": other.page.value,
-                        "came_s": other.arrived_s,
-                        "knew": self._knew,
-                    }
+                    {"time_s": time_s, "page": page, "came_s": came_s, "knew": self._knew}
                 )
                 del trace.preferred[:-PREFERRED_KEPT]
 

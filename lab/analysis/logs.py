@@ -43,6 +43,12 @@ MOST_FRAMES = 1200
 _COLUMNS = ("policy", "discipline", "cpu_utilisation_ratio", "in_service", "waiting")
 _TOTALS = ("arrived_total", "answered_total", "dropped_total", "rejected_total", "orphaned_total",
            "confirms_total")  # fmt: skip
+_MARKS = {
+    "switched": "policy",
+    "fault": "fault",
+    "fault over": "fault",
+    "load changed": "load",
+}
 _AROUND_S = 2.0
 """The returned samples cover this time before and after an attempt, in paper seconds."""
 
@@ -228,14 +234,10 @@ def frames(asked: Asked) -> dict[str, Any]:
     began_s = _customers_came_s(folder, run, events)
     marks = []
     for event in events:
-        if event["event"] == "switched":
-            at_s = event["time_s"] - began_s
-            marks.append({"x": at_s, "text": event_words(event), "kind": "policy"})
-        elif event["event"] in ("fault", "fault over"):
-            at_s = event["time_s"] - began_s
-            marks.append({"x": at_s, "text": event_words(event), "kind": "fault"})
-        elif event["event"] == "load changed":
-            marks.append({"x": event["time_s"], "text": event_words(event), "kind": "load"})
+        if kind := _MARKS.get(event["event"]):
+            # The load generator itself writes its changes, on its own clock.
+            x = event["time_s"] - (0.0 if kind == "load" else began_s)
+            marks.append({"x": x, "text": event_words(event), "kind": kind})
     return {
         "time_s": [time_s - began_s for time_s in columns["time_s"]],
         **{name: columns[name] for name in _COLUMNS},

@@ -98,10 +98,6 @@ def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: P
     return "\n".join(lines) + "\n"
 
 
-def check_options(file: Path) -> list[str]:
-    return ["-c", "-q", "-f", str(file)]
-
-
 def options(file: Path) -> list[str]:
     """Return the options with which HAProxy serves in the foreground. `-q` is missing, because it
     would close standard output, to which HAProxy writes its log."""

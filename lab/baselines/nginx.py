@@ -140,10 +140,6 @@ def rate_per_minute(parameters: Mapping[str, Any], place: Place) -> int:
     return max(1, round(60 * paper_rps * place.time_scale))
 
 
-def check_options(file: Path) -> list[str]:
-    return ["-t", "-q", "-p", str(file.parent), "-c", str(file)]
-
-
 def options(file: Path) -> list[str]:
     """Return the options with which nginx serves in the foreground, as a single process."""
     return ["-p", str(file.parent), "-c", str(file)]

@@ -50,7 +50,6 @@ class Fairness:
     wait_median_s: Mapping[str, float | None]
     """The median wait of each class's failed sessions, in paper seconds. The wait begins with the
     first attempt for the missing page and ends with the last answer or timeout."""
-    wait_p95_s: Mapping[str, float | None]
     told_ratio: float | None
     """The share of all failed sessions whose missing page was dropped, rejected or refused."""
     wait_all_median_s: float | None
@@ -79,7 +78,6 @@ def fairness_of(attempts: pa.Table) -> Fairness:
     return Fairness(
         completed_ratio={words: _share(~failed, of) for words, of in inside.items()},
         wait_median_s={words: _quantile(wait_s[of & failed], 50) for words, of in inside.items()},
-        wait_p95_s={words: _quantile(wait_s[of & failed], 95) for words, of in inside.items()},
         told_ratio=_share(told, failed),
         wait_all_median_s=_quantile(wait_s[failed], 50),
         wait_all_p95_s=_quantile(wait_s[failed], 95),

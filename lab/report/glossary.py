@@ -159,11 +159,10 @@ def find(label: str, *, is_parameter: bool = False) -> Entry | None:
     if not whole:
         return None
     rest = _LOAD.sub("", whole)
+    kinds = (True, False) if is_parameter else (False,)
     for name in (whole, rest or "ρ", re.split(r" \+ |, | \(", rest)[0]):
-        for known in ([keys(of_parameters=True)] if is_parameter else []) + [
-            keys(of_parameters=False)
-        ]:
-            if name in known:
+        for kind in kinds:
+            if name in (known := keys(of_parameters=kind)):
                 return entries()[known[name]]
     return None
 

@@ -44,15 +44,11 @@ def write_report(
     result.figures.mkdir(exist_ok=True)
     result.tables.mkdir(exist_ok=True)
     claims = claims_table(study, results)
-    figures = [
-        _figure(
-            figure,
-            results,
-            result,
-            note(study.title, runs or _runs(figure, study, results), made_at(result.path)),
-        )
-        for figure in study.figures
-    ]
+    when = made_at(result.path)
+    figures = []
+    for figure in study.figures:
+        signed = note(study.title, runs or _runs(figure, study, results), when)
+        figures.append(_figure(figure, results, result, signed))
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -67,23 +63,17 @@ def write_report(
         made=made,
         missing=missing,
     )
-    write_json(
-        result.path / "claims.json",
-        [dict(zip(claims.header, row, strict=True)) for row in claims.rows],
-    )
-    write_json(
-        result.path / "exhibits.json",
-        [
-            {
-                "key": one["key"],
-                "heading": one["heading"],
-                "what": one["what"],
-                "differs": list(one["differs"]),
-                "tables": [asdict(table) for table in (*one["tables"], *one["numbers"])],
-            }
-            for one in figures
-        ],
-    )
+    rows = [dict(zip(claims.header, row, strict=True)) for row in claims.rows]
+    write_json(result.path / "claims.json", rows)
+    exhibits = [
+        {
+            **{name: one[name] for name in ("key", "heading", "what")},
+            "differs": list(one["differs"]),
+            "tables": [asdict(table) for table in (*one["tables"], *one["numbers"])],
+        }
+        for one in figures
+    ]
+    write_json(result.path / "exhibits.json", exhibits)
     write_text(result.report_file, page)  # last: a folder with a page is complete
     return result.report_file
 
@@ -132,22 +122,19 @@ def _figure(figure: Figure, results: Results, result: Result, signed: str) -> Ma
     if figure.panels:
         shown["picture"] = _embedded(draw(figure, results, result.figures, signed))
         shown["alt"] = alternative_text(figure)
-        published = any(panel.published for panel in figure.panels)
-        levels = any(panel.levels for panel in figure.panels)
         bars = any(
             panel.kind in ("lines", "bars")
             and any(curve.series(results).has_intervals for curve in panel.curves)
             for panel in figure.panels
         )
-        shown["caption"] = " ".join(
-            text
-            for text, wanted in (
-                ("Crosses are published values.", published),
-                ("Lines with a black edge are published values for a part of the x axis.", levels),
-                ("Error bars are 95 % intervals over the repetitions.", bars),
-            )
-            if wanted
-        )
+        texts = {
+            "Crosses are published values.": any(panel.published for panel in figure.panels),
+            "Lines with a black edge are published values for a part of the x axis.": any(
+                panel.levels for panel in figure.panels
+            ),
+            "Error bars are 95 % intervals over the repetitions.": bars,
+        }
+        shown["caption"] = " ".join(text for text, wanted in texts.items() if wanted)
     return shown
 
 
