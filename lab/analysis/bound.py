@@ -1,27 +1,11 @@
 """The capacity bound: the most confirms that a policy can reach on average without knowing which
-customers will buy. docs/bound.md has the proof.
+customers will buy. docs/bound.md has the linear program, its proof and its source.
 
-The bound is the solution of a linear program. The variable x_p is the number of sessions that are
-served at page p, divided by the number of sessions that arrive. The constant w_p is the server time
-for page p, divided by the mean server time that a session plans. The constant r is the available
-server time, divided by the server time for all planned requests. P(p → q) is the probability that
-page q follows page p:
-
-    maximise    x_confirm
-    subject to  x_first ≤ 1,  x_q ≤ Σ_p x_p P(p → q),  Σ_p x_p w_p ≤ r,  x ≥ 0
-
-Without the constraint on r, the program is a Markov decision problem. Each corner of this problem
-is a set of pages. The pages in the set serve all sessions that come to them, and the other pages
-serve none. With the constraint, the optimum is a mixture of at most two corners. As a function of
-the server time, the optimum is therefore the upper concave hull of the points (time, confirms) of
-all sets of pages. Without the first page, a set serves no session; 2⁷ sets contain the first page.
-`Chain.visits` solves the linear system of each set exactly, with fractions.
-
-The r of a run is the server's possible work from the first arrival to the last answer, divided by
-the work of all planned requests.
-
-Floats are added with `math.fsum`, because the rounding of `sum` depends on the version of Python,
-and browsers can run another version.
+Without the limit on the server's time, each corner of the program is a set of pages that serve all
+sessions that come to them. With the limit, the optimum is a mixture of at most two corners: a point
+on the upper concave hull of the points (time, confirms) of all 2⁷ sets with the first page.
+`Chain.visits` solves the linear system of each set exactly. `math.fsum` makes sums independent of
+the version of Python, also in browsers.
 """
 
 import math

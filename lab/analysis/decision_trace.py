@@ -1,8 +1,5 @@
-"""The decision trace of one attempt: why it waited, was served or was turned away.
-
-`explain` runs the simulation again and observes the policy. The same spec and seed give exactly the
-same run, and `explain` checks that both runs have the same attempts.
-"""
+"""The decision trace of one attempt: why it waited, was served or was turned away. `explain` runs
+the simulation again, observes the policy, and checks that both runs have the same attempts."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace

@@ -1,13 +1,10 @@
 """Hysteresis: the time for which the shop stays slow after a rush. Times are paper seconds.
 
 The percentile at time t is the 95th percentile of the response times of the attempts that ended in
-the ten seconds before t. If the customer left, the response time is infinite. Attempts that were
-turned away do not count.
-
-The percentile is *normal* while it is at most twice the percentile of the calm before the rush. The
-percentile of the calm must be known and finite. The shop has recovered at the first time after the
-rush from which the percentile stays normal for ten seconds. At least five of the ten percentiles,
-one per second, must be known.
+the ten seconds before t, without attempts that were turned away; it is infinite if customers left.
+It is *normal* while it is at most twice the finite percentile of the calm before the rush. The shop
+has recovered at the first time after the rush from which the percentile stays normal for ten
+seconds, at least five of which are known.
 """
 
 import math

@@ -1,9 +1,6 @@
-"""Queries on the raw logs of a result, with JSON-ready answers, and their export as CSV.
-
-Every query has one dictionary as its argument, so that `common.bounded` can answer the query in a
-process with limits. A query of a damaged file can raise any exception. `size` and `check` are not
-queries.
-"""
+"""Queries on the raw logs of a result, with JSON-ready answers, and their export as CSV. Every
+query except `size` and `check` has one dictionary as its argument, so that `common.bounded` can
+limit it. A query of a damaged file can raise any exception."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict

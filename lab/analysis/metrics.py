@@ -1,8 +1,5 @@
-"""The declarations of a run's metrics.
-
-Tables, CSV files, curves, the results database (`results.runs`) and docs/run-metrics.md show these
-metrics.
-"""
+"""The declarations of a run's metrics, which tables, CSV files, curves, the results database
+(`results.runs`) and docs/run-metrics.md show."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,8 +1,5 @@
-"""The conclusion of a comparison: a sentence for each load, with the best policy and its lead.
-
-The sentence also states whether chance can explain the lead. This follows from the paired
-differences by seed (`lab.intervals.paired`), because compared runs have the same customers.
-"""
+"""The conclusion of a comparison: a sentence for each load, with the best policy, its lead, and
+whether chance can explain the lead, by the paired differences of runs with the same seed."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence

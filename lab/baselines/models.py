@@ -1,9 +1,6 @@
-"""Models of the baseline proxies for the simulator: queues, limits and timeouts.
-
-Only the search for good settings uses the models; published rows come from measurements with the
-real programs. Requests that the proxy has sent to the shop wait in a FIFO queue while all workers
-are busy. Both models support only the abandonment `ignore`.
-"""
+"""Models of the baseline proxies for the search for good settings: queues, limits and timeouts. At
+the shop, requests wait in a FIFO queue while all workers are busy. Both models support only the
+abandonment `ignore`."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence

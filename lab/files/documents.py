@@ -1,9 +1,6 @@
-"""Write the text and JSON files of a result completely or not at all, and check JSON when
-it is read.
-
-A result folder may come from another machine and may have been edited. A reader therefore gets
-either plain values of a known form, or an ExperimentError that names the file and the fault.
-"""
+"""Write the text and JSON files of a result completely or not at all, and check JSON when it is
+read. A result may come from another machine and may have been edited, so a reader gets plain values
+of a known form, or an ExperimentError that names the file and the fault."""
 
 import functools
 import json

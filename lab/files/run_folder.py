@@ -1,9 +1,5 @@
-"""The files of one run of any engine.
-
-<number>-<policy>-rho<ρ>-seed<seed>/       (without rho<ρ> in a closed loop)
-    attempts.parquet  samples.parquet  events.jsonl
-    run.json (written last: the run is then complete)
-"""
+"""The files of one run of any engine: attempts.parquet, samples.parquet, events.jsonl, and
+run.json, which is written last and completes the run."""
 
 import base64
 import json

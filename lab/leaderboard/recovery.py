@@ -1,8 +1,5 @@
-"""The time that each policy of a board needs to recover after a one-minute rush.
-
-For a live board, a second live comparison measures this time. The file recovery.json in the board's
-folder stores the times of all policies.
-"""
+"""The time that each policy of a board needs to recover after a one-minute rush, which a live board
+measures in a second comparison. The file recovery.json in the board's folder stores the times."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress

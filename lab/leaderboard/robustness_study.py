@@ -1,8 +1,5 @@
-"""The report on robustness, with the results of every policy in every scenario.
-
-In a scenario, the customers, the load or the server differ from those of the board. Durations are
-paper seconds.
-"""
+"""The report on robustness: the results of every policy in scenarios in which the customers, the
+load or the server differ from those of the board. Durations are paper seconds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,12 +1,6 @@
 """The search for good settings, which tries the same number of settings for every row with the same
-customers.
-
-The first setting of a row is its default. The other settings are a Latin hypercube. Each number is
-its default times 2 to the power of u, where u is spread evenly from −3 to 3. The number is then
-limited to the allowed range. Whole numbers are rounded, and a switch is either on or off. The
-search does not change numbers with the default 0 (which means off, or measured), tables of page
-types, or parameters that cannot change sales.
-"""
+customers: the default, and a Latin hypercube over the row's parameters. The readings of `study`
+define the values that are tried."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,9 +1,5 @@
 """Describe the machine and the software versions for results, measure the load of other programs,
-and lock the machine for live runs.
-
-A live experiment holds a lock, whose name the environment variable `LOCK` can change. Only one
-experiment can hold the same lock.
-"""
+and lock the machine for live runs, one at a time."""
 
 import contextlib
 import hashlib

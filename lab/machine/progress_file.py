@@ -1,9 +1,5 @@
-"""Write the progress of a command to a small JSON file, which other programs read.
-
-The environment variable DOORBUSTER_PROGRESS_FILE names the file.
-
-    {"done_ratio": 0.4, "words": "[2/4] sq …", "folder": "/…/results/…"}
-"""
+"""Write the progress of a command to the small JSON file that DOORBUSTER_PROGRESS_FILE names, for
+other programs: `{"done_ratio": 0.4, "words": "[2/4] sq …", "folder": "/…/results/…"}`."""
 
 import json
 import os

@@ -1,10 +1,6 @@
-"""Store the cost of each kind of work on this machine in CPU seconds, to predict durations.
-
-Examples of kinds are `run shared-cpus sq` and `draw comparison`. Experiments add their measurements
-to `speeds.json` in the state folder. If a kind was never measured on this machine, its cost is the
-reference machine's cost times a factor. A calibration of less than a second
-(`estimates.calibrated`) measures this factor.
-"""
+"""Store the cost of each kind of work on this machine (for example `run shared-cpus sq`) in CPU
+seconds, to predict durations. The cost of a kind that was never measured here is the reference
+machine's cost times the factor that `estimates.calibrated` measures."""
 
 import contextlib
 import hashlib

@@ -1,7 +1,5 @@
-"""The report of a reproduction: a self-contained HTML file, and its figures and data.
-
-`sealed` forbids the scripts of any page, also of pages from other machines.
-"""
+"""The report of a reproduction: a self-contained HTML file, and its figures and data. `sealed`
+forbids the scripts of any page, also of pages from other machines."""
 
 import base64
 import shlex

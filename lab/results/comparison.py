@@ -1,16 +1,6 @@
-"""The result of a comparison: the spec, the plan and the runs.
-
-    results/<when>-<name>/
-        spec.toml  machine.json  versions.json  capacity.json  plan.json
-        policies/*.py                                   (copies of students' policies)
-        runs/<number>-<policy>-rho<ρ>-seed<seed>/       (without rho<ρ> in a closed loop)
-            attempts.parquet  samples.parquet  events.jsonl
-            run.json (written last: the run is then complete)
-        tables.md  tables.json  figures/*.png, *.svg
-        imported.json                                   (only if the result was imported)
-
-Files are written completely or not at all, except events.jsonl and figures.
-"""
+"""The result of a comparison: the spec, the plan and the runs, in the files that
+docs/experiments.md lists. Files are written completely or not at all, except events.jsonl and
+figures."""
 
 import os
 import re

@@ -1,8 +1,5 @@
 """A result: the folder with all files of a comparison (`lab.results.comparison`) or a study
-(`lab.results.study`).
-
-The folder's name contains the time at which the experiment began.
-"""
+(`lab.results.study`). Its name contains the time at which the experiment began."""
 
 import contextlib
 import re

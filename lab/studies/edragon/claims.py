@@ -1,9 +1,5 @@
-"""The claims of eDragon's reproduction.
-
-The 95 % interval over the repetitions decides each claim. A claim is undecided if the interval
-contains its limit, because the metric could then be on either side by chance. A single repetition
-has no interval, so its value alone decides.
-"""
+"""The claims of eDragon's reproduction, decided by the 95 % intervals over the repetitions. A claim
+is undecided if the interval contains its limit; a single repetition decides by its value."""
 
 from collections.abc import Sequence
 

@@ -1,8 +1,6 @@
-"""eDragon's live runs, each on a separate hosting platform on this machine.
-
-The load generator and the database use a part of this machine's processors. Loads and costs are
-scaled to the capacity that the applications then have.
-"""
+"""eDragon's live runs, each on a separate hosting platform on this machine. The load generator and
+the database use a part of its processors, so loads and costs are scaled to the remaining
+capacity."""
 
 import shutil
 import time

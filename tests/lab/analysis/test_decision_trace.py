@@ -56,7 +56,6 @@ def test_who_has_waited_long_enough_is_not_refused_by_admission():
     ("policy", "said"),
     [
         ("sq", "In the single queue 0 of 100 places were taken; the discipline was FIFO."),
-        ("pass-through", "In the single queue 0 waited; the discipline was FIFO."),
         ("waiting-room", "In the queue inside 0 waited, in the admission queue 0 waited; "),
         (
             "door-lifo",

@@ -54,18 +54,13 @@ def test_revenue_efficiency_is_confirms_over_what_the_run_allowed():
     assert half.confirm_bound == pytest.approx(1 / 2)
     assert half.revenue_efficiency_ratio == pytest.approx(2.0)
     assert half.lasting_ratio == pytest.approx(4 / 13 * 1 / 2)  # arrivals ended at 5 s
-    nobody_buys = outcomes_of(
-        table((0, 0, "Br-1", 1, 0.0, 1.0, "completed")), 2.0, measured_by(1.0)
-    )
-    assert nobody_buys.revenue_efficiency_ratio is None
-    assert nobody_buys.estimated_efficiency_ratio is None
-
-
-def test_without_a_capacity_there_is_no_bound():
-    """A closed loop has no measured capacity."""
-    found = outcomes_of(RUSH, rho=None)
-    assert (found.confirm_bound, found.revenue_efficiency_ratio) == (None, None)
-    assert found.estimated_efficiency_ratio is None
+    alone = table((0, 0, "Br-1", 1, 0.0, 1.0, "completed"))
+    nobody_buys = outcomes_of(alone, 2.0, measured_by(1.0))
+    closed_loop = outcomes_of(RUSH, rho=None)  # without a measured capacity
+    assert closed_loop.confirm_bound is None
+    for found in (nobody_buys, closed_loop):
+        assert found.revenue_efficiency_ratio is None
+        assert found.estimated_efficiency_ratio is None
 
 
 def test_expected_confirms_follow_the_sessions_from_page_to_page():
@@ -125,15 +120,8 @@ NO_PAGE = ("timed_out", "dropped", "refused", "failed")
 
 @pytest.mark.parametrize("outcome", NO_PAGE)
 def test_a_session_without_any_page_was_never_let_in(outcome):
-    """However its first attempts ended, retries included, no page means never let in."""
-    fates = outcomes_of(
-        table(
-            (0, 0, "Br-1", 1, 0.0, 9.0, outcome),
-            (0, 0, "Br-1", 2, 10.0, 9.0, outcome),
-            (0, 1, "Br-2"),
-        ),
-        rho=2.0,
-    ).fates
+    tries = ((0, 0, "Br-1", 1, 0.0, 9.0, outcome), (0, 0, "Br-1", 2, 10.0, 9.0, outcome))
+    fates = outcomes_of(table(*tries, (0, 1, "Br-2")), rho=2.0).fates
     assert (fates.never_let_in, fates.lost, fates.rejected, fates.completed) == (1, 0, 0, 0)
 
 
@@ -153,9 +141,8 @@ def test_a_session_with_a_page_is_lost_when_a_later_one_fails(outcome):
 
 def test_sessions_that_had_completed_by_then():
     # Of SHOPPERS 0 has all at 1.5 s and 1, after a retry, at 11.5 s.
-    assert [completed_by(SHOPPERS, time_s) for time_s in (1.4, 1.5, 11.4, 11.5, 99.0)] == [
-        0, 1, 1, 2, 2,
-    ]  # fmt: skip
+    found = [completed_by(SHOPPERS, time_s) for time_s in (1.4, 1.5, 11.4, 11.5, 99.0)]
+    assert found == [0, 1, 1, 2, 2]
 
 
 def test_response_times_of_those_never_answered_are_infinite():

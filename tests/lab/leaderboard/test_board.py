@@ -93,10 +93,8 @@ def test_what_a_row_lacks_to_the_best_is_paired_by_seed():
 
 def test_seconds_to_recover_stand_next_to_efficiency():
     rows = rows_of([cell("door-lifo", 1.0, 0.6), cell("sq", 1.0, 0.5), cell("dagor", 1.0, 0.4)])
-    known = {
-        "door-lifo": Recovery("live", (10.0, 20.0)),
-        "sq": Recovery("live", (None, 30.0)),
-    }
+    live = {"door-lifo": (10.0, 20.0), "sq": (None, 30.0)}
+    known = {policy: Recovery("live", seconds) for policy, seconds in live.items()}
     found = {row[0]: row[-1] for row in efficiency_table(rows, known).rows}
     assert found == {"DOOR-LIFO": "15 ± 64", "SQ": "30; never in 1 of 2", "DAGOR": "–"}
     assert as_json(rows, known)[0]["recovery"]["mean"] == 15.0

@@ -15,20 +15,10 @@ from lab.studies.registry import PAPERS
 SIMULATED = [name for name, paper in PAPERS.items() if "simulated" in paper.engines]
 ON_THE_APPLIANCE = ("lifo-pri", "sbac", "connection-sentry")
 FIGURES = {
-    "ad-server": {
-        *(f"figure-{i}" for i in (5, 8)),
-        "figures-6-and-7",
-        "table-3",
-        "table-4",
-        "alone",
-    },
+    "ad-server": {"figure-5", "figure-8", "figures-6-and-7", "table-3", "table-4", "alone"},
     "connection-sentry": {
-        "tables-1-and-2",
-        "tables-3-and-4",
-        "figure-7",
-        "paper-profile",
-        "wasted-work",
-        "no-help",
+        *("tables-1-and-2", "tables-3-and-4", "figure-7"),
+        *("paper-profile", "wasted-work", "no-help"),
     },
     "edragon": {"zones", *(f"figure-{i}" for i in (1, *range(4, 12)))},
     "lifo-pri": {"table-1", "tables-4-and-5", *(f"figure-{i}" for i in range(3, 9))},
@@ -69,11 +59,7 @@ def test_every_live_run_is_a_case_of_its_study(paper):
     study = known.report(cases)
     parts = import_module(f"{known.package}.live").parts(cases, 1, 1)
     drawn = {case.id: case for case in study.cases()}
-    made = {
-        part.case_of(planned).id
-        for part in parts
-        for planned in comparison.plan(part.spec)
-    }  # fmt: skip
+    made = {part.case_of(run).id for part in parts for run in comparison.plan(part.spec)}
     assert made <= drawn.keys()
     # What no run gives can be simulated beside them.
     for case in (drawn[id] for id in drawn.keys() - made):
@@ -82,16 +68,9 @@ def test_every_live_run_is_a_case_of_its_study(paper):
 
 
 def test_a_paper_says_where_it_is_reproduced_and_how_often():
-    assert {name for name, paper in PAPERS.items() if paper.default_engine == "live"} == {
-        "connection-sentry",
-        "ad-server",
-    }
-    sentry = PAPERS["connection-sentry"]
+    live = {name for name, paper in PAPERS.items() if paper.default_engine == "live"}
+    assert live == {"connection-sentry", "ad-server"}
     # Intervals need two repetitions at least.
-    counts = [
-        sentry.repetitions(engine, quick=quick)
-        for engine in ("simulated", "live")
-        for quick in (True, False)
-    ]
-    assert min(counts) > 1
+    counts = PAPERS["connection-sentry"].repetitions
+    assert min(counts(e, quick=q) for e in ("simulated", "live") for q in (True, False)) > 1
     assert PAPERS["sbac"].repetitions("live", quick=True) == 1

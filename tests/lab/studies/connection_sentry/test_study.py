@@ -35,28 +35,27 @@ def run(latency_s=1.0, answered=100, in_service=5.0, wasted_cpu_s=0.0):
 
 def published_results(cases):
     """Return the paper's values as this project's results, three repetitions a per cent apart."""
-    found = {}
-    for tables, cells in (
-        ((1, 2), cases.by_patience()),
-        ((3, 4), cases.by_clients()),
-    ):
-        for cell in cells:
-            for i, mode in enumerate("XS"):
-                found[cases.run(cell, mode).id] = [
-                    {
-                        **run(in_service=20.0 - 10 * i, wasted_cpu_s=40.0 * (1 - i)),
-                        "classes": {
-                            kind: {
-                                "asked": 1,
-                                "answered": figure("throughput", tables[1], kind, cell)[i],
-                                "latency_s": figure("latency", tables[0], kind, cell)[i] * near,
-                            }
-                            for kind in CLASSES
-                        },
-                    }
-                    for near in (0.99, 1.0, 1.01)
-                ]
-    return repeated(found)
+
+    def metrics(tables, cell, i, near):
+        latency, throughput = (
+            {kind: figure(what, table, kind, cell)[i] for kind in CLASSES}
+            for what, table in zip(("latency", "throughput"), tables, strict=True)
+        )
+        classes = {
+            kind: {"asked": 1, "answered": throughput[kind], "latency_s": latency[kind] * near}
+            for kind in CLASSES
+        }
+        alike = run(in_service=20.0 - 10 * i, wasted_cpu_s=40.0 * (1 - i))
+        return {**alike, "classes": classes}
+
+    return repeated(
+        {
+            cases.run(cell, mode).id: [metrics(tables, cell, i, n) for n in (0.99, 1.0, 1.01)]
+            for tables, cells in (((1, 2), cases.by_patience()), ((3, 4), cases.by_clients()))
+            for cell in cells
+            for i, mode in enumerate("XS")
+        }
+    )
 
 
 def figure(what, number, kind, cell):
