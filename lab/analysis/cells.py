@@ -194,8 +194,7 @@ def bound_of_spec(spec: Spec, capacity_rps: float) -> CapacityBound:
 
 
 def counted_attempts(spec: Spec, run: RunFolder) -> pa.Table:
-    """Return the attempts that a run's metrics count: those after the warm-up. Raises
-    ExperimentError if no attempts remain."""
+    """Return the attempts after the warm-up; raises ExperimentError if there are none."""
     left_out = started_after if spec.clients else after_warm_up
     attempts = left_out(run.attempts(), spec.warm_up_s)
     if not attempts.num_rows:
@@ -215,8 +214,7 @@ def load_words(load: Load, rho: float | None) -> str:
 
 
 def is_as_published(spec: Spec, policy: PolicyChoice) -> bool:
-    """Return whether the customers, the server and the policy's parameters are those of LIFO-Pri's
-    Tables 4 and 5. The tables can lack the policy or ρ."""
+    """Return whether the conditions are those of LIFO-Pri's Tables 4 and 5, at any ρ or policy."""
     return (
         policy.is_pure_queueing
         and policy.gateway is None

@@ -96,14 +96,13 @@ def _against_rho(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     found = []
     for curve, metric in metrics.curves():
         lines: list[dict[str, Any]] = []
-        for policy in dict.fromkeys(cell.policy for cell in cells):
+        for policy, title in {cell.policy: cell.title for cell in cells}.items():
             points = [
                 {"rho": cell.rho, **_interval(known)}
                 for cell in cells
                 if cell.policy == policy and (known := cell.over_known(metric.of))
             ]
             if points:
-                title = next(cell.title for cell in cells if cell.policy == policy)
                 lines.append({"policy": policy, "title": title, "points": points})
         if any(point["mean"] for line in lines for point in line["points"]):
             found.append({"key": curve.key, "words": curve.words, "lines": lines})

@@ -119,8 +119,7 @@ def rolling(
     times_s: Floats,
     grid: Floats,
 ) -> Floats:
-    """Return the 95th percentile of the response times in the WINDOW_S seconds before each grid
-    point. The value is nan if fewer than FEWEST attempts ended in the window."""
+    """Return the percentile of each grid point's window; nan with fewer than FEWEST attempts."""
     order, first, last = _windows(ended_s, grid)
     times_s = times_s[order]
     return np.array(
@@ -149,8 +148,7 @@ def recovered_s(p95_s: Sequence[float | None], normal_p95_s: float | None) -> fl
 
 
 def normal_p95_s(calms: Sequence[float | None]) -> float | None:
-    """Return the median of `calms`, the percentiles of the calm in a policy's repetitions; None if
-    no percentile is known or the median is infinite."""
+    """Return the median of the repetitions' calm; None if it is unknown or infinite."""
     known = [calm for calm in calms if calm is not None]
     middle = statistics.median(known) if known else math.inf
     return middle if math.isfinite(middle) else None

@@ -53,8 +53,7 @@ Asked = Mapping[str, Any]
 
 
 def size(folder: ComparisonResult, run: str | None = None) -> tuple[int, int]:
-    """Return the number of rows and of bytes in the tables of one run or of all runs, without
-    reading the rows. Raises ExperimentError if a file is damaged."""
+    """Return the rows and bytes of a run's tables or of all; raises ExperimentError."""
     rows = size_bytes = 0
     for planned, one in folder.whole_runs():
         if run is None or planned.folder == run:
@@ -247,8 +246,7 @@ def frames(asked: Asked) -> dict[str, Any]:
 def _customers_came_s(
     folder: ComparisonResult, run: RunFolder, events: Sequence[Mapping[str, Any]]
 ) -> float:
-    """Return the time at which the load generator started, on the clock of the samples; 0 for a
-    simulation, or if the time is unknown. A race aligns the runs by this time."""
+    """Return the load generator's start on the samples' clock, to align a race; 0 if unknown."""
     spec = folder.spec()
     if spec.engine != "live":
         return 0.0

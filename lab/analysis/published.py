@@ -37,19 +37,14 @@ def table4(rho: float | None, policy: str) -> dict[str, Row]:
     they are in the first column. The mapping is empty if Table 4 lacks the ρ or the policy.
     """
     tables = published()["lifo_pri"]["table4"]
-    key = policy.replace("-", "_")
-    if rho == 0.85 and key in tables["rho_1_40"]:
-        whole = tables["rho_0_85"]
-        none = (0,) * len(GROUPS)
-        return {
-            "generated": tuple(whole["generated"]),
-            "completed": tuple(whole["completed"]),
-            "timed_out": none,
-            "dropped": none,
-        }
-    if rho != 1.4 or key not in tables["rho_1_40"]:
+    rows = tables["rho_1_40"].get(policy.replace("-", "_"))
+    if rows is None or rho not in (0.85, 1.4):
         return {}
-    rows = tables["rho_1_40"][key]
+    if rho == 0.85:
+        whole = {row: tuple(numbers) for row, numbers in tables["rho_0_85"].items()}
+        none = (0,) * len(GROUPS)
+        return {"generated": whole["generated"], "completed": whole["completed"],
+                "timed_out": none, "dropped": none}  # fmt: skip
     blank = (None,) * (len(GROUPS) - 1)
     return {
         "generated": tuple(rows.get("generated", ())) or (rows["generated_total"], *blank),

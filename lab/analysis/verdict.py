@@ -16,8 +16,7 @@ _TIMES_FROM_RATIO: Final = 1.5
 
 
 _NEARLY_ALL_RATIO: Final = 0.95
-"""A verdict without a single best policy contains “nearly all” if each of its alike policies sold
-at least this share of the bound."""
+"""The share of the bound from which policies without a single best sold “nearly all”."""
 _REASON_FROM_PERCENT: Final = 10
 """The smallest difference in wasted CPU, in percent of all CPU time, that is given as a reason."""
 _SOLD_OUT: Final = "{policies} sold nearly all that is possible: {number} confirms{limit}"
@@ -30,8 +29,7 @@ class _Aim:
     of: Callable[[Cell], float]
     """The function for the number that orders policies: a sum or mean over the repetitions."""
     of_run: Callable[[Outcomes], float | None]
-    """The function for the number that is compared seed by seed. For sales, chance affects this
-    number less than the number of `of`."""
+    """The function for the number that is compared seed by seed; for sales, it varies less."""
     best: str
     """The sentence if one policy was best: `{policy} sold the most: {number}{limit}`."""
     alike: str
@@ -147,8 +145,7 @@ def _reason(first: Cell, last: Cell) -> str:
 
 
 def _sign(aim: _Aim, first: Cell, other: Cell) -> int | None:
-    """Return 1 if `first` is better than `other` by more than chance explains, -1 if it is worse,
-    and 0 if neither; None if unknown."""
+    """Return 1 if `first` is certainly better, -1 if worse, 0 if neither; None if unknown."""
     found = paired([first.by_seed(aim.of_run)], [other.by_seed(aim.of_run)])
     if found is None or found.half_width is None:
         return None

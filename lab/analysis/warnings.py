@@ -27,8 +27,7 @@ APART_LIMIT_S = 0.1
 FEW_SALES = 30
 """With fewer possible confirms, chance can change confirms / bound by a third or more."""
 UNDISTURBED_LIMIT = 0.5
-"""A share (0 to 1) of the time with arrivals. A run can be too short to show its overload if all
-attempts complete for longer than this."""
+"""A run can be too short if all attempts complete for this share of the time with arrivals."""
 _NORMAL_975 = 1.96
 UNLIKE_LIMIT_RATIO = 0.1
 """The largest deviation of a simultaneous shop's capacity from the median without a warning."""

@@ -54,8 +54,7 @@ class _Proxy(IgnoringPolicy):
 
 
 class HaproxyModel(_Proxy):
-    """The model of HAProxy. At most `maxconn` requests are at the shop, and other requests wait for
-    at most `queue_s`, in the order of class and age."""
+    """The model of HAProxy: `maxconn` requests at the shop, and a queue by class and age."""
 
     name = "haproxy-model"
 

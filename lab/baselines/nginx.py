@@ -132,8 +132,7 @@ http {{
 
 
 def rate_per_minute(parameters: Mapping[str, Any], place: Place) -> int:
-    """Return the rate limit in requests per real minute. nginx accepts only whole numbers, which
-    would be too coarse as requests per real second."""
+    """Return the rate limit per real minute, because nginx accepts only whole numbers."""
     paper_rps: float = parameters["rate_rps"] or parameters["rate_ratio"] * (
         place.capacity_rps or 0.0
     )
@@ -146,8 +145,7 @@ def options(file: Path) -> list[str]:
 
 
 def read_line(line: str) -> Ended | None:
-    """Return the request that a log line describes; None for other lines and for requests that
-    nginx itself answered, except drops."""
+    """Return the request of a log line; None unless it was forwarded, withdrawn or dropped."""
     found = _LINE.match(line)
     if found is None:
         return None

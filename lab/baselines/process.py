@@ -133,8 +133,7 @@ class ProxyProcess:
         return Log(self._dialect, self.place.files / self._dialect.LOG)
 
     def version(self) -> str:
-        """Return the version that the distribution's program prints; raises ExperimentError if the
-        program is not installed or prints no version."""
+        """Return the version that the program prints; raises ExperimentError without one."""
         words = [program(self.proxy), "-v"]
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
         found = _VERSION.search(done.stdout + done.stderr)  # nginx prints it on standard error

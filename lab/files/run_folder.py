@@ -48,8 +48,7 @@ class PlannedRun:
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """The folder of a run. A page can create thousands of these objects to read one file each, so
-    paths are created on demand."""
+    """The folder of a run. Paths are created on demand, because pages list thousands of runs."""
 
     path: Path
 
@@ -99,8 +98,7 @@ class RunFolder:
         }
 
     def unpack(self, files: Mapping[str, str]) -> int:
-        """Write the files that `pack` returned, run.json last; return their size in bytes. Raises
-        ExperimentError if the folder cannot be written."""
+        """Write what `pack` returned, run.json last; return the bytes. Raises ExperimentError."""
         contents = {name: base64.b64decode(text) for name, text in files.items()}
         summary = contents.pop(self.summary_file.name)
         try:
@@ -136,8 +134,7 @@ class RunFolder:
             raise ExperimentError(str(fault)) from None
 
     def samples(self) -> pa.Table:
-        """Return the samples of gateway and shop, with a row for each utilisation interval; raises
-        ExperimentError if their file is missing or damaged."""
+        """Return the samples of each utilisation interval; raises ExperimentError if damaged."""
         try:
             return read_table(self.samples_file)
         except RowsFileError as fault:
@@ -148,8 +145,7 @@ class RunFolder:
         return load_factor.read(self.load_factor_file, otherwise=1.0)
 
     def set_load_factor(self, factor: float) -> None:
-        """Set the factor for the rate of arriving sessions, from 0 to `HIGHEST_LOAD_FACTOR`. After
-        the run, the call has no effect."""
+        """Set the factor for arrivals, up to `HIGHEST_LOAD_FACTOR`; no effect after the run."""
         write_text(self.load_factor_file, f"{factor:g}\n")
         if self.is_whole:
             self.load_factor_file.unlink(missing_ok=True)

@@ -78,8 +78,7 @@ class Recovery:
 
     @property
     def estimate(self) -> Estimate | None:
-        """The mean of the seconds to recover, with its interval; None unless `was_normal` and the
-        shop recovered in every repetition."""
+        """The mean of the seconds; None unless `was_normal` and all repetitions recovered."""
         known = [value for value in self.seconds if value is not None]
         complete = known and len(known) == len(self.seconds) and self.was_normal
         return estimate(known) if complete else None

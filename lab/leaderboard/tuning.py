@@ -112,8 +112,7 @@ def is_searched(parameter: Parameter) -> bool:
 
 
 def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
-    """Return a row for each policy of a board, except students' policies, and for each proxy.
-    Policies without parameters to search are left out."""
+    """Return a row for each policy of a board (not students') and proxy to search."""
     found: dict[tuple[str, str], Row] = {}
     for key in ranked(base):
         choice = base.choice(key)
@@ -208,8 +207,7 @@ class Tried:
 
 
 def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
-    """Return the study that searches for settings of the policies in the leaderboard's spec `base`,
-    and of the models of `proxies`."""
+    """Return the study that searches for settings of the policies of `base` and of `proxies`."""
     tried = [
         [_tried(base, row, setting) for setting in settings_of(row, SETTINGS)]
         for row in rows_of(base, proxies)

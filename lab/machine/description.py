@@ -85,8 +85,7 @@ def _digest(*folders: str, without: str = "-") -> str:
 
 
 def fingerprint(lab: settings.Settings) -> str:
-    """Return a text that identifies the machine, the libraries, and the code of shop, gateway and
-    customers. Measured speeds are valid only while this text stays the same."""
+    """Return a text that identifies machine, libraries and code, for measured speeds."""
     facts = {**describe_machine(lab), **_measured_software()}
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 

@@ -30,8 +30,7 @@ class Claim:
 
 
 def held_words(verdicts: Sequence[str]) -> str:
-    """Return the counts as text: `7 of 10 claims hold, 2 do not, 1 could not be decided`. Verdicts
-    other than `yes` and `no` are undecided."""
+    """Return the counts as text: `7 of 10 claims hold, 2 do not, 1 could not be decided`."""
     held, failed = verdicts.count("yes"), verdicts.count("no")
     text = f"{held} of {len(verdicts)} claims hold"
     if failed:
@@ -46,8 +45,7 @@ _NAMED = 2
 
 
 def conclusion(claims: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return the conclusion of a report in sentences, from the rows of its claims.json. The
-    conclusion counts the claims that hold, and names the first few claims that do not hold."""
+    """Return a report's conclusion from claims.json, with the first claims that do not hold."""
     verdicts = [str(one.get("Holds")) for one in claims]
     if not claims:
         return []

@@ -142,11 +142,11 @@ def _embedded(svg: Path) -> str:
 
 def alternative_text(figure: Figure) -> str:
     """Return the text that describes the figure to readers who cannot see it."""
-    panels = [
+    panels = (
         f"{panel.key}: {panel.title}; {panel.y_label} over {panel.x_label}, "
         f"for {', '.join(curve.label for curve in panel.curves)}."
         for panel in figure.panels
-    ]
+    )
     return " ".join((*panels, "The numbers are in the tables below."))
 
 

@@ -1,5 +1,4 @@
-"""The table of paired differences, which compares policies seed by seed and marks each difference
-that is larger than chance explains."""
+"""The table of paired differences by seed, which marks those that are more than chance."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations

@@ -87,8 +87,7 @@ def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
 
 
 def below_one(text: str, required: str, ratio: Ratio) -> Claim:
-    """Return the claim that a ratio is below 1. The claim cannot be decided if the ratio's 95 %
-    interval contains 1."""
+    """Return the claim that a ratio is below 1; undecided if its 95 % interval contains 1."""
 
     def decide(found: Estimate) -> bool | None:
         return is_above_zero(Estimate(1 - found.mean, found.half_width))
@@ -99,8 +98,7 @@ def below_one(text: str, required: str, ratio: Ratio) -> Claim:
 def ratio_within(
     text: str, required: str, ratio: Ratio, low: float, high: float, digits: int = 2
 ) -> Claim:
-    """Return the claim that a ratio is between `low` and `high`. `is_between` decides whether it
-    holds."""
+    """Return the claim that a ratio is between `low` and `high`, decided by `is_between`."""
 
     def decide(found: Estimate) -> bool | None:
         return is_between(found, low, high)

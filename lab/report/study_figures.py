@@ -49,8 +49,7 @@ class CaseCurve:
 
 
 def profile(label: str, case: AnyCase, x: Iterable[float], values: Iterable[Value]) -> CaseCurve:
-    """Return a curve that shows several metrics of one case, with a different metric at each x: a
-    histogram, a distribution or bins."""
+    """Return a curve of one case with a different metric at each x, such as a histogram."""
     return CaseCurve(label, [(at, case, value) for at, value in zip(x, values, strict=True)])
 
 

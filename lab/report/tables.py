@@ -206,8 +206,7 @@ _NO_CAPACITY = "No capacity was measured, because a closed loop has no ρ"
 
 
 def _beside(cells: Sequence[Cell]) -> str:
-    """Return `published | measured ` or `published | simulated ` if the conditions of any cell are
-    as published, otherwise an empty text."""
+    """Return `published | measured ` (or `simulated`) if a cell is as published, else ""."""
     if not any(cell.published for cell in cells):
         return ""
     engines = {s.load_generator.engine for cell in cells for s in cell.summaries}

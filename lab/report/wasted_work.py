@@ -17,8 +17,7 @@ _WHY_CONFIRMS_FALL = {
     "keep N high, so a customer who comes to a later page is served soon. If the gateway withdraws "
     "these requests, N × U of the later pages is lower, and a buyer waits longer"
 }
-"""The reason why cancelling can lower a policy's confirms, by policy. A report shows the reason if
-confirms fell by more than chance explains."""
+"""Why cancelling can lower a policy's confirms, if they fell by more than chance."""
 
 _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] = (
     ("CPU wasted, %", wasted_percent, 1),
@@ -105,8 +104,7 @@ def _remarks(spec: Spec, cells: Sequence[Cell]) -> list[str]:
 
 
 def fell_clearly(before: int, after: int) -> bool:
-    """Return whether a fall from `before` to `after` rare independent events is more than chance
-    explains. A count's standard deviation is its square root."""
+    """Return whether a fall of a count of rare independent events is more than chance."""
     return before - after > 2 * sqrt(before + after)
 
 

@@ -71,8 +71,7 @@ class StudyResult(Result):
         return None
 
     def facts(self) -> dict[str, Any]:
-        """Return the facts that were known before the first simulation; raises ExperimentError if
-        their file is missing or damaged."""
+        """Return the facts known at the beginning; raises ExperimentError if they are damaged."""
         found = read_json(self.path / _FACTS)
         if not isinstance(found, dict):
             raise ExperimentError(f"{self.path / _FACTS} does not describe a reproduction.")
@@ -87,12 +86,8 @@ class StudyResult(Result):
 
     def keep(self, simulation: Simulation, metrics: Metrics) -> None:
         """Write the metrics of a simulation; the file is written completely or not at all."""
-        content = {
-            "case": simulation.case.as_json(),
-            "seed": simulation.seed,
-            "metrics": metrics,
-        }
-        write_json(self._file(simulation), content)
+        known = {"case": simulation.case.as_json(), "seed": simulation.seed}
+        write_json(self._file(simulation), {**known, "metrics": metrics})
 
     def results(self, simulations: Iterable[Simulation]) -> Results:
         """Return the metrics of all complete simulations among these."""

@@ -36,8 +36,7 @@ RESPONSE_EDGES_S = np.arange(0.0, RESPONSE_UNTIL_S + RESPONSE_STEP_S, RESPONSE_S
 
 
 def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Simulate `task["case"]` with `task["seed"]`; return its metrics. If `task` has an
-    `attempts_file`, every attempt is written to this file."""
+    """Simulate a task; return its metrics. Attempts are written to its `attempts_file`, if any."""
     case = Case.of_json(task["case"])
     own_policies.remember(case.own)
     path = task.get("attempts_file")

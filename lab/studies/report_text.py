@@ -96,8 +96,7 @@ class ReportText:
 
 
 def read_report(path: Path, values: Mapping[str, Any]) -> ReportText:
-    """Return the prose of a file, with these values filled in. Raises ReportTextError if a part is
-    missing or misplaced; the message names the part."""
+    """Return a file's prose with these values; ReportTextError names a missing part."""
     source = _LONE_TAG.sub(r"\1", path.read_text(encoding="utf-8"))
     environment = Environment(
         undefined=StrictUndefined,

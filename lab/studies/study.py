@@ -108,7 +108,6 @@ class PaperStudy(Generic[C]):
         return read_report(file, {**constants, **self.words, **own, **more})
 
     def live(self, given: Mapping[str, Any]) -> "StudyRun":
-        """Return the live study on this machine, with these options of `doorbuster reproduce`.
-        Raises ExperimentError if this machine cannot run it."""
+        """Return the live study for these options; raises ExperimentError if it cannot run."""
         study: StudyRun = import_module(f"{self.package}.live").live_study(given)
         return study

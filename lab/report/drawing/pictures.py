@@ -60,8 +60,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """A table of numbers by row and column, drawn in colours; None is an empty cell. The colours
-    range from `low` to `high`."""
+    """Numbers by row and column, drawn in colours from `low` to `high`; None is an empty cell."""
 
     rows: Sequence[str]
     columns: Sequence[str]

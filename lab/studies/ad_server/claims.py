@@ -22,8 +22,7 @@ from lab.studies.ad_server.cases import (
 ALONE_GAIN_PERCENT = 30.0
 """The gain that a second thread should bring to a single client, with 10 concepts."""
 LARGEST_GAIN_PERCENT = 50 * published()["ad_server"]["claims"]["max_gain"]
-"""Half of the paper's largest gain, because the paper's server had four processors, and the machine
-of the reference result has two."""
+"""Half of the paper's largest gain, because the reference machine has half the processors."""
 
 
 def claims(cases: Cases) -> list[Claim]:

@@ -27,8 +27,7 @@ THREADS = "threads per high-priority request"
 
 
 def published_pairs(table: str, concepts: int) -> Pairs:
-    """Return the published values [low priority, high priority] by row of `table3` or `table4`. The
-    result is empty if nothing is published."""
+    """Return the published [low, high] by row of `table3` or `table4`; empty if not published."""
     found: Pairs = published()["ad_server"][table].get(f"concepts_{concepts}", {})
     return found
 

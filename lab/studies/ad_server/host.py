@@ -41,8 +41,7 @@ class AdServer:
 
 @contextmanager
 def running_ad_server(lab: Settings, banners: int) -> Iterator[AdServer]:
-    """Run an ad server with a separate database until the block ends; raises ExperimentError if it
-    cannot start or does not list its contracts."""
+    """Run a separate ad server during the block; raises ExperimentError if it cannot start."""
     try:
         with (
             own_ad_server.seeded_database(banners, lab.postgres_bin) as environment,

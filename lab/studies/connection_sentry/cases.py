@@ -38,8 +38,7 @@ THINK_TIME_MEAN_S = 3.5
 """The mean think time in paper seconds, from Tables 1 to 4 (see docs/reproductions.md)."""
 
 CATALOGUE_BOOKS = 300_000
-"""The number of books with which a search takes about 0.15 real seconds (1.5 paper seconds) of
-database CPU time; see docs/shop.md."""
+"""The books with which a search takes about 1.5 paper seconds of CPU (see docs/shop.md)."""
 
 PAPER_PROFILE_PER_SET = 36
 """Four times the paper's clients per set, because a page of `paper` takes a quarter of the work."""

@@ -90,8 +90,7 @@ class Range(NamedTuple):
 
 
 def published_processors(arrangement: str, zone: str, application: int) -> Range | None:
-    """Return the published mean number of processors that the ECM assigns to an application, or
-    None if the paper does not print it."""
+    """Return the published processors of an application, or None if the paper has none."""
     entry = _entry(arrangement, zone)
     if "cpus" in entry:
         return Range(entry["cpus"][application], entry["cpus"][application])

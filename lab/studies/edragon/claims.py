@@ -151,8 +151,7 @@ def _less(
 
 
 def _assignments(cases: Cases) -> list[Claim]:
-    """Return a claim for each number of processors that the paper prints: the reproduced number
-    differs from it by at most half a processor."""
+    """Return the claims that the printed processors differ by at most half a processor."""
     return [
         _assignment(cases, arrangement, zone.name, i, theirs)
         for arrangement in MANAGED

@@ -38,8 +38,7 @@ TRIAL_S = 300.0
 _TRIAL_LOAD_RATIO = 0.3
 """The load of the trial run, as a share of the capacity if no other process ran."""
 _OTHERS_AT_MOST_RATIO = 0.1
-"""The largest share of the processors that other processes can use without a warning. The CPU
-manager, Redis and the system are such processes."""
+"""The share of the processors that other processes can use without a warning."""
 
 
 class PlatformStudy(LiveStudy[Cases]):
@@ -63,8 +62,7 @@ class PlatformStudy(LiveStudy[Cases]):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return the facts of every live study, the time at which the costs of a connection were
-        measured, and the names of the runs."""
+        """Return the facts of every live study, the age of the costs, and the runs' names."""
         return {
             **super().facts,
             "costs": self.costs.measured_at,
@@ -114,8 +112,7 @@ class PlatformStudy(LiveStudy[Cases]):
         return result.results(self.runs)
 
     def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
-        """Return the facts about the runs: the costs from which the loads are calculated, and the
-        number of processors that each kind of process used."""
+        """Return the costs from which loads are calculated, and the processors that were used."""
         return [
             ("Connections cost", costs_words(self.costs, read_json(result.path / _BESIDE))),
             *shares_words(self._all(results), self.processors),

@@ -34,8 +34,7 @@ At a load ρ, a share 1 − 1/ρ of the requests cannot be served under any disc
 TIMEOUTS_S = (40, 20)
 FIG3_RHO: float = published()["lifo_pri"]["claims"]["fig3_rho"]
 LONG_INTERVAL_S = 120.0
-"""The paper seconds between two utilisation measurements. With this interval, LIFO-at-overload
-mostly uses FIFO below capacity (Fig. 3)."""
+"""A long interval of paper seconds, so that LIFO-at-overload mostly uses FIFO (Fig. 3)."""
 SHORT_INTERVAL_S = 1.0
 WARM_UP_S = 300.0
 """The uncounted paper seconds in which a queue of 50 places fills at ρ = 1.15."""

@@ -73,8 +73,7 @@ class Figures(PaperFigures[Cases]):
         ]
 
     def single_queue_cases(self, rho: float, timeout_s: float) -> dict[str, Case[ShopRun]]:
-        """Return the cases of the three policies. In the simulator, a fourth case has
-        LIFO-at-overload with a utilisation sample every second."""
+        """Return the cases of the policies; a simulated fourth samples utilisation every second."""
         found = {TITLES[name]: self.cases.single(name, rho, timeout_s) for name in SINGLE_QUEUE}
         if self.cases.engine == "live":
             return found

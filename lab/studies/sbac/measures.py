@@ -13,8 +13,7 @@ def _percent(part: float, whole: float) -> float | None:
 
 
 def throughput(capacity_rps: float, mean: float) -> Value:
-    """Return a metric: the completed sessions as a percentage of the sessions of `mean` requests
-    that the server could handle (equation 1)."""
+    """Return a metric: completed sessions in percent of the possible sessions (equation 1)."""
 
     return lambda metrics: (
         100 * metrics["completed"] * mean / (capacity_rps * metrics["arrivals_s"])
@@ -51,8 +50,7 @@ def rejection_percent(metrics: Metrics) -> float | None:
 
 
 def bin_percent(which: str, position: int) -> Value:
-    """Return a metric: the percentage of sessions whose lengths are in a bin (section 6). `which`
-    is the name of the metric that has the bins."""
+    """Return a metric: the percentage of sessions in a bin of the metric `which` (section 6)."""
 
     return lambda metrics: _percent(metrics[which][position], sum(metrics[which]))
 
@@ -72,8 +70,7 @@ def completed_of_admitted_percent(metrics: Metrics) -> float | None:
 
 
 def live_throughput(mean: float) -> Value:
-    """Return a metric: the throughput of the sessions that a live run completes before arrivals
-    end, as a percentage of the capacity."""
+    """Return a metric: the live throughput until arrivals end, in percent of the capacity."""
 
     return lambda metrics: throughput(metrics["capacity_rps"], mean)(
         {**metrics, "completed": metrics["completed_by_end"]}
