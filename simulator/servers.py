@@ -24,7 +24,6 @@ class Server(Protocol):
         """Begin a request. `page` is the index of the page in SERVED_PAGES. `work`, in [0, 1), is
         the quantile of the service time in the page's distribution. A file needs no worker.
         """
-        ...
 
     def advance(self, until_s: float) -> int:
         """Carry out the work that is due until `until_s`; return the id of an ended request, or 0.
@@ -32,20 +31,15 @@ class Server(Protocol):
         The method stops when a request has ended or a worker has become free; `now_s` is then the
         time of that event.
         """
-        ...
 
     def spent_until(self, now_s: float, id: int) -> float:
         """Return the server time that a request in service has used so far, in CPU seconds."""
-        ...
 
     def cancel(self, now_s: float, id: int) -> None:
         """Stop a request in service; one of the next calls of `advance` returns its id."""
-        ...
 
     def reject(self, now_s: float) -> None:
         """Spend the server time of a rejection."""
-        ...
 
     def busy_until(self, now_s: float) -> float:
         """Return the server time used so far, in CPU seconds."""
-        ...

@@ -31,7 +31,7 @@ POLICIES: Final[dict[str, Entry]] = {
     "lifo-at-overload": Entry("single_queue", "LIFO_AT_OVERLOAD", "lifo_at_overload"),
     "8q-af": Entry("eight_queues", "EIGHT_QUEUES_AF", "eight_queues_af"),
     "8q-lifo-pri": Entry("eight_queues", "EIGHT_QUEUES_LIFO_PRI", "eight_queues_lifo_pri"),
-    "static-stages": Entry("static_stages", "STATIC_STAGES", "static_stages"),
+    "static-stages": Entry("static_stages", "STATIC_STAGES", "StaticStages"),
     "door-lifo": Entry("door", "DOOR_LIFO", "door_lifo"),
     "door-fifo": Entry("door", "DOOR_FIFO", "door_fifo"),
     "pass-through": Entry("concurrency_limit", "PASS_THROUGH", "pass_through"),
@@ -39,13 +39,13 @@ POLICIES: Final[dict[str, Entry]] = {
     "aimd": Entry("concurrency_limit", "AIMD", "aimd"),
     "gradient2": Entry("concurrency_limit", "GRADIENT2", "gradient2"),
     "envoy-adaptive-concurrency": Entry("envoy", "ADAPTIVE_CONCURRENCY", "adaptive_concurrency"),
-    "envoy-admission-control": Entry("envoy", "ADMISSION_CONTROL", "admission_control"),
-    "codel": Entry("controlled_delay", "CODEL", "codel"),
-    "dagor": Entry("dagor", "DAGOR", "dagor"),
+    "envoy-admission-control": Entry("envoy", "ADMISSION_CONTROL", "AdmissionControl"),
+    "codel": Entry("controlled_delay", "CODEL", "ControlledDelay"),
+    "dagor": Entry("dagor", "DAGOR", "Dagor"),
     "prioritised-rejection": Entry(
-        "prioritised_rejection", "PRIORITISED_REJECTION", "prioritised_rejection"
+        "prioritised_rejection", "PRIORITISED_REJECTION", "PrioritisedRejection"
     ),
-    "waiting-room": Entry("waiting_room", "WAITING_ROOM", "waiting_room"),
+    "waiting-room": Entry("waiting_room", "WAITING_ROOM", "WaitingRoom"),
 }
 
 NO_ADMISSION: Final = "none"

@@ -2,9 +2,13 @@
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from gateway.policies.discipline import Discipline
 from gateway.policies.interface import NOTHING, LoadSample, Outcome, Request, Verdicts
+
+UNBOUNDED: Final = 1 << 62
+"""A capacity that is too large for any run to fill."""
 
 
 class Line:
@@ -12,7 +16,7 @@ class Line:
     policy may exceed the capacity; for other requests, call `append` only while `is_full` is False.
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int = UNBOUNDED) -> None:
         self.capacity = capacity
         self.requests: OrderedDict[int, Request] = OrderedDict()
         """The waiting requests by id, from the oldest to the newest."""

@@ -5,15 +5,14 @@ is fixed, or it changes by AIMD (additive increase, multiplicative decrease) or 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from gateway.policies import PolicyError
-from gateway.policies.base import IgnoringPolicy, Line, oldest_first
+from gateway.policies.base import UNBOUNDED, IgnoringPolicy, Line, oldest_first
 from gateway.policies.discipline import Discipline
 from gateway.policies.interface import NOTHING, Dispatch, Drop, Outcome, Request, Verdicts
 from gateway.policies.sheet import Parameter, Sheet
-
-UNBOUNDED = 1 << 62
 
 
 class Limit(Protocol):
@@ -22,18 +21,15 @@ class Limit(Protocol):
     @property
     def value(self) -> int:
         """The present limit in requests, which is at least 1."""
-        ...
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
         """Handle the end of a request. `response_s` is the time since its arrival. `in_flight` is
         the number of requests in the system at its arrival, including this request. A request is
         lost if its customer got no valid answer.
         """
-        ...
 
     def figures(self) -> Mapping[str, object]:
         """Return the limit's part of the snapshot."""
-        ...
 
 
 class Inside(NamedTuple):
@@ -53,7 +49,7 @@ class LimitedLine(IgnoringPolicy):
     def __init__(self, name: str, limit: Limit) -> None:
         self.name = name
         self._limit = limit
-        self._line = Line(UNBOUNDED)
+        self._line = Line()
         self._inside: dict[int, Inside] = {}  # all requests in the system
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
@@ -103,9 +99,9 @@ class LimitedLine(IgnoringPolicy):
 
 
 class FixedLimit:
-    """A limit that never changes."""
+    """A limit that never changes; by default, there is no limit."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int = UNBOUNDED) -> None:
         self.value = limit
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
@@ -115,25 +111,21 @@ class FixedLimit:
         return {}
 
 
+@dataclass
 class AimdLimit:
     """A limit that grows by one after each answer in time if at least half of it was used, and
     shrinks by a share after each loss.
     """
 
-    def __init__(
-        self,
-        *,
-        initial_limit: int,
-        min_limit: int,
-        max_limit: int,
-        backoff_ratio: float,
-        timeout_s: float,
-    ) -> None:
-        require_order("min_limit", min_limit, "max_limit", max_limit)
-        self.value = min(max_limit, max(min_limit, initial_limit))
-        self.min_limit, self.max_limit = min_limit, max_limit
-        self.backoff_ratio = backoff_ratio
-        self.timeout_s = timeout_s
+    initial_limit: int
+    min_limit: int
+    max_limit: int
+    backoff_ratio: float
+    timeout_s: float
+
+    def __post_init__(self) -> None:
+        require_order("min_limit", self.min_limit, "max_limit", self.max_limit)
+        self.value = min(self.max_limit, max(self.min_limit, self.initial_limit))
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
         if is_lost or response_s > self.timeout_s:
@@ -145,32 +137,27 @@ class AimdLimit:
         return {}
 
 
+@dataclass
 class Gradient2Limit:
     """A limit that follows the ratio between the long-term mean response time and the latest
     response time.
     """
 
-    WARM_UP = 10
+    initial_limit: int
+    min_limit: int
+    max_limit: int
+    smoothing: float
+    queue_size: int
+    long_window: int
+    rtt_tolerance: float
+
+    WARM_UP: ClassVar = 10
     """The number of samples at the beginning that have equal weights in the mean."""
 
-    def __init__(
-        self,
-        *,
-        initial_limit: int,
-        min_limit: int,
-        max_limit: int,
-        smoothing: float,
-        queue_size: int,
-        long_window: int,
-        rtt_tolerance: float,
-    ) -> None:
-        require_order("min_limit", min_limit, "max_limit", max_limit)
-        self._limit = float(min(max_limit, max(min_limit, initial_limit)))
-        self.min_limit, self.max_limit = min_limit, max_limit
-        self.smoothing = smoothing
-        self.queue_size = queue_size
-        self.rtt_tolerance = rtt_tolerance
-        self._weight = 2.0 / (long_window + 1)
+    def __post_init__(self) -> None:
+        require_order("min_limit", self.min_limit, "max_limit", self.max_limit)
+        self._limit = float(min(self.max_limit, max(self.min_limit, self.initial_limit)))
+        self._weight = 2.0 / (self.long_window + 1)
         self._samples = 0
         self.long_rtt_s = 0.0
 
@@ -350,7 +337,7 @@ GRADIENT2 = Sheet(
 
 
 def pass_through() -> LimitedLine:
-    return LimitedLine(PASS_THROUGH.name, FixedLimit(UNBOUNDED))
+    return LimitedLine(PASS_THROUGH.name, FixedLimit())
 
 
 def fixed_limit(*, limit: int) -> LimitedLine:

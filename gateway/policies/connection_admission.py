@@ -23,30 +23,24 @@ class ConnectionAdmission(Protocol):
         """Return whether to accept a connection, before the expensive part of its handshake;
         `resumed` is true if the connection resumes a verified TLS session.
         """
-        ...
 
     def assigned(self, time_s: float, processors: float) -> None:
         """Set A_i, the number of processors assigned to the application (a multiple of 0.5)."""
-        ...
 
     def timer_due(self, time_s: float) -> None:
         """Handle the timer at the time that `next_timer_s` last returned."""
-        ...
 
     def next_timer_s(self) -> float | None:
         """Return the time of the next call of `timer_due`; None means never, and a past time means
         at once.
         """
-        ...
 
     @property
     def requested(self) -> int | None:
         """The number of processors that the application needs; None while it is unknown."""
-        ...
 
     def snapshot(self) -> Mapping[str, object]:
         """Return the policy's state as values that JSON can express."""
-        ...
 
 
 NONE = Sheet(

@@ -7,8 +7,6 @@ from gateway.policies.discipline import Discipline
 from gateway.policies.interface import NOTHING, Dispatch, Drop, Request, Verdict, Verdicts
 from gateway.policies.sheet import Parameter, Sheet
 
-_UNBOUNDED = 1 << 62
-
 
 class ControlledDelay(IgnoringPolicy):
     """A queue in which requests expire, with adaptive LIFO. The queue persists once it has been
@@ -23,7 +21,7 @@ class ControlledDelay(IgnoringPolicy):
         self.name = CODEL.name
         self._interval_s = interval_s
         self._target_s = target_s
-        self._line = Line(_UNBOUNDED)
+        self._line = Line()
         self._expires_s: dict[int, float] = {}
         self._empty_s = 0.0  # when the queue was last empty
         self.is_standing = False
@@ -133,7 +131,3 @@ CODEL = Sheet(
         ),
     ),
 )
-
-
-def codel(*, interval_s: float, target_s: float) -> ControlledDelay:
-    return ControlledDelay(interval_s=interval_s, target_s=target_s)

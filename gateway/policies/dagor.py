@@ -7,7 +7,7 @@ the arrivals' priorities.
 from collections.abc import Mapping
 from zlib import crc32
 
-from gateway.policies.concurrency_limit import UNBOUNDED, FixedLimit, LimitedLine
+from gateway.policies.concurrency_limit import FixedLimit, LimitedLine
 from gateway.policies.interface import PAGES, Dispatch, Drop, Request, Verdicts
 from gateway.policies.sheet import Parameter, Sheet
 
@@ -41,7 +41,7 @@ class Dagor(LimitedLine):
         decrease_ratio: float,
         increase_ratio: float,
     ) -> None:
-        super().__init__(DAGOR.name, FixedLimit(UNBOUNDED))
+        super().__init__(DAGOR.name, FixedLimit())
         self._threshold_s = queueing_threshold_s
         self._window_s = window_s
         self._window_requests = window_requests
@@ -185,20 +185,3 @@ DAGOR = Sheet(
         ),
     ),
 )
-
-
-def dagor(
-    *,
-    queueing_threshold_s: float,
-    window_s: float,
-    window_requests: int,
-    decrease_ratio: float,
-    increase_ratio: float,
-) -> Dagor:
-    return Dagor(
-        queueing_threshold_s=queueing_threshold_s,
-        window_s=window_s,
-        window_requests=window_requests,
-        decrease_ratio=decrease_ratio,
-        increase_ratio=increase_ratio,
-    )

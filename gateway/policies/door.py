@@ -5,11 +5,11 @@ wait in an admission queue.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Any
 
 from gateway.policies.base import IgnoringPolicy, Line, oldest_first
 from gateway.policies.discipline import Discipline
-from gateway.policies.hands import HANDS, HANDS_AUTOMATIC, Hands, hands_of
+from gateway.policies.hands import HANDS, HANDS_AUTOMATIC, AutomaticHands, Hands
 from gateway.policies.interface import (
     NOTHING,
     PAGES,
@@ -26,81 +26,55 @@ from gateway.policies.interface import (
 from gateway.policies.patience_estimate import PatienceEstimate
 from gateway.policies.sheet import Parameter, Sheet
 
-_UNBOUNDED = 1 << 62
-"""The capacity of each queue for sessions in progress, too large for any run to fill."""
 
-
-class Entrance(Protocol):
+class Entrance:
     """The admission queue for new sessions, which decides which request is turned away and which is
-    served next.
+    served next. Here, no request can wait too long.
     """
 
-    line: Line
     discipline: Discipline
-
-    def arrival(self, time_s: float, request: Request) -> Verdicts:
-        """Handle a request of a new session; return the verdict if this or another request is
-        turned away.
-        """
-        ...
-
-    def turn_away(self, time_s: float) -> Verdicts:
-        """Remove the requests that have waited too long, and return the verdicts that turn them
-        away.
-        """
-        ...
-
-    def next_timer_s(self) -> float | None:
-        """Return the time at which the next request will have waited too long; None means never."""
-        ...
-
-    def sample(self, sample: LoadSample, patience: PatienceEstimate) -> None:
-        """Handle the load sample of a utilisation interval."""
-        ...
-
-    def figures(self) -> Mapping[str, object]:
-        """Return the queue's part of the snapshot."""
-        ...
-
-
-class NewestFirst:
-    """A LIFO admission queue for at most `places` requests; when it is full, an arrival replaces
-    the oldest request.
-    """
-
-    discipline = Discipline.LIFO
 
     def __init__(self, places: int) -> None:
         self.line = Line(places)
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
-        turned_away = NOTHING
-        if self.line.is_full:
-            oldest = self.line.take(Discipline.FIFO)
-            turned_away = (
-                Drop(
-                    oldest.id,
-                    f"admission queue full ({self.line.capacity}), and the other "
-                    f"requests are newer",
-                ),
-            )
-        self.line.append(request)
-        return turned_away
+        """Queue a request of a new session; return a verdict if this or another one must go."""
+        raise NotImplementedError
 
     def turn_away(self, time_s: float) -> Verdicts:
+        """Remove the requests that have waited too long; return verdicts that turn them away."""
         return NOTHING
 
     def next_timer_s(self) -> float | None:
+        """Return the time at which the next request will have waited too long; None means never."""
         return None
 
-    def sample(self, sample: LoadSample, patience: PatienceEstimate) -> None:
-        pass
+    def sample(self, patience: PatienceEstimate) -> None:
+        """Handle the end of a utilisation interval."""
 
     def figures(self) -> Mapping[str, object]:
+        """Return the queue's part of the snapshot."""
         return {}
 
 
-class InTurn:
+class NewestFirst(Entrance):
+    """A LIFO admission queue; when it is full, an arrival replaces the oldest request."""
+
+    discipline = Discipline.LIFO
+
+    def arrival(self, time_s: float, request: Request) -> Verdicts:
+        turned_away = NOTHING
+        if self.line.is_full:
+            oldest = self.line.take(Discipline.FIFO)
+            reason = (
+                f"admission queue full ({self.line.capacity}), and the other requests are newer"
+            )
+            turned_away = (Drop(oldest.id, reason),)
+        self.line.append(request)
+        return turned_away
+
+
+class InTurn(Entrance):
     """A FIFO admission queue that rejects a request with a page once the request has waited for
     `wait_s`. With `follows`, once the customers' patience is known, `wait_s` is FOLLOWS_SHARE ×
     the age at which the share FOLLOWS_QUANTILE of the customers has left, but at least LEAST_S.
@@ -113,7 +87,7 @@ class InTurn:
     LEAST_S = 0.5
 
     def __init__(self, places: int, wait_s: float, *, follows: bool, retry_after_s: float) -> None:
-        self.line = Line(places)
+        super().__init__(places)
         self.wait_s = wait_s
         self._follows = follows
         self._retry_after_s = retry_after_s
@@ -139,7 +113,7 @@ class InTurn:
         oldest = next(iter(self.line), None)
         return None if oldest is None else oldest.arrived_s + self.wait_s
 
-    def sample(self, sample: LoadSample, patience: PatienceEstimate) -> None:
+    def sample(self, patience: PatienceEstimate) -> None:
         if self._follows:
             left_s = patience.quantile_s(self.FOLLOWS_QUANTILE)
             if left_s is not None:
@@ -158,13 +132,13 @@ class Door(IgnoringPolicy):
     """
 
     def __init__(
-        self, name: str, *, entrance: Entrance, hands: Hands, removes_gone: bool = True
+        self, name: str, *, entrance: Entrance, hands: int, hands_automatic: int, removes_gone: int
     ) -> None:
         self.name = name
         self._entrance = entrance
-        self._hands = hands
+        self._hands = AutomaticHands(hands) if hands_automatic else Hands(hands)
         self._removes_gone = removes_gone
-        self._house = {page: Line(_UNBOUNDED) for page in PAGES}
+        self._house = {page: Line() for page in PAGES}
         self._latest_first = [self._house[page] for page in reversed(PAGES)]
         self._in_house = 0
         self._patience = PatienceEstimate()
@@ -216,7 +190,7 @@ class Door(IgnoringPolicy):
     def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:
         self._hands.sample(sample, somebody_waits=len(self._entrance.line) > 0)
         self._patience.fade(sample.interval_s)
-        self._entrance.sample(sample, self._patience)
+        self._entrance.sample(self._patience)
         return NOTHING
 
     def timer_due(self, time_s: float) -> Verdicts:
@@ -365,28 +339,12 @@ DOOR_FIFO = Sheet(
 )
 
 
-def door_lifo(*, hands: int, hands_automatic: int, places: int, removes_gone: int) -> Door:
-    return Door(
-        DOOR_LIFO.name,
-        entrance=NewestFirst(places),
-        hands=hands_of(hands=hands, hands_automatic=hands_automatic),
-        removes_gone=bool(removes_gone),
-    )
+def door_lifo(*, places: int, **door: Any) -> Door:
+    return Door(DOOR_LIFO.name, entrance=NewestFirst(places), **door)
 
 
 def door_fifo(
-    *,
-    hands: int,
-    hands_automatic: int,
-    wait_s: float,
-    wait_automatic: int,
-    retry_after_s: float,
-    places: int,
-    removes_gone: int,
+    *, wait_s: float, wait_automatic: int, retry_after_s: float, places: int, **door: Any
 ) -> Door:
-    return Door(
-        DOOR_FIFO.name,
-        entrance=InTurn(places, wait_s, follows=bool(wait_automatic), retry_after_s=retry_after_s),
-        hands=hands_of(hands=hands, hands_automatic=hands_automatic),
-        removes_gone=bool(removes_gone),
-    )
+    entrance = InTurn(places, wait_s, follows=bool(wait_automatic), retry_after_s=retry_after_s)
+    return Door(DOOR_FIFO.name, entrance=entrance, **door)

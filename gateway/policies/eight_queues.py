@@ -1,6 +1,7 @@
 """Eight queues, one per page type, with dynamic priority: 8Q-AF and 8Q-LIFO-Pri."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gateway.policies.base import IgnoringPolicy, Line, oldest_first
 from gateway.policies.discipline import (
@@ -185,31 +186,14 @@ EIGHT_QUEUES_LIFO_PRI = Sheet(
 )
 
 
-def eight_queues_af(
-    *, browsing_capacity: int, transaction_capacity: int, utility: Mapping[Page, float]
-) -> EightQueues:
-    return EightQueues(
-        EIGHT_QUEUES_AF.name,
-        browsing_capacity=browsing_capacity,
-        transaction_capacity=transaction_capacity,
-        utility=utility,
-    )
+def eight_queues_af(**queues: Any) -> EightQueues:
+    return EightQueues(EIGHT_QUEUES_AF.name, **queues)
 
 
 def eight_queues_lifo_pri(
-    *,
-    browsing_capacity: int,
-    transaction_capacity: int,
-    utility: Mapping[Page, float],
-    cpu_upper_threshold: float,
-    cpu_lower_threshold: float,
+    *, cpu_upper_threshold: float, cpu_lower_threshold: float, **queues: Any
 ) -> EightQueues:
-    return EightQueues(
-        EIGHT_QUEUES_LIFO_PRI.name,
-        browsing_capacity=browsing_capacity,
-        transaction_capacity=transaction_capacity,
-        utility=utility,
-        switch=OverloadSwitch(
-            cpu_upper_threshold=cpu_upper_threshold, cpu_lower_threshold=cpu_lower_threshold
-        ),
+    switch = OverloadSwitch(
+        cpu_upper_threshold=cpu_upper_threshold, cpu_lower_threshold=cpu_lower_threshold
     )
+    return EightQueues(EIGHT_QUEUES_LIFO_PRI.name, switch=switch, **queues)

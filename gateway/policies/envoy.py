@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
-from gateway.policies.concurrency_limit import UNBOUNDED, FixedLimit, LimitedLine, require_order
+from gateway.policies.concurrency_limit import FixedLimit, LimitedLine, require_order
 from gateway.policies.interface import NOTHING, Drop, Outcome, Request, Verdicts
 from gateway.policies.sheet import Parameter, Sheet
 
@@ -154,15 +154,15 @@ class AdmissionControl(LimitedLine):
         window_s: float,
         rps_threshold: float,
         max_probability: float,
-        random: Random,
+        seed: int,
     ) -> None:
-        super().__init__(ADMISSION_CONTROL.name, FixedLimit(UNBOUNDED))
+        super().__init__(ADMISSION_CONTROL.name, FixedLimit())
         self._threshold = threshold
         self._aggression = aggression
         self._window_s = window_s
         self._rps_threshold = rps_threshold
         self._max_probability = max_probability
-        self._random = random
+        self._random = Random(seed)
         self._rate = SuccessRate(window_s)
 
     def probability(self) -> float:
@@ -341,7 +341,3 @@ ADMISSION_CONTROL = Sheet(
 def adaptive_concurrency(*, seed: int, **parameters: Any) -> LimitedLine:
     controller = GradientController(random=Random(seed), **parameters)
     return LimitedLine(ADAPTIVE_CONCURRENCY.name, controller)
-
-
-def admission_control(*, seed: int, **parameters: Any) -> AdmissionControl:
-    return AdmissionControl(random=Random(seed), **parameters)

@@ -89,8 +89,3 @@ class AutomaticHands(Hands):
         elif self._full_for_s >= self.FULL_FOR_S:
             self._full_for_s = 0.0
             self.limit = max(self.FLOOR, self.limit - 1)
-
-
-def hands_of(*, hands: int, hands_automatic: int) -> Hands:
-    """Return the automatic limit if `hands_automatic` is 1, otherwise the fixed limit."""
-    return AutomaticHands(hands) if hands_automatic else Hands(hands)

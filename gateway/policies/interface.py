@@ -151,54 +151,43 @@ class Policy(Protocol):
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
         """Handle a request that has arrived."""
-        ...
 
     def workers_free(self, time_s: float, free: int) -> Verdicts:
         """Return verdicts, at most `free` of them `Dispatch`; `free` is the number of idle
         workers, at least 1.
         """
-        ...
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
         """Handle the end of a dispatched request."""
-        ...
 
     def abandonment(self, time_s: float, id: int) -> Verdicts:
         """Handle the departure of a customer whose request waits or is in service."""
-        ...
 
     def withdraw(self, time_s: float, id: int) -> None:
         """Remove a waiting request whose customer has left. The driver calls this method after
         `abandonment`, if the request still waits and the abandonment setting is `drop-queued` or
         `cancel`.
         """
-        ...
 
     def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:
         """Handle a sample of the server's load, which arrives once per utilisation interval."""
-        ...
 
     def timer_due(self, time_s: float) -> Verdicts:
         """Handle the timer, which is due at the time that `next_timer_s` returned."""
-        ...
 
     def next_timer_s(self) -> float | None:
         """Return the time at which the driver should call `timer_due` next; None means never."""
-        ...
 
     def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
         """Take over the requests that waited under the previous policy, given in order of arrival.
         Keep all of them, even if they exceed the capacity. When the policy is switched during a
         run, the driver calls this method once, before any event.
         """
-        ...
 
     def waiting(self) -> Sequence[Request]:
         """Return the waiting requests in order of arrival."""
-        ...
 
     def snapshot(self) -> Mapping[str, object]:
         """Return the policy's state as values that JSON can express: `discipline`, `queues`, and
         further metrics.
         """
-        ...

@@ -5,7 +5,7 @@ Netflix' Zuul does.
 from collections.abc import Mapping
 
 from gateway.policies import PolicyError
-from gateway.policies.concurrency_limit import UNBOUNDED, FixedLimit, LimitedLine
+from gateway.policies.concurrency_limit import FixedLimit, LimitedLine
 from gateway.policies.interface import PAGES, Drop, Page, Request, Verdicts
 from gateway.policies.sheet import Parameter, Sheet
 
@@ -27,7 +27,7 @@ class PrioritisedRejection(LimitedLine):
                 f"{throttle_from} must be below overloaded_at, which is {overloaded_at}",
                 f"at most {overloaded_at - 1}",
             )
-        super().__init__(PRIORITISED_REJECTION.name, FixedLimit(UNBOUNDED))
+        super().__init__(PRIORITISED_REJECTION.name, FixedLimit())
         self._throttle_from = throttle_from
         self._overloaded_at = overloaded_at
         self._priority = priority
@@ -108,11 +108,3 @@ PRIORITISED_REJECTION = Sheet(
         ),
     ),
 )
-
-
-def prioritised_rejection(
-    *, throttle_from: int, overloaded_at: int, priority: Mapping[Page, float]
-) -> PrioritisedRejection:
-    return PrioritisedRejection(
-        throttle_from=throttle_from, overloaded_at=overloaded_at, priority=priority
-    )

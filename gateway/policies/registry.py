@@ -15,8 +15,7 @@ from gateway.policies import (
     PolicyError,
     find,
 )
-from gateway.policies.admission import Admission
-from gateway.policies.combination import Combination
+from gateway.policies.admission import Admission, Combination
 from gateway.policies.connection_admission import ConnectionAdmission
 from gateway.policies.interface import Policy
 from gateway.policies.sheet import Sheet

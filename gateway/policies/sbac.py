@@ -4,8 +4,10 @@ sbac-stable.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from gateway.policies.interface import LoadSample, Outcome, Reject, Request
+from gateway.policies.session_census import SessionCensus
 from gateway.policies.sheet import Parameter, Sheet
 
 # Times that differ only by the rounding of floats count as equal.
@@ -140,6 +142,42 @@ class UtilisationAdmission:
         )
 
 
+class CountingAdmission(UtilisationAdmission):
+    """A policy that admits sessions by predicted utilisation, and keeps a census of the admitted
+    sessions.
+    """
+
+    def __init__(self, name: str, **parameters: Any) -> None:
+        super().__init__(name, **parameters)
+        self.census = SessionCensus()
+
+    def arrival(self, time_s: float, request: Request) -> Reject | None:
+        rejection = super().arrival(time_s, request)
+        if rejection is None:
+            self.census.request(time_s, request.id, request.session)
+        return rejection
+
+    def dropped(self, time_s: float, id: int) -> None:
+        super().dropped(time_s, id)
+        self.census.request_dropped(id)
+
+    def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
+        super().completion(time_s, id, outcome)
+        self.census.request_ended(id, outcome)
+
+    def abandonment(self, time_s: float, id: int) -> None:
+        super().abandonment(time_s, id)
+        self.census.request_aborted(id)
+
+    def withdrawn(self, time_s: float, id: int) -> None:
+        super().withdrawn(time_s, id)
+        self.census.request_dropped(id)
+
+    def _interval_over(self, time_s: float, over: AcInterval) -> None:
+        self.census.count_ended(time_s)
+        super()._interval_over(time_s, over)
+
+
 AC_THRESHOLD = Parameter(
     "ac_threshold",
     0.95,
@@ -235,40 +273,16 @@ RESPONSIVE_WEIGHT = 1.0
 STABLE_WEIGHT = 0.1
 
 
-def sbac(
-    *, ac_weight: float, ac_threshold: float, ac_interval_s: float, retry_after_s: float
-) -> UtilisationAdmission:
+def sbac(**parameters: Any) -> UtilisationAdmission:
     """Return the policy SBAC with the weight k as a parameter."""
-    return UtilisationAdmission(
-        SBAC.name,
-        ac_weight=ac_weight,
-        ac_threshold=ac_threshold,
-        ac_interval_s=ac_interval_s,
-        retry_after_s=retry_after_s,
-    )
+    return UtilisationAdmission(SBAC.name, **parameters)
 
 
-def sbac_responsive(
-    *, ac_threshold: float, ac_interval_s: float, retry_after_s: float
-) -> UtilisationAdmission:
+def sbac_responsive(**parameters: Any) -> UtilisationAdmission:
     """Return the policy SBAC, ac-responsive: k = 1."""
-    return UtilisationAdmission(
-        SBAC_RESPONSIVE.name,
-        ac_weight=RESPONSIVE_WEIGHT,
-        ac_threshold=ac_threshold,
-        ac_interval_s=ac_interval_s,
-        retry_after_s=retry_after_s,
-    )
+    return UtilisationAdmission(SBAC_RESPONSIVE.name, ac_weight=RESPONSIVE_WEIGHT, **parameters)
 
 
-def sbac_stable(
-    *, ac_threshold: float, ac_interval_s: float, retry_after_s: float
-) -> UtilisationAdmission:
+def sbac_stable(**parameters: Any) -> UtilisationAdmission:
     """Return the policy SBAC, ac-stable: k = 0.1."""
-    return UtilisationAdmission(
-        SBAC_STABLE.name,
-        ac_weight=STABLE_WEIGHT,
-        ac_threshold=ac_threshold,
-        ac_interval_s=ac_interval_s,
-        retry_after_s=retry_after_s,
-    )
+    return UtilisationAdmission(SBAC_STABLE.name, ac_weight=STABLE_WEIGHT, **parameters)

@@ -1,6 +1,7 @@
 """SBAC that adjusts its weight k to the number of aborted requests: sbac-hybrid."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from gateway.policies import PolicyError
 from gateway.policies.sbac import (
@@ -9,9 +10,9 @@ from gateway.policies.sbac import (
     STABLE_WEIGHT,
     TOLERANCE_S,
     AcInterval,
+    CountingAdmission,
     ac_weight,
 )
-from gateway.policies.sbac_counting import CountingAdmission
 from gateway.policies.sheet import Parameter, Sheet
 
 WEIGHT_STEP = 0.1
@@ -27,22 +28,8 @@ class HybridAdmission(CountingAdmission):
     or, if this is 0, inter_request_s × session_length, measured as in SBAC, section 12.
     """
 
-    def __init__(
-        self,
-        *,
-        ac_weight: float,
-        ac_cycle_s: float,
-        ac_threshold: float,
-        ac_interval_s: float,
-        retry_after_s: float,
-    ) -> None:
-        super().__init__(
-            SBAC_HYBRID.name,
-            ac_weight=ac_weight,
-            ac_threshold=ac_threshold,
-            ac_interval_s=ac_interval_s,
-            retry_after_s=retry_after_s,
-        )
+    def __init__(self, *, ac_cycle_s: float, ac_interval_s: float, **parameters: Any) -> None:
+        super().__init__(SBAC_HYBRID.name, ac_interval_s=ac_interval_s, **parameters)
         if 0 < ac_cycle_s < ac_interval_s:
             raise PolicyError(
                 "parameters.ac_cycle_s",

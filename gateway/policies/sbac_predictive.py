@@ -4,12 +4,12 @@ from collections import deque
 from collections.abc import Mapping
 from itertools import chain, repeat
 from math import log
+from typing import Any
 
 from gateway.policies import PolicyError
 from gateway.policies.interface import Reject, Request
 from gateway.policies.quota import QuotaAccount, sessions_rps
-from gateway.policies.sbac import COMMON, RESPONSIVE_WEIGHT, AcInterval
-from gateway.policies.sbac_counting import CountingAdmission
+from gateway.policies.sbac import COMMON, RESPONSIVE_WEIGHT, AcInterval, CountingAdmission
 from gateway.policies.sheet import Parameter, Sheet
 
 MEASURED_INTERVALS = 100
@@ -83,16 +83,14 @@ class PredictiveAdmission(CountingAdmission):
         session_length: float,
         rejection_cost: float,
         leftover_s: float,
-        ac_threshold: float,
         ac_interval_s: float,
-        retry_after_s: float,
+        **parameters: Any,
     ) -> None:
         super().__init__(
             SBAC_PREDICTIVE.name,
             ac_weight=RESPONSIVE_WEIGHT,
-            ac_threshold=ac_threshold,
             ac_interval_s=ac_interval_s,
-            retry_after_s=retry_after_s,
+            **parameters,
         )
         _check_estimate(session_length, rejection_cost)
         self.rejection_cost = rejection_cost

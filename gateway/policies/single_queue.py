@@ -139,10 +139,6 @@ def always_lifo(*, capacity: int) -> SingleQueue:
     return SingleQueue(ALWAYS_LIFO.name, capacity=capacity, discipline=Discipline.LIFO)
 
 
-def lifo_at_overload(
-    *, capacity: int, cpu_upper_threshold: float, cpu_lower_threshold: float
-) -> SingleQueue:
-    switch = OverloadSwitch(
-        cpu_upper_threshold=cpu_upper_threshold, cpu_lower_threshold=cpu_lower_threshold
-    )
+def lifo_at_overload(*, capacity: int, **thresholds: float) -> SingleQueue:
+    switch = OverloadSwitch(**thresholds)
     return SingleQueue(LIFO_AT_OVERLOAD.name, capacity=capacity, switch=switch)

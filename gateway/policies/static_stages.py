@@ -22,17 +22,17 @@ class StaticStages(EightQueues):
         *,
         browsing_capacity: int,
         transaction_capacity: int,
-        switch: OverloadSwitch,
-        hands: Hands,
+        hands: int,
+        **thresholds: float,
     ) -> None:
         super().__init__(
             STATIC_STAGES.name,
             browsing_capacity=browsing_capacity,
             transaction_capacity=transaction_capacity,
             utility=UTILITY,
-            switch=switch,
+            switch=OverloadSwitch(**thresholds),
         )
-        self._hands = hands
+        self._hands = Hands(hands)
 
     def workers_free(self, time_s: float, free: int) -> Verdicts:
         return super().workers_free(time_s, min(free, self._hands.free))
@@ -79,21 +79,3 @@ STATIC_STAGES = Sheet(
         ),
     ),
 )
-
-
-def static_stages(
-    *,
-    browsing_capacity: int,
-    transaction_capacity: int,
-    cpu_upper_threshold: float,
-    cpu_lower_threshold: float,
-    hands: int,
-) -> StaticStages:
-    return StaticStages(
-        browsing_capacity=browsing_capacity,
-        transaction_capacity=transaction_capacity,
-        switch=OverloadSwitch(
-            cpu_upper_threshold=cpu_upper_threshold, cpu_lower_threshold=cpu_lower_threshold
-        ),
-        hands=Hands(hands),
-    )

@@ -10,8 +10,6 @@ from gateway.policies.discipline import Discipline
 from gateway.policies.interface import NOTHING, Dispatch, Outcome, Request, Verdicts
 from gateway.policies.sheet import Parameter, Sheet
 
-_UNBOUNDED = 1 << 62
-
 
 class WaitingRoom(IgnoringPolicy):
     """A policy that serves only requests of sessions inside the shop, in the order in which the
@@ -30,8 +28,8 @@ class WaitingRoom(IgnoringPolicy):
             str, int
         ] = {}  # sessions inside that have requests waiting or in service
         self._session_of: dict[int, str] = {}
-        self._door = Line(_UNBOUNDED)
-        self._line = Line(_UNBOUNDED)
+        self._door = Line()
+        self._line = Line()
 
     @property
     def inside(self) -> int:
@@ -159,7 +157,3 @@ WAITING_ROOM = Sheet(
     ),
     needs_sessions=True,
 )
-
-
-def waiting_room(*, inside: int, idle_s: float) -> WaitingRoom:
-    return WaitingRoom(inside=inside, idle_s=idle_s)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from gateway.policies import NO_ADMISSION, PolicyError, registry
-from gateway.policies.combination import Combination
+from gateway.policies.admission import Combination
 from gateway.policies.interface import Policy
 from gateway.policies.sheet import Sheet
 from gateway.students.calls import MisbehavedError

@@ -19,7 +19,7 @@ from gateway.http.response_context import ResponseContext
 from gateway.http.session_cookie import SessionCookie
 from gateway.http.sessions import Sessions
 from gateway.http.upstream import Pool, ShopAddress, ShopConnection
-from gateway.policies.combination import Combination
+from gateway.policies.admission import Combination
 from gateway.policies.registry import create
 from gateway.queues.request_queues import BypassQueue, PolicyQueue
 from gateway.queues.routing import OTHER, Bypass, Router

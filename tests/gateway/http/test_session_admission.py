@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from gateway.http.session_cookie import SessionCookie
-from gateway.policies.combination import Combination
+from gateway.policies.admission import Combination
 from gateway.policies.registry import create
 from tests.fake_shop.in_loop import Shop
 from tests.gateway.doorkeeper import Doorkeeper

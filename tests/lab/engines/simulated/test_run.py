@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from gateway.policies.combination import Combination
+from gateway.policies.admission import Combination
 from lab.engines.capacity import computed
 from lab.engines.samples import SCHEMA
 from lab.engines.simulated.run import scenario_of
