@@ -131,7 +131,7 @@ class Gateway:
         parts.deadlines.stop()
         parts.hangups.close()
         parts.probe.stop()
-        self.controls.reading_room.close()
+        self.api.reading_room.close()
         if self._admin_server is not None:
             self._admin_server.close()
         if parts.tracer is not None:

@@ -1,6 +1,6 @@
 """The operations that the admin API calls to show or change the state of a gateway."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from gateway.admin.figures import GatewayFigures
 from gateway.admin.metrics import GatewayMetrics
@@ -11,13 +11,11 @@ from gateway.queues.policy_choice import PolicyChoice, PolicyInForce
 from gateway.shadow.shadow import ShadowError
 from gateway.shadow.shadows import MOST as MOST_SHADOWS
 from gateway.students.limits import IN_THE_GATEWAY, Limits
-from gateway.students.reading_room import ReadingRoom
 from gateway.students.stand_in import FallBack
-from gateway.turns import ChangeOrder
 
 
 class Controls:
-    """The operations of one gateway, which fulfil the protocol `gateway.admin.api.Controlled`."""
+    """The operations of one gateway; its state is in `figures` and `metrics`."""
 
     def __init__(
         self,
@@ -27,51 +25,24 @@ class Controls:
         metrics: GatewayMetrics,
     ) -> None:
         self._parts, self._in_force = parts, in_force
-        self._figures, self._metrics = figures, metrics
-        self._order = ChangeOrder()
-        self.reading_room = ReadingRoom()
+        self.figures, self.metrics = figures, metrics
 
     @property
     def is_draining(self) -> bool:
         return self._parts.connections.is_draining
 
-    def snapshot(self) -> Mapping[str, object]:
-        return self._figures.snapshot()
+    def make_policy(self, choice: PolicyChoice) -> Policy:
+        """Return a new policy; raise PolicyError if the choice is invalid."""
+        return self._in_force.make(choice)
 
-    def queue(self, limit: int) -> Mapping[str, object]:
-        return self._figures.queue(limit)
-
-    def shadows(self) -> Mapping[str, object]:
-        return self._figures.shadows()
-
-    def metrics_text(self) -> bytes:
-        return self._metrics.text()
-
-    def switch_policy(self, choice: PolicyChoice) -> None:
-        self._put_in(choice, self._in_force.make(choice), self._order.ask())
-
-    async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
-        """Switch to a student's policy; the gateway serves customers while the policy's process
-        starts.
-        """
-        turn = self._order.ask()
-
-        def make() -> tuple[PolicyChoice, Policy]:
-            choice = choose()
-            return choice, self._in_force.make(choice)
-
-        self._put_in(*await self.reading_room.do(make), turn)
-
-    def _put_in(self, choice: PolicyChoice, policy: Policy, turn: int) -> None:
-        self._order.take(turn)
+    def switch_policy(self, choice: PolicyChoice, policy: Policy) -> None:
         try:
             self._parts.pages.switch(policy)
         finally:
-            if (
-                self._parts.pages.dispatcher.policy is policy
-            ):  # false if the policy has already failed
+            # False if the policy has already failed.
+            if self._parts.pages.dispatcher.policy is policy:
                 self._in_force.choice = choice
-                self._metrics.switched(policy.name)
+                self.metrics.switched(policy.name)
                 self._guard()
 
     def _guard(self) -> None:
@@ -81,6 +52,8 @@ class Controls:
         )
 
     def make_shadow(self, choice: PolicyChoice) -> Policy:
+        """Return a new policy for a shadow; raise PolicyError if the choice is invalid."""
+
         def fell_back(why: FallBack) -> None:
             raise ShadowError(why.reason)
 
@@ -90,16 +63,19 @@ class Controls:
         return choice.make(limits, fell_back)
 
     def replace_shadows(self, made: Sequence[tuple[PolicyChoice, Policy]]) -> None:
+        """Run exactly these shadows, which must differ; one that already runs continues."""
         self._parts.shadow_policies.replace(
             [(choice.label, choice.described(), policy) for choice, policy in made]
         )
         self._shadows_changed()
 
     def add_shadow(self, choice: PolicyChoice, policy: Policy) -> None:
+        """Add a shadow; raise ShadowsError if it already runs or there are too many shadows."""
         self._parts.shadow_policies.add(choice.label, choice.described(), policy)
         self._shadows_changed()
 
     def take_shadow_away(self, name: str) -> None:
+        """Remove the shadow of this name; raise ShadowsError if the name is unknown."""
         self._parts.shadow_policies.take_away(name)
         self._shadows_changed()
 
@@ -114,6 +90,7 @@ class Controls:
         utilisation_interval_s: float | None,
         abandonment: Abandonment | None,
     ) -> Mapping[str, object]:
+        """Change the settings that are not None, and return the settings in force."""
         if time_scale is not None:
             self._parts.pages.set_time_scale(time_scale)
             self._parts.probe.restart_interval()
@@ -133,5 +110,8 @@ class Controls:
     def switch_connection_admission(
         self, name: str, parameters: Mapping[str, object]
     ) -> Mapping[str, object]:
+        """Switch the admission policy for TLS connections, and return the new policy; if the choice
+        is invalid, raise PolicyError and change nothing.
+        """
         self._parts.gate.replace(name, parameters)
         return self._parts.gate.described()

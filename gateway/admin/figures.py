@@ -58,15 +58,17 @@ class GatewayFigures:
         }
 
     def shadow_counts(self) -> dict[str, dict[str, int]]:
+        """Return the number of requests for each shadow and verdict (`shadow.tally.VERDICTS`)."""
         return self._parts.shadow_policies.counts()
 
     def counts(self) -> dict[str, dict[str, int]]:
+        """Return the number of requests for each page type or bypass, and for each fate."""
         bypasses = {one.name: one.queue.counts() for one in self._parts.bypasses}
         return {**self._parts.pages.dispatcher.counts(), **bypasses}
 
     def abandonment(self) -> dict[str, object]:
         """Return the abandonment setting, and the counts of requests whose customers have left."""
-        fates = [*self.counts().values()]
+        fates = self.counts().values()
 
         def total(fate: str) -> int:
             return sum(n[fate] for n in fates)
@@ -95,14 +97,10 @@ class GatewayFigures:
         return {"time_s": now_s, "waiting": queue.dispatcher.waiting, "requests": requests}
 
     def waiting(self) -> dict[str, int]:
-        return {
-            **self._waiting_by_page(),
-            **{one.name: one.queue.waiting for one in self._parts.bypasses},
-        }
-
-    def _waiting_by_page(self) -> dict[str, int]:
+        """Return the number of waiting requests for each page type or bypass."""
         by_page = Counter(request.page for request in self._parts.pages.dispatcher.policy.waiting())
-        return {page: by_page[page] for page in PAGES}
+        bypasses = {one.name: one.queue.waiting for one in self._parts.bypasses}
+        return {**{page: by_page[page] for page in PAGES}, **bypasses}
 
     def connections(self) -> dict[str, int]:
         return self._parts.gate.counts()
@@ -111,6 +109,7 @@ class GatewayFigures:
         return self._parts.gate.snapshot()
 
     def in_force(self) -> dict[str, str]:
+        """Return the policies in force and the abandonment setting; the keys are `CHOICES`."""
         choice = self._in_force.choice
         return {
             "policy": stem(choice.name),
@@ -123,6 +122,7 @@ class GatewayFigures:
         return self._parts.context.refusals
 
     def policy(self) -> tuple[str, Mapping[str, object]]:
+        """Return the names of the policy and its admission policy as one text, and its snapshot."""
         policy = self._parts.pages.dispatcher.policy
         return policy.name, policy.snapshot()
 

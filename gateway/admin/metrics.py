@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
@@ -26,6 +26,8 @@ from prometheus_client.core import (
     Metric,
 )
 from prometheus_client.registry import Collector
+
+from gateway.admin.figures import GatewayFigures
 
 BUCKETS_S: Final = (0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 7.5, 10, 15, 20, 30, 60, 120)
 """The upper bounds of the response-time buckets in paper seconds."""
@@ -41,47 +43,6 @@ _OTHER: Final = "other"
 _PREFIX: Final = "doorbuster_gateway_"
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _STARTED_S: Final = time.time()
-
-
-class Figures(Protocol):
-    """The gateway's state, which the metrics read at each scrape."""
-
-    def counts(self) -> Mapping[str, Mapping[str, int]]:
-        """Return the number of requests since the start for each page type or bypass, and for each
-        fate.
-        """
-
-    def gauges(self) -> Mapping[str, tuple[str, float | None]]:
-        """Return {name without the prefix: (meaning, value)} for the metrics without labels. An
-        unknown value is None.
-        """
-
-    def refusals(self) -> Mapping[int, int]:
-        """Return the number of the gateway's own answers since the start, for each status."""
-
-    def waiting(self) -> Mapping[str, int]:
-        """Return the number of waiting requests for each page type or bypass."""
-
-    def shadow_counts(self) -> Mapping[str, Mapping[str, int]]:
-        """Return the number of requests for each shadow and verdict
-        (`gateway.shadow.tally.VERDICTS`).
-        """
-
-    def connections(self) -> Mapping[str, int]:
-        """Return the counts of TLS connections since the start (`gateway.tls.gate.COUNTS`), and
-        the number of handshakes in progress.
-        """
-
-    def in_force(self) -> Mapping[str, str]:
-        """Return the policies in force and the abandonment setting; the keys are `CHOICES`."""
-
-    def policy(self) -> tuple[str, Mapping[str, object]]:
-        """Return the names of the policy and its admission policy as one text, and the policy's
-        snapshot.
-        """
-
-    def connection_admission(self) -> Mapping[str, object]:
-        """Return the snapshot of the admission policy for connections."""
 
 
 CHOICES: Final = ("policy", "admission", "abandonment", "connection_admission")
@@ -228,7 +189,7 @@ class GatewayMetrics(Collector):
     exported without a value.
     """
 
-    def __init__(self, figures: Figures, times: ResponseTimes) -> None:
+    def __init__(self, figures: GatewayFigures, times: ResponseTimes) -> None:
         self._figures = figures
         self._times = times
         self._queues = _Names(MOST_QUEUES)

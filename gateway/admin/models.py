@@ -164,11 +164,9 @@ class PolicyInForce(DescribedPolicy):
     snapshot: dict[str, Any] = Field(description="the state that the policy reports")
 
 
-class ConnectionAdmissionInForce(Reply):
+class ConnectionAdmissionInForce(AdmissionInForce):
     """The admission policy for TLS connections that is in force, and its state."""
 
-    name: str = Field(description="the name of the admission policy")
-    parameters: dict[str, Any] = Field(description="the values of all its parameters")
     snapshot: dict[str, Any] = Field(description="the state that the policy reports")
 
 

@@ -78,7 +78,7 @@ def test_the_shop_is_asked_once_per_interval_over_one_connection():
             shop_controller_port=port, policy="lifo-at-overload", utilisation_interval_s=0.2
         ) as b:
             await b.until(lambda: b.gateway.parts.probe.samples >= 5)
-            load = b.gateway.controls.snapshot()["load"]
+            load = b.gateway.figures.snapshot()["load"]
             assert load["cpu_utilisation_ratio"] == pytest.approx(0.5, abs=0.001)
             assert load["busy_workers"] == 3
             assert load["error"] is None

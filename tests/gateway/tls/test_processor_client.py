@@ -231,11 +231,11 @@ def test_the_gate_asks_and_is_told(folder):
             assert manager.told[0] == Register("gold", 3.0, os.getppid())
             manager.say(Assigned(1.5, (0, 1)))
             await until_in_loop(
-                lambda: b.gateway.controls.snapshot()["cpu_manager"]["assigned"] == 1.5
+                lambda: b.gateway.figures.snapshot()["cpu_manager"]["assigned"] == 1.5
             )
             assert b.gateway.parts.gate.described()["snapshot"]["processors"] == 1.5
             assert b.gateway.parts.processors.assigned == 1.5
-            metrics = b.gateway.controls.metrics_text()
+            metrics = b.gateway.metrics.text()
             assert b"doorbuster_gateway_assigned_processors 1.5\n" in metrics
             assert b"doorbuster_gateway_requested_processors 1.0\n" in metrics
             b.gateway.controls.switch_connection_admission("none", {})
@@ -249,6 +249,6 @@ def test_the_gate_asks_and_is_told(folder):
 def test_without_a_manager_there_is_none():
     async def scene():
         async with bed() as b:
-            assert b.gateway.controls.snapshot()["cpu_manager"] is None
+            assert b.gateway.figures.snapshot()["cpu_manager"] is None
 
     run(scene())

@@ -1,11 +1,11 @@
-"""Students' files are read one at a time, and only a few calls wait for it."""
+"""Students' files are read one at a time, and of two long calls the later one wins."""
 
 import asyncio
 import threading
 
 import pytest
 
-from gateway.students.reading_room import MOST, FullError, ReadingRoom
+from gateway.admin.slow_calls import MOST, ChangeOrder, FullError, OvertakenError, ReadingRoom
 
 PATIENCE_S = 240.0
 
@@ -48,3 +48,32 @@ def test_a_fault_is_the_caller_s():
         room.close()
 
     asyncio.run(scene())
+
+
+def test_who_replaces_is_overtaken_by_whatever_was_asked_later():
+    for later in ("take", "add"):
+        turns = ChangeOrder()
+        first, second = turns.ask(), turns.ask()
+        getattr(turns, later)(second)
+        with pytest.raises(OvertakenError):
+            turns.take(first)
+        turns.take(turns.ask())
+
+
+def test_who_adds_is_overtaken_by_who_replaces_alone():
+    turns = ChangeOrder()
+    first, second, third = turns.ask(), turns.ask(), turns.ask()
+    turns.add(second)
+    turns.check(first)
+    turns.take(third)
+    with pytest.raises(OvertakenError):
+        turns.check(first)
+
+
+def test_in_order_all_hold():
+    turns = ChangeOrder()
+    first, second = turns.ask(), turns.ask()
+    turns.take(first)
+    turns.check(second)
+    turns.add(second)
+    turns.take(turns.ask())
