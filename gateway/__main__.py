@@ -1,6 +1,4 @@
-"""The program `python -m gateway`, which reads the settings, and runs the gateway until a signal
-ends it.
-"""
+"""The program `python -m gateway`, which runs the gateway until a signal ends it."""
 
 import asyncio
 import logging

@@ -4,25 +4,23 @@ import asyncio
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from dataclasses import fields
+from typing import Final, TypeVar
 
 from common import hosts
 from common.http_api import Callers
 from common.telemetry import export_to
 from gateway.clock import PaperClock
 from gateway.http import pages
-from gateway.http.connections import Connections
-from gateway.http.deadlines import Deadlines
-from gateway.http.exchange import Exchange
-from gateway.http.frontend import Frontend
+from gateway.http.connections import Connections, Deadlines
+from gateway.http.customer import Frontend
+from gateway.http.exchange import Exchange, ResponseContext
 from gateway.http.hangups import Hangups
 from gateway.http.limits import BodyLimits, CustomerLimits, HeadLimits
-from gateway.http.response_context import ResponseContext
 from gateway.http.session_cookie import SessionCookie
 from gateway.http.sessions import Sessions
-from gateway.http.upstream import Pool, ShopAddress
+from gateway.http.upstream import Balance, Pool, Processors, ShopAddress
 from gateway.policies.interface import Policy
-from gateway.queues.balance import Balance, Processors
 from gateway.queues.load_probe import LoadProbe
 from gateway.queues.request_queues import BypassQueue, PolicyQueue
 from gateway.queues.routing import ADS, OTHER, Bypass, Router
@@ -33,7 +31,7 @@ from gateway.tls.gate import ConnectionGate
 from gateway.tls.handshake import Handshakes
 from gateway.tls.processor_client import ProcessorClient
 from gateway.tls.processor_protocol import Register
-from gateway.tracing.tracer import Tracer
+from gateway.tracing import Tracer
 
 _K_APL_S: Final = 2.0
 """The longest interval, in paper seconds, between two requests to the CPU manager (Guitart et al.,
@@ -110,9 +108,9 @@ class Parts:
             self.connections,
             self.context,
             self.hangups,
-            _head_limits(settings),
-            _body_limits(settings),
-            _customer_limits(settings),
+            _limits(HeadLimits, settings),
+            _limits(BodyLimits, settings),
+            _limits(CustomerLimits, settings),
             Router(rules, self.context, self.pages, self.bypasses, self.tracer).exchange_of,
         )
         self.gate = ConnectionGate(
@@ -127,7 +125,7 @@ class Parts:
             self.clock,
             host=settings.shop_host,
             port=settings.shop_controller_port,
-            token=sent_token(settings),
+            token=settings.inner_token.encode() or None,
             interval_s=settings.utilisation_interval_s,
             hand_over=self.pages.load_sample,
         )
@@ -149,7 +147,7 @@ class Parts:
                 settings.shop_idle_s,
                 settings.cancel_s,
             )
-            limits = _head_limits(settings), _body_limits(settings)
+            limits = _limits(HeadLimits, settings), _limits(BodyLimits, settings)
             return Pool(loop, address, self.deadlines, *limits)
 
         return Balance([pool(port) for port in ports], self.processors)
@@ -166,9 +164,7 @@ class Parts:
         return Bypass(name, prefix, queue, servers.pools)
 
     def _tracer(self) -> Tracer | None:
-        """Return the tracer; None if no request is traced. Raises SettingsError if the tracer's
-        libraries are missing.
-        """
+        """Return the tracer, or None; raise SettingsError if its libraries are missing."""
         settings = self.settings
         if not settings.telemetry_endpoint or not settings.telemetry_sampled_ratio:
             return None
@@ -203,26 +199,12 @@ class Parts:
         self._on_end(policy, page, fate, self.clock() - exchange.arrived_s)
 
 
-def _head_limits(settings: Settings) -> HeadLimits:
-    return HeadLimits(settings.start_line_bytes, settings.head_bytes, settings.header_fields)
+L = TypeVar("L", HeadLimits, BodyLimits, CustomerLimits)
 
 
-def _body_limits(settings: Settings) -> BodyLimits:
-    return BodyLimits(settings.body_bytes, settings.chunk_extension_bytes, settings.trailer_bytes)
-
-
-def _customer_limits(settings: Settings) -> CustomerLimits:
-    return CustomerLimits(
-        head_s=settings.head_s,
-        body_s=settings.body_s,
-        idle_s=settings.idle_s,
-        write_s=settings.write_s,
-        linger_s=settings.linger_s,
-        buffered_body_bytes=settings.buffered_body_bytes,
-        pipeline_bytes=settings.pipeline_bytes,
-        response_buffer_bytes=settings.response_buffer_bytes,
-        half_close=settings.half_close,
-    )
+def _limits(kind: type[L], settings: Settings) -> L:
+    """Return the limits that the settings of the same names give."""
+    return kind(**{field.name: getattr(settings, field.name) for field in fields(kind)})
 
 
 def _signed_cookie(settings: Settings) -> SessionCookie:
@@ -237,11 +219,6 @@ def _own_hosts(settings: Settings) -> Mapping[bytes, bytes]:
         b"http": hosts.authority(settings.host, settings.port).encode(),
         b"https": hosts.authority(settings.host, settings.tls_port or 0).encode(),
     }
-
-
-def sent_token(settings: Settings) -> bytes | None:
-    """Return the token that the gateway sends to the shop's controller; None without a token."""
-    return settings.inner_token.encode() or None
 
 
 def admin_callers(settings: Settings) -> Callers:

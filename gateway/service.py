@@ -46,9 +46,7 @@ class Gateway:
         self._admin_server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Accept customers and callers of the admin API; raise SettingsError if the gateway cannot
-        listen on a port.
-        """
+        """Accept customers and callers; raise SettingsError if a port cannot be used."""
         parts = self.parts
         self._server = await self._listen(lambda: Customer(parts.front), "host", "port")
         if (handshakes := parts.handshakes) is not None:

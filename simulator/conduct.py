@@ -25,9 +25,7 @@ class Conduct:
         self._asks_until_s = until_s if is_closed and until_s is not None else math.inf
 
     def answered(self, now_s: float, session: Session, place: int) -> None:
-        """Record an answer that came in time. Plan the next request, or end the session after its
-        last request.
-        """
+        """Record an answer in time; plan the next request, or end the session."""
         record = self._record
         record.completed[session.index] += 1
         if record.is_logged:
@@ -73,9 +71,7 @@ class Conduct:
             heappush(self.due, (send_s, session.index, session))
 
     def _take_turn(self, now_s: float, clients: Clients, session: Session, *, left: bool) -> None:
-        """Let a client that got no answer repeat the request, or pause and send its
-        next request.
-        """
+        """Let a client that got no answer repeat the request, or send its next one later."""
         step, attempt, pause_s = clients.after(session.index, session.step, session.attempt, left)
         session.step, session.attempt = step, attempt
         if session.is_new:  # the policy cannot link the next attempt to this one

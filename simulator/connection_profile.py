@@ -17,9 +17,7 @@ SESSIONS = 2000
 
 
 class ConnectionProfile(NamedTuple):
-    """The CPU seconds per new connection (CTN) and per resumed connection (CTO), with their
-    requests.
-    """
+    """The CPU seconds per new (CTN) and per resumed connection (CTO), with their requests."""
 
     ctn_s: float
     cto_s: float

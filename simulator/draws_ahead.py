@@ -69,9 +69,7 @@ def stream_ahead(key: int) -> Iterator[float]:
 
 
 def uniforms(key: int, positions: "npt.NDArray[np.uint64]") -> "npt.NDArray[np.float64]":
-    """Return the numbers at `positions` of the stream `key`, calculated by SplitMix64 as in
-    `uniform`.
-    """
+    """Return the numbers at `positions` of the stream `key`, by SplitMix64 as in `uniform`."""
     z = np.uint64(key) + positions * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -12,9 +12,7 @@ from simulator.hosting_result import HostedFate, Ledger
 from simulator.hosting_scenario import AppScenario, PlatformScenario
 
 SYN_AGAIN_AFTER_S = (3.0, 6.0)
-"""The seconds after which an unanswered SYN is repeated: in Linux 2.6, after 3 s and then after a
-further 6 s (RFC 1122).
-"""
+"""The waits before an unanswered SYN is repeated, in seconds, as in Linux 2.6 (RFC 1122)."""
 
 
 class HostedSession:
@@ -127,9 +125,7 @@ class HostedApplication:
             self._connect(now_s, session)
 
     def patience_ended(self, now_s: float) -> None:
-        """Handle the first entry of `patience_ends`; a session that still waits closes its
-        connection.
-        """
+        """Handle the first of `patience_ends`; a session that still waits hangs up."""
         _, attempt, session = self.patience_ends.popleft()
         if session.awaits != attempt:
             return

@@ -1,6 +1,4 @@
-"""The simulation of a hosting platform: eDragon's applications, processors and CPU manager
-(Guitart et al., 2008, sections 3 and 4).
-"""
+"""eDragon's applications, processors and CPU manager, simulated (Guitart et al., 2008, 3 and 4)."""
 
 import math
 from collections.abc import Callable
@@ -173,9 +171,7 @@ class _Platform:
             self._assign(0.0, [None] * len(self._applications))
 
     def _manage(self, now_s: float) -> None:
-        """Record the applications' use of processors, and let the CPU manager, if any, assign
-        processors.
-        """
+        """Record the use of processors, and let the CPU manager, if any, assign them."""
         for number, application in enumerate(self._applications):
             busy_s = self._processors.busy_s(now_s, number)
             application.ledger.busy_marks.append((now_s, busy_s))

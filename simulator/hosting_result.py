@@ -92,9 +92,7 @@ class Ledger:
         self.response_ended_s.append(now_s)
 
     def result(self, end_s: float, busy_s: float) -> AppResult:
-        """Return the application's result at time `end_s`; `busy_s` is the CPU seconds
-        used so far.
-        """
+        """Return the result at time `end_s`, after `busy_s` CPU seconds of use."""
         under_way = sum(self.new_sessions) - sum(self.sessions.values())
         counted = {
             name: np.array(getattr(self, name), float)

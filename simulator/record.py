@@ -1,6 +1,4 @@
-"""The record of a simulation in progress: counts, fates of sessions, samples and rows
-of the log.
-"""
+"""The record of a simulation in progress: counts, fates, samples and rows of the log."""
 
 import math
 from array import array
@@ -36,9 +34,7 @@ UNANSWERED = (
     AttemptOutcome.REJECTED,
     AttemptOutcome.FAILED,
 )
-"""The outcomes of unanswered attempts. REFUSED is missing, because this simulation refuses no
-connection.
-"""
+"""The outcomes of unanswered attempts; this simulation refuses no connection."""
 
 SAMPLED = (
     "time_s",

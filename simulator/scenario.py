@@ -157,7 +157,7 @@ class Scenario:
             abandonment="cancel",
         )
 
-    Files bypass the policy (`file_bypass`). Only `SharedCpus` serves files, and it needs a mean
+    Files bypass the policy. Only `SharedCpus` serves files, and it needs a mean
     execution time for `file`. Raises `ScenarioError` if a value is invalid, and
     `SessionModelError` if a client would request too many pages.
 

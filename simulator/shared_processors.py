@@ -39,7 +39,7 @@ class SharedProcessors(Generic[Job]):
     applications share all `processors`.
 
     A job of b seconds that begins at its application's virtual time v ends at v + b (see
-    `processor_sharing`). `next_s` is the time of the next call of `advance`.
+    `servers.ProcessorSharing`). `next_s` is the time of the next call of `advance`.
     """
 
     def __init__(self, applications: int, processors: int) -> None:
@@ -52,9 +52,7 @@ class SharedProcessors(Generic[Job]):
         self._started = 0
 
     def grant(self, now_s: float, grants: Sequence[Grant] | None) -> None:
-        """Set every application's grant from now on; None means that all applications share all
-        processors.
-        """
+        """Set every grant from now on; None: all applications share all processors."""
         self._pass_time(now_s)
         self._are_pooled = grants is None
         for one, grant in zip(self._applications, grants or (), strict=not self._are_pooled):

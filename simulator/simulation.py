@@ -26,14 +26,11 @@ from loadgen.records.attempts import AttemptKeeper, AttemptOutcome
 from loadgen.workload.clients import Clients
 from loadgen.workload.sessions import Customers
 from simulator.conduct import Conduct
-from simulator.file_bypass import FileBypass
-from simulator.processor_sharing import ProcessorSharing
 from simulator.record import Record
 from simulator.result import SessionFate, Simulated
 from simulator.scenario import FILE, FILE_PLACE, SERVED_PAGES, FifoServer, Scenario
-from simulator.servers import Server
+from simulator.servers import ProcessorSharing, Server, SingleServer
 from simulator.sessions import NOBODY, Asked, Session, SessionsToCome
-from simulator.single_server import SingleServer
 
 __all__ = ["BrokenPolicyError", "SessionFate", "Simulated", "simulate"]
 
@@ -49,10 +46,14 @@ IDLE_SAMPLES = 1000
 TIMERS_ON_END = 1000
 """A policy is broken if more timers than this are due in a row at the same time."""
 
+FILES_IN_SERVICE = 4
+"""The maximum number of files in service: the default of the gateway's setting `other_limit`."""
+
+FILES_WAITING = 256
+"""The number of places in the queue: the default of the gateway's setting `other_queue`."""
+
 _PatienceEnd = tuple[float, int, Session]
-"""The end of a patience, (time, id, session), which counts only if the session still waits for
-attempt `id`.
-"""
+"""The end of a patience (time, id, session), void once attempt `id` is answered."""
 
 _new_request = tuple.__new__  # the function behind Request(...), which takes half the time
 _PLACE = {str(page): place for place, page in enumerate(SERVED_PAGES)}
@@ -97,7 +98,7 @@ class _Simulation:
         self._to_come = SessionsToCome(scenario, self._record.expect)
         self._requests = 0
         self._report_at = PROGRESS_EVERY if on_progress else INF
-        self._files = FileBypass(self._server, self._record)
+        self._files = _FileBypass(self._server, self._record)
         self._cancelled: set[int] = set()
         self._conduct = Conduct(scenario, self._record)
         self._patience_ends, self._note_patience, self._forget_patience = _ends_of_patience(
@@ -276,9 +277,7 @@ class _Simulation:
             self._conduct.failed(now_s, session, AttemptOutcome.FAILED, SessionFate.FAILED)
 
     def _patience_ended(self, now_s: float, id: int, session: Session) -> None:
-        """Close the connection of a customer whose patience has ended; the customer tries again or
-        leaves.
-        """
+        """Let a customer whose patience has ended close the connection, and retry or leave."""
         mode = self._scenario.abandonment
         record, driver, files = self._record, self._driver, self._files
         is_file = session.walk[session.step] == FILE
@@ -332,6 +331,41 @@ class _Simulation:
     def withdraw(self, now_s: float, id: int, asked: Asked) -> None:
         """Count a request that left the queue because its customer had left."""
         self._record.withdrawn[asked[1]] += 1
+
+
+class _FileBypass:
+    """The gateway's bypass for file requests: a queue that serves files in the order of arrival and
+    drops requests when it is full.
+    """
+
+    def __init__(self, server: Server, record: Record) -> None:
+        self.waiting: dict[int, Asked] = {}
+        """The waiting requests by id, in the order of arrival."""
+        self.in_service: dict[int, Asked] = {}
+        self._server = server
+        self._record = record
+
+    def submit(self, now_s: float, id: int, asked: Asked) -> bool:
+        """Start a file request or let it wait; return False if the queue is full."""
+        if len(self.in_service) < FILES_IN_SERVICE:
+            self._start(now_s, id, asked)
+        elif len(self.waiting) < FILES_WAITING:
+            self.waiting[id] = asked
+        else:
+            return False
+        return True
+
+    def ended(self, now_s: float, id: int) -> None:
+        """End a file request in service, and start the next one."""
+        del self.in_service[id]
+        if self.waiting:
+            next_id = next(iter(self.waiting))
+            self._start(now_s, next_id, self.waiting.pop(next_id))
+
+    def _start(self, now_s: float, id: int, asked: Asked) -> None:
+        _, place, work = self.in_service[id] = asked
+        self._record.dispatched[place] += 1
+        self._server.start(now_s, id, place, work)
 
 
 def _server_at_work(scenario: Scenario) -> Server:

@@ -1,6 +1,4 @@
-"""The answers to the calls of the admin API (docs/admin-api.md). The API first checks the
-token, if the call needs one, and the web page that sent the call.
-"""
+"""The answers to the calls of the admin API (docs/admin-api.md), after a check of the caller."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -87,9 +85,7 @@ class AdminApi:
         }
 
     def answer(self, head: RequestHead, body: bytes) -> Answer | Awaitable[Answer]:
-        """Return the answer to a call, or an awaitable of the answer. Invalid calls get an error as
-        their answer.
-        """
+        """Return the answer to a call, or an awaitable of it; an invalid call is answered, too."""
         try:
             self._callers.check_site((head.host or b"").decode("latin-1"), _texts(head, b"origin"))
             path, _, given = head.target.partition(b"?")
@@ -198,9 +194,7 @@ class AdminApi:
     def _made(
         self, make: Callable[[], T], use: Callable[[T], Answer], *, is_slow: bool
     ) -> Answer | Awaitable[Answer]:
-        """Make policies and put them to use. Students' policies are made in the reading room, while
-        the gateway serves customers.
-        """
+        """Make policies and use them; students' policies are made in the reading room."""
         return self._made_slowly(make, use) if is_slow else use(make())
 
     async def _made_slowly(self, make: Callable[[], T], use: Callable[[T], Answer]) -> Answer:

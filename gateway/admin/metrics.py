@@ -61,9 +61,7 @@ _QUEUES: Final = (
     ("capacities", "queue_capacity_requests", "Maximum length of each queue of the policy"),
     ("dynamic_priority", "queue_priority", "Dynamic priority N × U of each queue of the policy"),
 )
-"""The metrics of each queue from a policy's snapshot: (key in the snapshot, metric's name,
-meaning).
-"""
+"""The metrics of each queue: (key in the policy's snapshot, metric's name, meaning)."""
 
 _ADMISSION: Final = (
     (
@@ -110,9 +108,7 @@ class ResponseTimes:
         self._cells: dict[tuple[str, str, str], list[Any]] = {}
 
     def switched(self, policy: str) -> None:
-        """Count for this policy from now on; export the counts of the previous policy only once
-        more.
-        """
+        """Count for this policy from now on; export the previous policy's counts only once more."""
         gone = self._policy if policy != self._policy else None
         self._forget_all_but(policy, gone)
         self._policy = policy
@@ -158,9 +154,7 @@ class ResponseTimes:
 
 
 class _Names:
-    """The allowed values of a label: the first few names that a policy uses, and `other` for all
-    later names.
-    """
+    """The values of a label: the first names that a policy uses, and `other` for later names."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -185,9 +179,7 @@ def _short(name: str) -> str:
 
 
 class GatewayMetrics(Collector):
-    """A collector of the gateway's metrics. A metric that the policy in force does not have is
-    exported without a value.
-    """
+    """A collector of the gateway's metrics; a metric that the policy does not have has no value."""
 
     def __init__(self, figures: GatewayFigures, times: ResponseTimes) -> None:
         self._figures = figures

@@ -64,9 +64,7 @@ class WantedPolicy(Body):
         return is_path(self.name)
 
     def choose(self) -> PolicyChoice:
-        """Return the choice of policies that the call describes; raise PolicyError if it is
-        invalid.
-        """
+        """Return the choice of policies in the call; raise PolicyError if it is invalid."""
         admission = self.admission
         return PolicyChoice.of(
             self.name, self.parameters, admission.name, admission.parameters, self.source

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import Any, Final, cast
 
 from gateway.admin.api import LARGEST_CALL_BYTES, OPEN, Answer, failed
-from gateway.http.deadlines import NEVER, Deadlines
+from gateway.http.connections import NEVER, Deadlines
 from gateway.http.framing import END
 from gateway.http.limits import BodyLimits, HeadLimits
 from gateway.http.refusals import RefusedError
@@ -34,9 +34,7 @@ class AdminConnections:
         self._open: dict[AdminConnection, None] = {}
 
     def enter(self, connection: "AdminConnection") -> bool:
-        """Give this connection a place; return False if every other connection must keep
-        its place.
-        """
+        """Give this connection a place; return False if all places must be kept."""
         if len(self._open) >= MOST_CONNECTIONS:
             oldest = next((one for one in self._open if one.may_give_way), None)
             if oldest is None:

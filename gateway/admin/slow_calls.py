@@ -1,6 +1,6 @@
-"""Slow calls of the admin API, which read students' files. A thread reads one file at a time, so the
-event loop does not wait, and most of the CPU remains for customers. Of calls that change the same
-object, the call that arrived last wins, even if an earlier call finishes after it.
+"""Slow calls of the admin API, which read students' files. A thread reads one file at a time, so
+the event loop does not wait, and most of the CPU remains for customers. Of calls that change the
+same object, the call that arrived last wins, even if an earlier call finishes after it.
 """
 
 import asyncio
@@ -14,9 +14,7 @@ T = TypeVar("T")
 
 
 class FullError(Exception):
-    """The error for a call when too many calls already wait; the message is one line for the
-    caller.
-    """
+    """The error for a call when too many calls already wait."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -33,9 +31,7 @@ class ReadingRoom:
         self._thread = ThreadPoolExecutor(1, "students-files")
 
     async def do(self, work: Callable[[], T]) -> T:
-        """Return the result of `work`, which may block. Raises FullError if there are already MOST
-        calls, and any error of `work`.
-        """
+        """Return the result of `work`, which may block; raise FullError if there are MOST calls."""
         if self._calls >= MOST:
             raise FullError
         self._calls += 1

@@ -1,3 +1,1 @@
-"""The connections to customers and to the shop, which read, forward and answer HTTP/1.1
-requests.
-"""
+"""The connections to customers and to the shop, which exchange HTTP/1.1 messages."""

@@ -1,8 +1,51 @@
-"""The registry of customers' connections, and the limit on their number."""
+"""The registry of customers' connections with the limit on their number, and a timer for the
+deadlines of many connections, accurate to `INTERVAL_S`.
 
-from typing import Protocol
+A connection only sets its `deadline_s`, which is much cheaper than a timer for each connection.
+"""
 
-from gateway.http.deadlines import Deadlines, HasDeadline
+import asyncio
+from collections.abc import Callable
+from math import inf
+from typing import Final, Protocol
+
+INTERVAL_S: Final = 0.1
+NEVER: Final = inf
+
+
+class HasDeadline(Protocol):
+    """An object with a deadline on the loop's clock (`NEVER` for none)."""
+
+    deadline_s: float
+
+    def deadline_passed(self) -> None:
+        """React; the timer calls this once per interval until the deadline changes."""
+
+
+class Deadlines:
+    """A timer for the deadlines of all objects in `watched`, between `start` and `stop`."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._timer: asyncio.TimerHandle | None = None
+        self.watched: set[HasDeadline] = set()
+
+    def start(self) -> None:
+        self._timer = self._loop.call_later(INTERVAL_S, self._look)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def check(self) -> None:
+        """Call `deadline_passed` of every object whose deadline has passed."""
+        now_s = self._loop.time()
+        for one in [one for one in self.watched if one.deadline_s <= now_s]:
+            one.deadline_passed()
+
+    def _look(self) -> None:
+        self.start()
+        self.check()
 
 
 class Member(HasDeadline, Protocol):
@@ -20,14 +63,10 @@ class CustomerMember(Member, Protocol):
 
 
 class Connections:
-    """The registry of customers' connections on all ports, including connections with a TLS
-    handshake in progress.
-    """
+    """The registry of customers' connections on all ports, also during their TLS handshakes."""
 
     def __init__(self, deadlines: Deadlines, *, most: int) -> None:
-        """Create an empty registry. Once there are `most` connections, the registry cuts off each
-        new connection.
-        """
+        """Create an empty registry, which cuts off each connection beyond `most`."""
         self.is_draining = False
         """Whether every connection closes after its next answer, because the gateway is draining.
         """
@@ -42,11 +81,7 @@ class Connections:
     def opened(self, customer: CustomerMember) -> None:
         """Add a customer's connection; cut it off if the limit is reached."""
         self.customers.add(customer)
-        self._deadlines.watched.add(customer)
-        if self.is_draining:  # the port was closed just after this connection was accepted
-            customer.retire()
-        else:
-            self._cut_off_beyond_limit(customer)
+        self._added(customer, customer.retire)
 
     def closed(self, customer: CustomerMember) -> None:
         """Remove a customer's connection that has ended."""
@@ -56,11 +91,7 @@ class Connections:
     def shaking_hands(self, newcomer: Member) -> None:
         """Add a connection whose TLS handshake begins; cut it off if the limit is reached."""
         self.newcomers.add(newcomer)
-        self._deadlines.watched.add(newcomer)
-        if self.is_draining:  # the port was closed just after this connection was accepted
-            newcomer.abort()
-        else:
-            self._cut_off_beyond_limit(newcomer)
+        self._added(newcomer, newcomer.abort)
 
     def handshake_over(self, newcomer: Member) -> None:
         """Remove a connection whose TLS handshake is over; if it succeeded, `opened` follows."""
@@ -68,16 +99,17 @@ class Connections:
         self._deadlines.watched.discard(newcomer)
 
     def drain(self) -> None:
-        """Close idle connections, and connections with a TLS handshake in progress, at once. Close
-        every other connection after its next answer.
-        """
+        """Close idle connections and handshakes at once, and others after their next answers."""
         self.is_draining = True
         for newcomer in list(self.newcomers):
             newcomer.abort()
         for customer in list(self.customers):
             customer.retire()
 
-    def _cut_off_beyond_limit(self, latest: Member) -> None:
-        if len(self.customers) + len(self.newcomers) > self._most:
+    def _added(self, latest: Member, end: Callable[[], None]) -> None:
+        self._deadlines.watched.add(latest)
+        if self.is_draining:  # the port was closed just after this connection was accepted
+            end()
+        elif len(self.customers) + len(self.newcomers) > self._most:
             self.turned_away += 1
             latest.abort()

@@ -6,14 +6,16 @@ a slow customer is full, the gateway stops reading the shop's response for a whi
 
 import asyncio
 import socket
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, cast
 
 from gateway.http import hangups, refusals
-from gateway.http.deadlines import NEVER
-from gateway.http.exchange import Exchange
+from gateway.http.connections import NEVER, Connections
+from gateway.http.exchange import CustomerSide, Exchange, ResponseContext
 from gateway.http.framing import END
-from gateway.http.frontend import Frontend
-from gateway.http.limits import KIB
+from gateway.http.hangups import Hangups
+from gateway.http.limits import KIB, BodyLimits, CustomerLimits, HeadLimits
 from gateway.http.refusals import RefusedError
 from gateway.http.request_reader import RequestHead, RequestReader
 
@@ -23,6 +25,21 @@ _LEAST_TAKEN_BYTES = 64 * KIB
 # An HTTP/1.1 client skips interim responses (RFC 9110, 15.2), so this one also serves as a probe: a
 # closed socket answers it with a reset.
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Frontend:
+    """The objects that all customers' connections share, with or without TLS."""
+
+    loop: asyncio.AbstractEventLoop
+    connections: Connections
+    context: ResponseContext
+    hangups: Hangups
+    head_limits: HeadLimits
+    body_limits: BodyLimits
+    customer_limits: CustomerLimits
+    exchange_of: Callable[[CustomerSide, RequestHead, bytes], Exchange]
+    """A function that creates a request's exchange; it also gets the customer's address."""
 
 
 class Customer(asyncio.Protocol):

@@ -7,16 +7,20 @@ Three objects call an exchange: the customer's connection, the queue in which th
 the connection to the shop.
 """
 
-from collections.abc import Mapping
+import itertools
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from email.utils import formatdate
 from enum import Enum
 from math import ceil
 from typing import Protocol
 
-from gateway.http import forwarding, refusals, rejection
+from gateway.http import forwarding, refusals
 from gateway.http.request_reader import IDEMPOTENT, RequestHead
-from gateway.http.response_context import ResponseContext
 from gateway.http.response_reader import ResponseHead
-from gateway.http.sessions import Session
+from gateway.http.sessions import Session, Sessions
 from gateway.policies.interface import Outcome, Page
 
 
@@ -159,6 +163,54 @@ TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
 
 class IllegalMoveError(RuntimeError):
     """The error for an event that the present state does not allow; the gateway is at fault."""
+
+
+class ResponseContext:
+    """The state that all exchanges of a gateway share."""
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        own_hosts: Mapping[bytes, bytes],
+        *,
+        is_draining: Callable[[], bool],
+        wall_s: Callable[[], float] = time.time,
+    ) -> None:
+        """Create the state with all counts at 0. `own_hosts` maps each scheme to the authority that
+        replaces a missing Host. `is_draining` returns whether connections must close after their
+        next answers.
+        """
+        self.sessions = sessions
+        self.own_hosts = own_hosts
+        self.is_draining = is_draining
+        self.wall_s = wall_s
+        self.refusals: Counter[int] = Counter()
+        """The number of the gateway's own answers, for each status."""
+        self.left_in_service = 0
+        """The number of served requests whose customers left during the service or before it."""
+        self._ids = itertools.count(1)
+        self._id_prefix = os.urandom(4).hex().encode()
+        self._date_s = 0
+        self._date = b""
+
+    def new_request_id(self) -> bytes:
+        """Return a request id that is unique in this gateway."""
+        return b"%b-%x" % (self._id_prefix, next(self._ids))
+
+    def date(self) -> bytes:
+        """Return the present time as an HTTP date (RFC 9110, 5.6.7)."""
+        now_s = int(self.wall_s())
+        if now_s != self._date_s:
+            self._date_s = now_s
+            self._date = formatdate(now_s, usegmt=True).encode()
+        return self._date
+
+    def count_refusal(self, status: int) -> None:
+        self.refusals[status] += 1
+
+    def count_left_in_service(self) -> None:
+        """Count a request in service whose customer has left."""
+        self.left_in_service += 1
 
 
 class Exchange:
@@ -321,9 +373,7 @@ class Exchange:
     # ---- calls of the queue --------------------------------------------------------------------
 
     def start(self) -> bool:
-        """Let a free worker serve the request; return False if the request no longer needs
-        service.
-        """
+        """Let a free worker serve the request; return False if it no longer needs service."""
         before = self._move(Event.STARTED)
         if self.has_left:
             self._context.count_left_in_service()
@@ -343,12 +393,10 @@ class Exchange:
         self._move(Event.WITHDRAWN)
 
     def rejected(self, reason: str, retry_after_s: float) -> None:
-        """Answer a rejected request; the customer should come back after `retry_after_s` real
-        seconds.
-        """
+        """Answer a rejected request; the customer may return after `retry_after_s` real s."""
         self._move(Event.REFUSED)
         wait_s = max(1, ceil(retry_after_s))
-        page = rejection.page(reason, wait_s, self._context.wall_s())
+        page = refusals.rejection_page(reason, wait_s, self._context.wall_s())
         retry_after = (b"Retry-After", b"%d" % wait_s)
         self._answer(503, page, ((b"X-Doorbuster-Verdict", b"rejected"), retry_after))
 
@@ -407,9 +455,7 @@ class Exchange:
                 self.customer.resume_upload()
 
     def may_repeat(self) -> bool:
-        """Return whether the request can safely be sent a second time; returns True at
-        most once.
-        """
+        """Return whether the request can safely be sent again; return True at most once."""
         is_wanted = not (self._is_repeated or self._state is State.STOPPING)
         if not is_wanted or self.is_streamed or self.head.method not in IDEMPOTENT:
             return False
@@ -473,9 +519,7 @@ class Exchange:
             self._finish(Event.ENDED, outcome)
 
     def shop_failed(self, status: int, reason: str) -> None:
-        """End the exchange because the shop gave no complete response; a customer who has received
-        nothing yet gets `status`.
-        """
+        """End the exchange without a complete response; tell the customer `status` if possible."""
         if not self._is_served:
             self._move(Event.FAILED)
             return
@@ -515,9 +559,7 @@ class Exchange:
         customer.answered(keeps_alive)
 
     def _stop(self) -> None:
-        """Show the shop, by the end of the stream or a reset, that the answer is no longer
-        wanted.
-        """
+        """Show the shop, by the end of the stream or a reset, that no answer is wanted."""
         connection = self.connection
         if self._state is State.STOPPING or (connection is not None and self.body_is_complete):
             is_new = self._move(Event.STOPPED) is not State.STOPPING

@@ -44,9 +44,7 @@ class PageRules:
         return tuple(self._rules)
 
     def page(self, method: bytes, target: bytes) -> Page | None:
-        """Return the page type of a request for `target` (in origin form); None if no rule
-        matches.
-        """
+        """Return the page type of a request for `target` (in origin form), or None."""
         raw = target.partition(b"?")[0]
         key = (method, raw)
         try:

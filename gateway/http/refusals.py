@@ -1,6 +1,8 @@
 """The gateway's own answers to requests: status, reason and page."""
 
+from datetime import UTC, datetime
 from html import escape
+from math import ceil
 
 
 class RefusedError(Exception):
@@ -74,22 +76,55 @@ h1 {{ font-size: 1.6rem }}
 </html>
 """
 
+_BY_THE_SECOND_S = 90
+_BY_THE_MINUTE_S = 90 * 60
+
+_REJECTION = """<p>The shop is full: one more customer would slow down all the others.
+So no new customers are let in for the moment.</p>
+<p><strong>Please come back in about {wait}</strong>, at
+<time datetime="{exact}">{clock}</time>.</p>
+<p>Your request has not reached the shop: nothing was ordered or charged. There is no queue
+in which you would lose a place, so you can close this page.</p>"""
+
 
 def page(status: int, reason: str) -> bytes:
-    """Return the page for a visitor, with the escaped `reason`. Raises KeyError for a status that
-    the gateway never sends.
-    """
+    """Return the page for a visitor; `status` must be one of TITLES."""
     advice = ADVICE.get(status, "The gateway could not pass your request on.")
     heading = TITLES[status]
-    return frame(status, reason, f"{status} {heading}", heading, f"<p>{advice}</p>")
+    return _framed(status, reason, f"{status} {heading}", heading, f"<p>{advice}</p>")
 
 
-def frame(status: int, reason: str, title: str, heading: str, text: str) -> bytes:
-    """Return a whole page around `text`; `title`, `heading` and `text` are HTML."""
-    html = _FRAME.format(
-        status=status, reason=escape(reason), title=title, heading=heading, text=text
+def rejection_page(reason: str, wait_s: int, now_s: float) -> bytes:
+    """Return the page for a rejected visitor, who may return `wait_s` seconds after `now_s` (in
+    seconds since 1970). The displayed time is rounded up.
+
+    An explicit rejection discourages immediate retries (SBAC, section 8). The page does not reload
+    itself, because that would be a retry.
+    """
+    step_s = 1 if wait_s < _BY_THE_SECOND_S else 60
+    back_s = ceil((now_s + wait_s) / step_s) * step_s
+    back = datetime.fromtimestamp(back_s, UTC).astimezone()
+    text = _REJECTION.format(
+        wait=_in_words(wait_s),
+        exact=back.isoformat(),
+        clock=back.strftime("%H:%M:%S %Z" if step_s == 1 else "%H:%M %Z"),
     )
-    return html.encode()
+    return _framed(503, reason, "The shop is full", "The shop is full right now", text)
+
+
+def _in_words(wait_s: int) -> str:
+    if wait_s < _BY_THE_SECOND_S:
+        return "1 second" if wait_s == 1 else f"{wait_s} seconds"
+    if wait_s < _BY_THE_MINUTE_S:
+        return f"{ceil(wait_s / 60)} minutes"
+    return f"{ceil(wait_s / 3600)} hours"
+
+
+def _framed(status: int, reason: str, title: str, heading: str, text: str) -> bytes:
+    """Return a whole page around `text`; `title`, `heading` and `text` are HTML."""
+    return _FRAME.format(
+        status=status, reason=escape(reason), title=title, heading=heading, text=text
+    ).encode()
 
 
 def response(

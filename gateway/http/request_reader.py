@@ -243,9 +243,7 @@ class RequestReader:
         return piece or None
 
     def _without_empty_lines(self, buffer: bytes) -> bytes:
-        """Return the buffer without the few empty lines that may precede the request line (RFC
-        9112, 2.2).
-        """
+        """Return the buffer without empty lines before the request line (RFC 9112, 2.2)."""
         start = 0
         while buffer.startswith(b"\r\n", start):
             start += 2
@@ -287,9 +285,7 @@ class _HeadReader:
         self._body_limits = body_limits
 
     def read(self, data: bytes) -> RequestHead:
-        """Return the head in `data`; raise RefusedError if it is malformed, too large or
-        unsupported.
-        """
+        """Return the head in `data`; raise RefusedError if it is not acceptable."""
         match = _HEAD.fullmatch(data)
         if match is None:
             _refuse_hopeless(data, 0, self._head_limits)
@@ -312,9 +308,7 @@ class _HeadReader:
 
     @staticmethod
     def _second_opinion(data: bytes, target: bytes) -> list[tuple[bytes, bytes]]:
-        """Return the fields that llhttp reads; refuse the request if llhttp rejects it or reads
-        another target.
-        """
+        """Return the fields that llhttp reads; refuse a request that llhttp reads differently."""
         collector = _Collector()
         try:
             HttpRequestParser(collector).feed_data(data)

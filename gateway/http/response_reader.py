@@ -116,9 +116,7 @@ class ResponseReader:
 
     @property
     def buffered_bytes(self) -> int:
-        """The number of received bytes that have not been pulled; after END, they belong to no
-        request.
-        """
+        """The number of bytes not yet pulled; after END, they belong to no request."""
         return len(self._buffer)
 
     def receive(self, data: bytes) -> None:
@@ -138,9 +136,7 @@ class ResponseReader:
             raise BadResponseError("the shop closed the connection in the middle of a response")
 
     def pull(self) -> ResponseHead | bytes | End | None:
-        """Return the next event, or None if more bytes are needed. Raises BadResponseError if the
-        response is unusable.
-        """
+        """Return the next event, or None if more bytes are needed; raise BadResponseError."""
         body = self._body
         if body is None:
             return self._pull_head()
@@ -204,9 +200,7 @@ class _HeadReader:
         self._is_for_head = is_for_head
 
     def read(self, data: bytes) -> ResponseHead | None:
-        """Return the head, or None for an interim response; raise BadResponseError if it is
-        invalid.
-        """
+        """Return the head, or None for an interim response; raise BadResponseError."""
         match = _HEAD.fullmatch(data)
         if match is None:
             raise BadResponseError("the status line or a header field is malformed")

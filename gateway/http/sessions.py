@@ -1,6 +1,4 @@
-"""The session of each request, and the rule for setting the gateway's cookie. Decision record 0006
-(docs/decisions) defines sessions.
-"""
+"""The session of each request, and the rule for setting the cookie (decision record 0006)."""
 
 import os
 import time
@@ -9,7 +7,7 @@ from math import ceil
 from typing import Final, NamedTuple
 
 from gateway.clock import PaperClock
-from gateway.http import cookie_field, session_cookie
+from gateway.http import session_cookie
 from gateway.http.request_reader import RequestHead
 from gateway.http.session_cookie import SessionCookie
 
@@ -52,9 +50,7 @@ class Sessions:
         is_guarded: bool,
         wall_s: Callable[[], float] = time.time,
     ) -> None:
-        """Create the object; `wall_s` returns seconds since 1970, because cookies outlive this
-        process.
-        """
+        """Create the object; `wall_s` returns seconds since 1970, as in cookies."""
         self.cookie = cookie
         self._clock = clock
         self._timeout_s = timeout_s
@@ -76,23 +72,21 @@ class Sessions:
     def of(self, head: RequestHead) -> Session:
         """Return the session of a request; with signed cookies, the session always has an id."""
         if not self._is_guarded:
-            value = cookie_field.find(head.fields, self._shop_mark)
+            value = session_cookie.find(head.fields, self._shop_mark)
             return Session(value.decode("latin-1"), False, None) if value else _UNKNOWN
-        value = cookie_field.find(head.fields, self.cookie.mark)
+        value = session_cookie.find(head.fields, self.cookie.mark)
         known = self.cookie.read(value, self._wall_s()) if value else None
         if known is not None:
             return Session(known.session, False, known.expires_s)
         if self._clock() < self._trust_ends_s:
-            value = cookie_field.find(head.fields, self._shop_mark)
+            value = session_cookie.find(head.fields, self._shop_mark)
             if value:
                 return Session(self.cookie.session_of(value), False, 0)
         random = os.urandom(session_cookie.SESSION_BYTES)
         return Session(session_cookie.session_id(random), True, 0)
 
     def set_cookie(self, session: Session) -> bytes | None:
-        """Return the Set-Cookie value for the answer to a request of `session`; None if no cookie
-        is needed.
-        """
+        """Return the Set-Cookie value for an answer to `session`; None if none is needed."""
         if not self._is_guarded or session.id is None or session.expires_s is None:
             return None
         now_s = self._wall_s()

@@ -1,15 +1,19 @@
-"""The connections to the shop, which are opened on demand and kept for later requests.
+"""The connections to the shop, which are opened on demand and kept for later requests, and the
+balancer, which chooses one of the shop's processes for each request.
 
 A connection serves one request at a time. Connecting, answers and idle times have time limits.
 """
 
 import asyncio
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
+from operator import attrgetter
 from typing import Any, cast
 
 from gateway.http import hangups
-from gateway.http.deadlines import NEVER, Deadlines
+from gateway.http.connections import NEVER, Deadlines
 from gateway.http.exchange import Exchange
 from gateway.http.framing import END
 from gateway.http.limits import BodyLimits, HeadLimits
@@ -55,9 +59,7 @@ class Pool:
         self._open: set[ShopConnection] = set()
         self._connecting: set[asyncio.Task[None]] = set()
         self.overdue = 0
-        """The number of requests that the shop did not end within `cancel_s`, although no answer
-        was wanted.
-        """
+        """The number of unwanted requests that the shop did not end within `cancel_s`."""
 
     @property
     def open_connections(self) -> int:
@@ -70,9 +72,7 @@ class Pool:
         return len(self._connecting) + len(self._open) - len(self._idle)
 
     def serve(self, exchange: Exchange) -> None:
-        """Send the request of `exchange` to the shop on the most recently used idle connection, or
-        on a new connection.
-        """
+        """Send the request to the shop on the latest used idle connection, or on a new one."""
         now_s = self.loop.time()
         while self._idle:
             connection = self._idle.pop()
@@ -326,3 +326,39 @@ class ShopConnection(asyncio.Protocol):
             self._pool.serve_afresh(exchange)
         else:
             exchange.shop_failed(status, reason)
+
+
+class Processors:
+    """The shop's present number of processors, in an object that all its balancers share."""
+
+    def __init__(self) -> None:
+        self.assigned: float | None = None
+        """The number of processors (0, 0.5, 1, …). It is None before the CPU manager's first
+        assignment, and without a manager; every process then gets requests.
+        """
+
+    def taking_part(self, processes: int) -> int:
+        """Return the number of processes, at most `processes`, that get requests now."""
+        if self.assigned is None:
+            return processes
+        return min(processes, max(1, ceil(self.assigned)))
+
+
+class Balance:
+    """A balancer that sends each request to the process with the fewest requests in service, or to
+    the first of several such processes. A Python process uses at most one processor, so the number
+    of processes that get requests follows the shop's present number of processors; the other
+    processes stay ready.
+    """
+
+    def __init__(self, pools: Sequence[Pool], processors: Processors) -> None:
+        self.pools = tuple(pools)
+        self._processors = processors
+
+    def serve(self, exchange: Exchange) -> None:
+        """Send the request of `exchange` to one of the processes that get requests now."""
+        if len(self.pools) == 1:
+            self.pools[0].serve(exchange)
+            return
+        among = self.pools[: self._processors.taking_part(len(self.pools))]
+        min(among, key=attrgetter("in_service")).serve(exchange)

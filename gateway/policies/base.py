@@ -35,18 +35,14 @@ class Line:
         self.requests[request.id] = request
 
     def remove(self, id: int) -> None:
-        """Remove the request with this id from any position; raise KeyError if it is not in the
-        queue.
-        """
+        """Remove the request with this id from any position; raise KeyError if it is missing."""
         del self.requests[id]
 
     def __contains__(self, id: object) -> bool:
         return id in self.requests
 
     def take(self, discipline: Discipline) -> Request:
-        """Remove and return the oldest request (FIFO) or the newest request (LIFO); raise KeyError
-        if the queue is empty.
-        """
+        """Remove and return the oldest (FIFO) or the newest request (LIFO)."""
         return self.requests.popitem(last=discipline is Discipline.LIFO)[1]
 
 
@@ -72,9 +68,7 @@ class IgnoringPolicy:
 
 
 def oldest_first(lines: Sequence[Line]) -> list[Request]:
-    """Return the requests of all queues in order of arrival; requests that arrived at the same time
-    are in the order of their ids.
-    """
+    """Return the requests of all queues in order of arrival; equal times are in order of ids."""
     return sorted(
         (request for line in lines for request in line),
         key=lambda request: (request.arrived_s, request.id),

@@ -33,18 +33,14 @@ class Limit(Protocol):
 
 
 class Inside(NamedTuple):
-    """A request in the system: its arrival time, and the number of requests in the system at that
-    time, including this request.
-    """
+    """A request in the system: its arrival time, and the number of requests then, with itself."""
 
     arrived_s: float
     in_flight: int
 
 
 class LimitedLine(IgnoringPolicy):
-    """A FIFO queue that drops an arrival if the number of requests in the system has reached the
-    limit.
-    """
+    """A FIFO queue that drops arrivals while as many requests as the limit are in the system."""
 
     def __init__(self, name: str, limit: Limit) -> None:
         self.name = name
@@ -113,9 +109,7 @@ class FixedLimit:
 
 @dataclass
 class AimdLimit:
-    """A limit that grows by one after each answer in time if at least half of it was used, and
-    shrinks by a share after each loss.
-    """
+    """A limit that grows after answers in time if half of it was used, and shrinks after losses."""
 
     initial_limit: int
     min_limit: int
@@ -139,9 +133,7 @@ class AimdLimit:
 
 @dataclass
 class Gradient2Limit:
-    """A limit that follows the ratio between the long-term mean response time and the latest
-    response time.
-    """
+    """A limit that follows the ratio of the long-term mean to the latest response time."""
 
     initial_limit: int
     min_limit: int

@@ -95,9 +95,7 @@ class Dagor(LimitedLine):
         self._queued_s = 0.0
 
     def _queueing_s(self, time_s: float) -> float:
-        """Return the mean queueing time of the present window, in paper seconds; without a
-        dispatch, the wait of the oldest request.
-        """
+        """Return the window's mean queueing time; without a dispatch, the oldest wait."""
         if self._dispatched:
             return self._queued_s / self._dispatched
         oldest = next(iter(self._line), None)

@@ -1,6 +1,4 @@
-"""The service disciplines FIFO and LIFO, and the switch between them (LIFO-Pri's SET_DISCIPLINE,
-with hysteresis).
-"""
+"""The disciplines FIFO and LIFO, and the switch between them (LIFO-Pri's SET_DISCIPLINE)."""
 
 from enum import StrEnum
 

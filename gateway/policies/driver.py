@@ -71,14 +71,10 @@ class Host(Protocol[T_contra]):
 
 
 class Ledger(Generic[T]):
-    """The record of waiting requests and requests in service. The ledger checks whether verdicts
-    are allowed.
-    """
+    """The record of waiting requests and requests in service, which checks verdicts."""
 
     def __init__(self, *, remembered: int = 0) -> None:
-        """Create an empty ledger; its error messages report the fates of the last `remembered`
-        ended requests.
-        """
+        """Create an empty ledger, which remembers the fates of the last `remembered` requests."""
         self.waiting: dict[int, T] = {}
         """The host's data about each waiting request, by request id, in order of arrival."""
         self.in_service: dict[int, T] = {}
@@ -95,9 +91,7 @@ class Ledger(Generic[T]):
         return self.in_service.pop(id)
 
     def customer_left(self, id: int) -> None:
-        """Record that the customer of a waiting request has left; do nothing if the request does
-        not wait.
-        """
+        """Record that the customer of a request, if it waits, has left."""
         if id in self.waiting:
             self.gone.add(id)
 

@@ -1,6 +1,4 @@
-"""The parts of eDragon in an application: the load monitor ELM (eDragon, section 3.2.1) and the
-admission control EAC (section 3.2.2).
-"""
+"""eDragon's parts in an application: the load monitor ELM and the admission control EAC (3.2)."""
 
 import math
 from collections.abc import Mapping
@@ -50,9 +48,7 @@ class LoadMonitor:
 
     @property
     def demand_processors(self) -> float | None:
-        """The number of processors needed, R_i, before rounding (eq. 2); None before the first
-        prediction.
-        """
+        """The number of processors needed (eq. 2) before rounding; None while unknown."""
         if self.predicted_resumed is None or self.predicted_new is None:
             return None
         work_s = self.predicted_resumed * self.cto_s + self.predicted_new * self.ctn_s

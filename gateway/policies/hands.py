@@ -29,9 +29,7 @@ HANDS_AUTOMATIC = Parameter(
 
 
 class Hands:
-    """A concurrency limit: at most `limit` requests are in service. Requests that another policy
-    dispatched do not count.
-    """
+    """At most `limit` requests in service; those that another policy dispatched do not count."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit

@@ -12,9 +12,7 @@ from typing import NamedTuple, Protocol
 
 
 class Page(StrEnum):
-    """The eight page types of LIFO-Pri, section 3.2.1, Table 2, from the home page to the last page
-    of a purchase.
-    """
+    """The eight page types of LIFO-Pri (Table 2), from the home page to the end of a purchase."""
 
     HOME = "Br-1"
     BROWSE = "Br-2"
@@ -107,9 +105,7 @@ class Drop(NamedTuple):
 
 
 class Reject(NamedTuple):
-    """Turn this request away with a page that asks the customer to come back after
-    `retry_after_s`.
-    """
+    """Turn this request away with a page that asks the customer to return after `retry_after_s`."""
 
     id: int
     reason: str
@@ -153,9 +149,7 @@ class Policy(Protocol):
         """Handle a request that has arrived."""
 
     def workers_free(self, time_s: float, free: int) -> Verdicts:
-        """Return verdicts, at most `free` of them `Dispatch`; `free` is the number of idle
-        workers, at least 1.
-        """
+        """Return verdicts, at most `free` (at least 1) of them `Dispatch`, for idle workers."""
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
         """Handle the end of a dispatched request."""
@@ -188,6 +182,4 @@ class Policy(Protocol):
         """Return the waiting requests in order of arrival."""
 
     def snapshot(self) -> Mapping[str, object]:
-        """Return the policy's state as values that JSON can express: `discipline`, `queues`, and
-        further metrics.
-        """
+        """Return `discipline`, `queues` and further metrics as values that JSON can express."""

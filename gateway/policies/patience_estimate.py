@@ -42,9 +42,7 @@ class PatienceEstimate:
         self._ended[_step(age_s)] += 1.0
 
     def fade(self, elapsed_s: float) -> None:
-        """Reduce the weight of all observations after `elapsed_s` paper seconds; call this about
-        once per paper second.
-        """
+        """Let the observations fade for `elapsed_s` paper seconds; call this about every second."""
         keep = max(0.0, 1.0 - elapsed_s / REMEMBERED_FOR_S)
         self._left = [number * keep for number in self._left]
         self._ended = [number * keep for number in self._ended]

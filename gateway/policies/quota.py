@@ -1,6 +1,4 @@
-"""The quota of new sessions in an ac-interval (SBAC, section 12, eq. 7), and the account of unused
-quota.
-"""
+"""The quota of new sessions in an ac-interval (SBAC, eq. 7), and the account of unused quota."""
 
 from collections import deque
 from math import floor
@@ -53,9 +51,7 @@ class QuotaAccount:
         return self.left < 1 - _ROUNDING
 
     def begin(self, quota: float, leftover_intervals: int) -> None:
-        """Begin the next interval with `quota` new sessions, and the unused quota of the last
-        `leftover_intervals` intervals.
-        """
+        """Begin an interval with `quota`, and the rest of the last `leftover_intervals` ones."""
         whole = self._whole_fresh
         if whole:
             self._leftovers.append((self._interval, whole))
@@ -71,9 +67,7 @@ class QuotaAccount:
             self._take_leftovers(debt)
 
     def take(self, sessions: int = 1) -> None:
-        """Take `sessions` admitted sessions from the account; if it contains fewer, the difference
-        becomes a debt.
-        """
+        """Take `sessions` admitted sessions from the account, which may become a debt."""
         beyond = max(0, sessions - self._whole_fresh)
         old = min(beyond, self._left_over)
         self._fresh -= sessions - old

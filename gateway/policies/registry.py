@@ -28,23 +28,17 @@ def import_all() -> None:
 
 
 def sheet(name: str) -> Sheet:
-    """Return the data sheet of the queueing policy `name`; raise PolicyError if the name is
-    unknown.
-    """
+    """Return the sheet of a queueing policy; raise PolicyError if the name is unknown."""
     return _sheet(find(name, POLICIES, "policy"))
 
 
 def admission_sheet(name: str) -> Sheet:
-    """Return the data sheet of the admission policy `name`; raise PolicyError if the name is
-    unknown.
-    """
+    """Return the sheet of an admission policy; raise PolicyError if the name is unknown."""
     return _sheet(find(name, ADMISSIONS, "admission"))
 
 
 def connection_admission_sheet(name: str) -> Sheet:
-    """Return the data sheet of the connection admission policy `name`; raise PolicyError if the
-    name is unknown.
-    """
+    """Return the sheet of a connection admission policy; raise PolicyError if it is unknown."""
     return _sheet(find(name, CONNECTION_ADMISSIONS, "connection_admission"))
 
 
@@ -106,9 +100,7 @@ def describe_admissions() -> list[dict[str, object]]:
 
 
 def describe_connection_admissions() -> list[dict[str, object]]:
-    """Return the data sheets of all connection admission policies as values that JSON can
-    express.
-    """
+    """Return the sheets of all connection admission policies as JSON can express them."""
     return _described(CONNECTION_ADMISSIONS.values())
 
 

@@ -1,6 +1,4 @@
-"""Session-based admission control by predicted utilisation: sbac, sbac-responsive and
-sbac-stable.
-"""
+"""SBAC by predicted utilisation: sbac, sbac-responsive and sbac-stable."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

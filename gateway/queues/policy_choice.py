@@ -8,8 +8,8 @@ from gateway.policies import NO_ADMISSION, PolicyError, is_path, registry, stem
 from gateway.policies.interface import Policy
 from gateway.policies.sheet import ParameterValue, Sheet
 from gateway.students import files, naming
+from gateway.students.calls import PolicyFile
 from gateway.students.limits import IN_THE_GATEWAY, Limits
-from gateway.students.policy_file import PolicyFile
 from gateway.students.stand_in import FallBack
 
 log = logging.getLogger("gateway")

@@ -166,9 +166,7 @@ class PolicyQueue:
 
 
 class BypassQueue:
-    """The FIFO queue of a bypass, for at most `limit` requests in service and `capacity` waiting
-    requests.
-    """
+    """A bypass's FIFO queue, with at most `limit` requests in service and `capacity` waiting."""
 
     def __init__(
         self,

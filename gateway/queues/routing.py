@@ -5,19 +5,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from gateway.http import forwarding
-from gateway.http.exchange import CustomerSide, Exchange, RequestQueue
+from gateway.http.exchange import CustomerSide, Exchange, RequestQueue, ResponseContext
 from gateway.http.pages import PageRules
 from gateway.http.request_reader import RequestHead
-from gateway.http.response_context import ResponseContext
 from gateway.http.upstream import Pool
 from gateway.queues.request_queues import BypassQueue
-from gateway.tracing.traced_exchange import TracedExchange
-from gateway.tracing.tracer import Tracer
+from gateway.tracing import TracedExchange, Tracer
 
 OTHER: Final = "other"
-"""The name of the bypass to the shop for requests that have no page type and match no other
-bypass.
-"""
+"""The name of the bypass to the shop, for requests that match nothing else."""
 ADS: Final = "ads"
 POLICY: Final = "policy"
 """The name of the policy's queue in traces."""
@@ -56,9 +52,7 @@ class Router:
         bypasses: Sequence[Bypass],
         tracer: Tracer | None = None,
     ) -> None:
-        """Create a router; `pages` is the policy's queue, for the eight page types. Without a
-        tracer, no request is traced.
-        """
+        """Create a router; `pages` is the policy's queue. Without a tracer, nothing is traced."""
         self._rules = rules
         self._context = context
         self._pages = pages

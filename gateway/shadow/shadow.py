@@ -8,7 +8,7 @@ whose next requests follow from the acting policy's decisions.
   `absent`.
 - A session that only the real world refuses sends no further requests to the shadow.
 - If a request waits longer in the shadow's world than in the real world, its customer leaves as
-  real customers do (`shadow.customers`).
+  real customers do (`shadow.shop.Customers`).
 
 If both policies are the same from the start, both worlds stay identical to the last digit
 (tests/gateway/shadow/test_shadow.py).
@@ -23,8 +23,7 @@ from typing import Final
 from gateway.policies import Abandonment
 from gateway.policies.interface import Drop, LoadSample, Outcome, Policy, Reject
 from gateway.queues.dispatcher import Dispatcher
-from gateway.shadow.customers import Customers
-from gateway.shadow.shop import EXACT_S, Account, Decision, ModelShop, Needs, RealRequest
+from gateway.shadow.shop import EXACT_S, Account, Customers, Decision, ModelShop, Needs, RealRequest
 from gateway.shadow.tally import Tally
 
 SESSIONS_REMEMBERED: Final = 10_000
@@ -39,9 +38,7 @@ class ShadowError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RealWorld:
-    """The real world, shared by all shadows: the acting policy's dispatcher and the state of the
-    real requests.
-    """
+    """The real world, shared by all shadows: the acting dispatcher, and its requests' state."""
 
     acting: Dispatcher
     shop: Account
@@ -50,9 +47,7 @@ class RealWorld:
 
 
 class _Case:
-    """A request that waits in the shadow's world, or on which only one of the two policies has
-    decided.
-    """
+    """A request that waits in the shadow's world, or on which only one policy has decided."""
 
     __slots__ = ("is_compared", "real_request", "said", "waits")
 
@@ -229,9 +224,7 @@ class Shadow:
         self._now_s = until_s
 
     def _real_one_over(self, real_request: RealRequest) -> None:
-        """After a request has ended in the real world, set the time at which its customer leaves
-        the shadow's world.
-        """
+        """Set when the customer of a request that has really ended leaves the shadow's world."""
         id = real_request.request.id
         if self._is_here(id) and not real_request.has_left:
             leaves_s = self._real.customers.leaves_s(real_request.request, self._now_s)
@@ -241,9 +234,7 @@ class Shadow:
         return id in self._shop or ((case := self._cases.get(id)) is not None and case.waits)
 
     def _undecided_left(self, id: int) -> None:
-        """Record the decision `left` for a request on which the shadow has not decided; the request
-        may stay in the queue.
-        """
+        """Record `left` for an undecided request, which may stay in the queue."""
         case = self._cases.get(id)
         if case is not None and case.said is None:
             case.said = self._decision("left")

@@ -13,9 +13,8 @@ from typing import Final
 from gateway.policies import Abandonment
 from gateway.policies.interface import Drop, LoadSample, Outcome, Policy, Reject, Request
 from gateway.queues.dispatcher import Dispatcher, earliest
-from gateway.shadow.customers import Customers
 from gateway.shadow.shadow import RealWorld, Shadow, ShadowError
-from gateway.shadow.shop import Account, Decision, Needs, RealRequest
+from gateway.shadow.shop import Account, Customers, Decision, Needs, RealRequest
 
 MOST: Final = 8
 """The maximum number of shadows; each costs about as much CPU time as the acting policy."""
@@ -26,9 +25,7 @@ _WORK: Final = frozenset({Outcome.ANSWERED, Outcome.ORPHANED, Outcome.FAILED})
 
 
 class ShadowsError(Exception):
-    """The error for a shadow that cannot be added or removed: a message of one line, and the
-    allowed values.
-    """
+    """The error for a shadow that cannot be added or removed, with the allowed values."""
 
     def __init__(self, message: str, allowed: str) -> None:
         super().__init__(message)
@@ -127,9 +124,7 @@ class Shadows:
         }
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return each running shadow's number of requests by result of the comparison; the keys are
-        the shadows' names.
-        """
+        """Return the number of requests by verdict, for the name of each running shadow."""
         return {
             entry.name: entry.shadow.tally.counts()
             for entry in self.entries
@@ -262,9 +257,7 @@ class Shadows:
     def _decide(
         self, time_s: float, real_request: RealRequest, kind: str, reason: str = ""
     ) -> None:
-        """Record the acting policy's first decision about a request; the shadows receive it after
-        the event.
-        """
+        """Record the acting policy's first decision; the shadows get it after the event."""
         if real_request.decision is None:
             real_request.decision = Decision(kind, time_s, self._acting.waiting, reason)
             self._decided.append(real_request)

@@ -1,5 +1,5 @@
-"""The shadow's model of the shop. It calculates the end of requests that the real shop serves at
-another time or never.
+"""The shadow's model of the shop and its customers. It calculates the end of requests that the real
+shop serves at another time or never.
 
 The real shop and the shadow's shop are each modelled as a server whose CPU all requests in service
 share, like LIFO-Pri's server (docs/simulator.md). With n requests in service, each request gets 1 /
@@ -10,10 +10,12 @@ has already spent more.
 
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from math import sqrt
 from typing import Final, NamedTuple
 
 from common.page_types import BUSY_RATIO
 from gateway.policies.interface import Outcome, Page, Request
+from gateway.policies.patience_estimate import PatienceEstimate
 
 FILL: Final = 1.0 / BUSY_RATIO
 """The number of requests in service that keep a CPU fully busy: one request computes while another
@@ -25,6 +27,12 @@ weighted by how often each page is requested.
 """
 REMEMBERED: Final = 200
 """The approximate number of latest requests in the mean of a page type."""
+AGES: Final = 16
+UNKNOWN_S: Final = 20.0
+"""The mean patience of LIFO-Pri's customers in paper seconds; the patience is 8 s + Exp(12 s)."""
+_SHARES: Final = [(number + 0.5) / AGES for number in range(AGES)]
+_GOLDEN: Final = (sqrt(5.0) - 1.0) / 2.0
+"""The golden ratio; the fractional parts of its multiples are spread evenly, without randomness."""
 EXACT_S: Final = 1e-6
 """The difference, in seconds of work, below which two sums count as equal."""
 
@@ -52,9 +60,7 @@ class RealRequest:
     request in service; a decision `left` may be earlier.
     """
     from_work_s: float = 0.0
-    """The `work_s` of the real shop's account when the request was dispatched or first seen in
-    service.
-    """
+    """The real account's `work_s` at the dispatch, or when the request was first seen."""
     is_measured: bool = True
     """Whether the model has seen the request since its dispatch."""
     work_s: float | None = None
@@ -102,9 +108,7 @@ class Account:
         return work_s + (time_s - at_s) / shares
 
     def time_of(self, work_s: float) -> float:
-        """Return the time at which the account will reach `work_s` if `in_service` does not change,
-        but at least `at_s`.
-        """
+        """Return the time, at least `at_s`, at which the present rate leads to `work_s`."""
         return self.at_s + max(0.0, work_s - self.work_s) * max(FILL, self.in_service)
 
 
@@ -130,6 +134,41 @@ class Needs:
         return sum(number * mean_s for number, mean_s in self._known.values()) / total
 
 
+class Customers:
+    """The real customers' patience, recorded as in `PatienceEstimate`.
+
+    A customer who leaves in the real world leaves in the shadow's world at the same time. If the
+    real world has already answered or refused a request that is still in the shadow's world, its
+    customer's patience is unknown. This class estimates AGES equally likely patiences from the real
+    requests (product-limit estimate), and chooses one that is longer than the request's present
+    age. Until there is an estimate, the class uses UNKNOWN_S.
+    """
+
+    def __init__(self) -> None:
+        self._estimate = PatienceEstimate()
+        self._ages_s: list[float] = []
+
+    def left(self, age_s: float) -> None:
+        self._estimate.left(age_s)
+
+    def stayed(self, age_s: float) -> None:
+        self._estimate.stayed(age_s)
+
+    def fade(self, elapsed_s: float) -> None:
+        self._estimate.fade(elapsed_s)
+        self._ages_s = self._estimate.quantiles_s(_SHARES) or []
+
+    def leaves_s(self, request: Request, now_s: float) -> float:
+        """Return the time (`now_s` or later) at which the customer would leave."""
+        age_s = now_s - request.arrived_s
+        if not self._ages_s:
+            return max(now_s, request.arrived_s + UNKNOWN_S)
+        longer_s = [one_s for one_s in self._ages_s if one_s > age_s]
+        if not longer_s:
+            return now_s
+        return request.arrived_s + longer_s[int(request.id * _GOLDEN % 1.0 * len(longer_s))]
+
+
 @dataclass(slots=True, eq=False)
 class _Serving:
     real_request: RealRequest
@@ -139,9 +178,7 @@ class _Serving:
 
 @dataclass(slots=True)
 class ModelShop:
-    """A model of the shop, with a shadow's requests in service. `account` is the model's account,
-    and `real` is the real shop's.
-    """
+    """A model of the shop (`account`) next to the real shop's account (`real`)."""
 
     real: Account
     needs: Needs

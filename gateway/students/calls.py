@@ -1,31 +1,48 @@
-"""The calls to a student's policy, as messages to the confined process (`process.Child`) or the
-visitor's browser that has loaded the policy.
+"""The text of a student's policy, and the calls to the policy, as messages to the confined process
+(`process.Child`) or the visitor's browser that has loaded the policy.
 """
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 from gateway.plain_json import Most
+from gateway.policies import stem
 from gateway.policies.interface import NOTHING, Verdicts
 from gateway.policies.sheet import Sheet
 from gateway.students import wire
 from gateway.students.limits import MOST_WAITING
-from gateway.students.policy_file import PolicyFile
 
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class PolicyFile:
+    """The text of a policy, and the name that the caller used for it."""
+
+    name: str
+    text: str
+
+    @property
+    def stem(self) -> str:
+        """The name of the policy in tables, pages and metrics."""
+        return stem(self.name)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The SHA-256 digest of the text in hexadecimal."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
 class MisbehavedError(Exception):
-    """The error for a policy that failed, ended, answered too late or gave an invalid answer; the
-    message is one line.
-    """
+    """The error for a policy that failed, ended, or gave a late or invalid answer, in one line."""
 
 
 class Calls(ABC):
-    """A policy that is loaded in another process or in a browser. Every method may raise
-    MisbehavedError.
-    """
+    """A policy in another process or a browser. Every method may raise MisbehavedError."""
 
     sheet: Sheet
     timer_s: float | None = None
@@ -39,9 +56,7 @@ class Calls(ABC):
 
     @abstractmethod
     def begin(self, message: object, what: str, most: Most = wire.ABOUT_NONE) -> Any:
-        """Return the answer to a message during the start; the time limit covers the
-        whole start.
-        """
+        """Return the answer to a message during the start, which has one time limit."""
 
     @abstractmethod
     def decision(self, message: object, what: str, reader: Callable[[object], T], most: Most) -> T:

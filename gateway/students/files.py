@@ -12,18 +12,15 @@ from typing import Final
 
 from gateway.policies import ADMISSIONS, FILE_SUFFIX, POLICIES, PolicyError, stem
 from gateway.students import process
-from gateway.students.calls import MisbehavedError
+from gateway.students.calls import MisbehavedError, PolicyFile
 from gateway.students.limits import OF_READING
-from gateway.students.policy_file import PolicyFile
 
 FOLDER: Final = "own"
 """The subfolder of the working folder in which `make new-policy` creates policies."""
 MOST_BYTES: Final = 128 * 1024
 MOST_NAME: Final = 1000
 MOST_STEM: Final = 80
-"""The maximum length of a file name without its ending, in characters. Metrics use the name as the
-value of a label.
-"""
+"""The maximum length of a file name without its ending, which metrics use as a label."""
 REMEMBERED: Final = 256
 
 
@@ -59,9 +56,7 @@ def opened(name: str) -> PolicyFile:
 
 
 def _content(path: Path) -> bytes:
-    """Return at most `MOST_BYTES` + 1 bytes of a regular file; reading other kinds of files might
-    never end.
-    """
+    """Return at most `MOST_BYTES` + 1 bytes; reading an irregular file might never end."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -146,9 +141,7 @@ def remember(file: PolicyFile) -> None:
 
 
 def known(name: str, sha256: str) -> PolicyFile:
-    """Return the text with this digest, if it is remembered or still at its path; otherwise raise
-    PolicyError.
-    """
+    """Return the remembered text with this digest, or the file at its path if it is the same."""
     _check_name(name)
     found = remembered.get(sha256)
     if found is not None:

@@ -8,9 +8,8 @@ from gateway.policies import NO_ADMISSION, PolicyError, registry
 from gateway.policies.admission import Combination
 from gateway.policies.interface import Policy
 from gateway.policies.sheet import Sheet
-from gateway.students.calls import MisbehavedError
+from gateway.students.calls import MisbehavedError, PolicyFile
 from gateway.students.limits import WITHOUT_CUSTOMERS, Limits
-from gateway.students.policy_file import PolicyFile
 from gateway.students.process import Child
 from gateway.students.stand_in import FallBack, StandIn
 
@@ -25,9 +24,7 @@ class _Started(NamedTuple):
 
 
 remembered: OrderedDict[str, _Started] = OrderedDict()
-"""The data sheets by the digest of their files, the most recently used last; reading a sheet needs
-a process.
-"""
+"""The sheets by their files' digests, the latest used last; reading one needs a process."""
 
 
 def sheet_of_file(file: PolicyFile) -> Sheet:
@@ -36,9 +33,7 @@ def sheet_of_file(file: PolicyFile) -> Sheet:
 
 
 def confinement_of_file(file: PolicyFile) -> Mapping[str, str]:
-    """Return the layers that confine this file's policy (`confinement.LAYERS`); raise PolicyError
-    if the file is invalid.
-    """
+    """Return the layers that confine this file's policy; raise PolicyError if it is invalid."""
     return _of(file).holding
 
 

@@ -19,9 +19,8 @@ from typing import Any, Final, TypeVar
 from common import cpus
 from gateway.plain_json import Most
 from gateway.students import confinement, wire
-from gateway.students.calls import Calls, MisbehavedError, printable, read, unfaulty
+from gateway.students.calls import Calls, MisbehavedError, PolicyFile, printable, read, unfaulty
 from gateway.students.limits import OF_READING, Limits
-from gateway.students.policy_file import PolicyFile
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 PROGRAM: Final = (
@@ -126,9 +125,7 @@ class Confined:
             return 0.0
 
     def _rest(self, received: bytes, deadline_s: float, most: Most) -> bytes:
-        """Return the whole message that begins with `received`; the deadline applies to
-        all of it.
-        """
+        """Return the message that begins with `received`, which must come by the deadline."""
         content = bytearray(received)
         while len(content) < 4 or len(content) < 4 + wire.HEAD.unpack_from(content)[0]:
             if len(content) >= 4:
@@ -157,9 +154,7 @@ class Child(Confined, Calls):
     """A confined process that has loaded one policy."""
 
     def __init__(self, file: PolicyFile, limits: Limits) -> None:
-        """Start the process and load the file. This takes about 0.1 s, and at most
-        `limits.start_s`.
-        """
+        """Start the process and load the file within `limits.start_s` (about 0.1 s)."""
         super().__init__(limits)
         self._owed_s = 0.0
         """The seconds that the policy took beyond its share, up to `limits.burst_s`."""
@@ -167,9 +162,7 @@ class Child(Confined, Calls):
         self._looked = (self._paid_s, 0.0)
         """The time of the latest CPU check, and the child's CPU seconds at that time."""
         self._own_cpu_s = 0.0
-        """The CPU seconds that the gateway has spent on the child's answers since the last
-        check.
-        """
+        """The gateway's CPU seconds for the child's answers since the last check."""
         try:
             self.load(file)
         except MisbehavedError:

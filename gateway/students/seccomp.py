@@ -197,9 +197,7 @@ def _program(machine: _Machine, *, with_files: bool) -> bytes:
 def _by_argument(
     call: int, place: int, allowed: tuple[int, ...], mask: int = 0xFFFFFFFF
 ) -> list[tuple[int, int, int, int]]:
-    """Return instructions that decide about this call by the masked bits of one argument, and skip
-    other calls.
-    """
+    """Return instructions that decide about this call by the masked bits of an argument."""
     steps = [
         (_LOAD_WORD, 0, 0, _ARGUMENTS_AT + 8 * place),
         (_AND, 0, 0, mask),

@@ -1,6 +1,4 @@
-"""A policy that passes on the decisions of a student's policy, and decides like FIFO once that
-policy has failed.
-"""
+"""A policy that passes on a student's policy's decisions, and becomes FIFO once that has failed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -17,9 +17,7 @@ _UNASKED_BYTES: Final = 64 * KIB
 
 
 class TlsConnection(asyncio.Protocol, asyncio.Transport):
-    """A TLS connection, which is the protocol of the TCP transport `raw` and the transport of the
-    protocol `inner`.
-    """
+    """A TLS connection: the protocol of the TCP transport `raw`, the transport of `inner`."""
 
     __slots__ = (
         "_has_written_eof",
@@ -59,9 +57,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
         self._unasked_bytes = 0
 
     def begin(self, held_back: bytes) -> None:
-        """Begin the customer's connection; `held_back` are the bytes that arrived during the
-        handshake.
-        """
+        """Begin the connection; `held_back` are bytes that arrived during the handshake."""
         self._inner.connection_made(self)
         self.data_received(held_back)
 

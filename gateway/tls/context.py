@@ -19,15 +19,11 @@ REFUSAL: Final = ssl.AlertDescription.ALERT_DESCRIPTION_ACCESS_DENIED
 """The TLS alert that a refused customer gets."""
 
 Ask = Callable[[bool], bool]
-"""A function that returns whether a connection may continue; its argument is true if the connection
-resumes a session.
-"""
+"""A function that returns whether a connection, resumed (True) or new (False), may continue."""
 
 
 class CertificateError(ValueError):
-    """The error for an unusable certificate or key file; `field` is the setting that names the
-    file.
-    """
+    """The error for an unusable certificate or key; `field` is the setting that names the file."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -38,9 +34,7 @@ class AskedSSLObject(ssl.SSLObject):
     """The TLS layer of a connection, with the gate's decision about it."""
 
     asked_as_resumed: bool | None = None
-    """Whether the gate's latest decision was for a resumed session; None until the ClientHello has
-    been read.
-    """
+    """Whether the gate last decided on a resumed session; None before the ClientHello."""
     is_accepted = False
 
     @property
@@ -49,9 +43,7 @@ class AskedSSLObject(ssl.SSLObject):
 
     @property
     def is_as_asked(self) -> bool:
-        """Whether the gate accepted the connection. A connection that was accepted as resumed must
-        also have resumed a session.
-        """
+        """Whether the gate accepted the connection as what it is now: new or resumed."""
         asked = self.asked_as_resumed
         return self.is_accepted and (asked is False or asked is bool(self.session_reused))
 

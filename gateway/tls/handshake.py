@@ -12,8 +12,7 @@ from enum import Enum, auto
 from typing import Any, Final, cast
 
 from gateway.http import hangups
-from gateway.http.customer import Customer
-from gateway.http.frontend import Frontend
+from gateway.http.customer import Customer, Frontend
 from gateway.http.limits import KIB
 from gateway.tls.client_hello import begins_session
 from gateway.tls.connection import TlsConnection

@@ -13,9 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 LONGEST_LINE_BYTES = 64 * 1024
-"""The maximum length of a line in bytes, with its newline; the receiver closes a connection that
-exceeds it.
-"""
+"""The most bytes in a line with its newline; beyond it, the receiver closes the connection."""
 MOST_PROCESSORS = 1_000_000
 """The maximum number of requested processors; the machine may have fewer."""
 MOST_CPU = 8191

@@ -6,7 +6,7 @@ from typing import Any
 
 from gateway.policies import PolicyError, is_path
 from gateway.students import files
-from gateway.students.policy_file import PolicyFile
+from gateway.students.calls import PolicyFile
 from lab.errors import SpecError
 from lab.spec import text as spec_text
 from lab.spec.experiment import Spec

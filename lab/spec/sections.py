@@ -37,7 +37,7 @@ from loadgen import defaults
 
 if TYPE_CHECKING:
     from gateway.policies.interface import Policy
-    from gateway.students.policy_file import PolicyFile
+    from gateway.students.calls import PolicyFile
     from loadgen.workload.clients import ClientModel
     from loadgen.workload.sessions import Schedule, SessionLengths, SessionModel
 

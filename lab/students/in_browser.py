@@ -13,9 +13,8 @@ from typing import Any, Final, TypeVar
 from gateway.plain_json import Most
 from gateway.policies import PolicyError
 from gateway.students import files, loaded, wire
-from gateway.students.calls import Calls, MisbehavedError, read, unfaulty
+from gateway.students.calls import Calls, MisbehavedError, PolicyFile, read, unfaulty
 from gateway.students.limits import WITHOUT_CUSTOMERS
-from gateway.students.policy_file import PolicyFile
 from gateway.students.stand_in import StandIn
 from lab.intervals import estimate, paired
 from lab.playground import experiment

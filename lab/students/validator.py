@@ -15,9 +15,8 @@ from gateway.policies import PolicyError, trace
 from gateway.policies.interface import PAGES, Dispatch, Outcome, Request, Verdict
 from gateway.policies.sheet import Sheet
 from gateway.students import confinement, files
-from gateway.students.calls import Calls, MisbehavedError
+from gateway.students.calls import Calls, MisbehavedError, PolicyFile
 from gateway.students.limits import WITHOUT_CUSTOMERS
-from gateway.students.policy_file import PolicyFile
 from gateway.students.process import Child
 from gateway.students.stand_in import StandIn
 from lab.students.drive import Drive, Step, mixed, rush

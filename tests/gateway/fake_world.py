@@ -8,14 +8,12 @@ import heapq
 from collections import deque
 
 from gateway.clock import PaperClock
-from gateway.http.connections import Connections
-from gateway.http.customer import Customer
-from gateway.http.deadlines import Deadlines
-from gateway.http.frontend import Frontend
+from gateway.http.connections import Connections, Deadlines
+from gateway.http.customer import Customer, Frontend
+from gateway.http.exchange import ResponseContext
 from gateway.http.hangups import Hangups
 from gateway.http.limits import BodyLimits, CustomerLimits, HeadLimits
 from gateway.http.pages import load
-from gateway.http.response_context import ResponseContext
 from gateway.http.session_cookie import SessionCookie
 from gateway.http.sessions import Sessions
 from gateway.http.upstream import Pool, ShopAddress, ShopConnection

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from loadgen.workload.sessions import PAGES
-from simulator.processor_sharing import ProcessorSharing
 from simulator.scenario import SharedCpus
+from simulator.servers import ProcessorSharing
 
 
 def server(busy_s: float = 1.0, **described: object) -> ProcessorSharing:

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from simulator.scenario import SPECWEB96, FifoServer, FileClass
-from simulator.single_server import SingleServer, file_service_times
+from simulator.servers import SingleServer, file_service_times
 
 FIXED = (FileClass(1.0, 1.0, 1.0),)
 

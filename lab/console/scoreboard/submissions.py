@@ -13,7 +13,7 @@ from django.shortcuts import render
 from common.http_api import CallError
 from gateway.policies import FILE_SUFFIX, PolicyError, stem
 from gateway.students import files, naming
-from gateway.students.policy_file import PolicyFile
+from gateway.students.calls import PolicyFile
 from lab.console.launches import queue, workers
 from lab.console.launches.submission import enqueued, of_spec
 from lab.console.models import ENDED, Launch, State

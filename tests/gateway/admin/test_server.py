@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from gateway.admin.api import LARGEST_CALL_BYTES, Answer
 from gateway.admin.server import AdminConnection
-from gateway.http.deadlines import NEVER, Deadlines
+from gateway.http.connections import NEVER, Deadlines
 from tests.gateway.real_sockets import PATIENCE_S, run
 
 

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from gateway.http import rejection
+from gateway.http.refusals import rejection_page
 
 NOW_S = 1_700_000_000.25  # 2023-11-14 22:13:20 UTC
 
@@ -54,7 +54,7 @@ def utc(monkeypatch):
     ],
 )
 def test_the_promise(wait_s, words, clock):
-    text = Text(rejection.page("why", wait_s, NOW_S))
+    text = Text(rejection_page("why", wait_s, NOW_S))
     assert f"Please come back in about {words} , at {clock} ." in str(text)
     ((stamp,),) = [tag.values() for tag in text.tags["time"]]
     back_s = datetime.fromisoformat(stamp).timestamp()
@@ -62,26 +62,26 @@ def test_the_promise(wait_s, words, clock):
 
 
 def test_it_says_what_happened_and_that_nothing_was_bought():
-    text = str(Text(rejection.page("why", 300, NOW_S)))
+    text = str(Text(rejection_page("why", 300, NOW_S)))
     assert "The shop is full right now" in text
     assert "nothing was ordered or charged" in text
 
 
 def test_it_is_a_page_for_everybody():
-    tags = Text(rejection.page("why", 300, NOW_S)).tags
+    tags = Text(rejection_page("why", 300, NOW_S)).tags
     assert tags["html"] == [{"lang": "en"}]
     assert len(tags["title"]) == len(tags["h1"]) == len(tags["main"]) == 1
     assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in tags["meta"]
 
 
 def test_it_does_not_reload_itself():
-    page = rejection.page("why", 300, NOW_S).lower()
+    page = rejection_page("why", 300, NOW_S).lower()
     assert b"http-equiv" not in page
     assert b"<script" not in page
 
 
 def test_a_reason_is_text_not_html():
-    assert b"no &lt;new&gt; sessions" in rejection.page("no <new> sessions", 300, NOW_S)
+    assert b"no &lt;new&gt; sessions" in rejection_page("no <new> sessions", 300, NOW_S)
 
 
 def luminance(colour):
@@ -91,7 +91,7 @@ def luminance(colour):
 
 
 def test_text_stands_out_in_light_and_in_dark():
-    page = rejection.page("why", 300, NOW_S).decode()
+    page = rejection_page("why", 300, NOW_S).decode()
     pairs = re.findall(r"color: (#\w{6}); background: (#\w{6})", page)
     assert len(pairs) == 2
     for text, ground in pairs:

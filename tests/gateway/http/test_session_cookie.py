@@ -1,4 +1,6 @@
-"""The cookie's form and signature."""
+"""The cookie's form and signature, and its place among other cookies."""
+
+import time
 
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ KEY = b"a key that only these tests know"
 SESSION = session_cookie.session_id(bytes(range(16)))
 EXPIRY_S = 2_000_000_000
 GENUINE = SessionCookie(KEY).value(SESSION, EXPIRY_S)
+SID = SessionCookie(KEY, b"sid")
 
 
 def test_a_cookie_is_read_back_by_whoever_has_the_key():
@@ -113,6 +116,7 @@ def test_an_id_that_follows_from_a_secret_does_not_show_it():
         (b"doorbuster_session=v;", b""),
         (b"a=b; doorbuster_session=v; c=d", b"a=b; c=d"),
         (b"doorbuster_session=v; a=b; doorbuster_session=w", b"a=b"),
+        (b"doorbuster_session=v;doorbuster_session=w;a=b", b"a=b"),
         (b"a=b;\tdoorbuster_session = v", b"a=b"),
         (b"doorbuster_session", b""),
         (b"xdoorbuster_session=v", b"xdoorbuster_session=v"),
@@ -135,3 +139,66 @@ def test_gateways_on_one_host_have_cookies_of_their_own():
     )
     assert one.is_set_by(b"one=x; Path=/")
     assert not other.is_set_by(b"one=x; Path=/")
+
+
+def fields(*values):
+    return [(b"cookie", b"Cookie", value) for value in values]
+
+
+@pytest.mark.parametrize(
+    ("cookies", "value"),
+    [
+        (fields(b"sid=v"), b"v"),
+        (fields(b"a=b; sid=v; c=d"), b"v"),
+        (fields(b'a=b;\tsid="v"'), b"v"),
+        (fields(b"a=b", b"sid=v"), b"v"),
+        (fields(b"sid=first; sid=second"), b"first"),
+        (fields(b"xsid=no; sid=v"), b"v"),
+        (fields(b"  sid=v  ;"), b"v"),
+        (fields(b"sid==v="), b"=v="),
+        (fields(b"sid="), b""),
+        (fields(b"sid=;a=b"), b""),
+        (fields(b"xsid=v"), None),
+        (fields(b"a=sid=v"), None),
+        (fields(b"a=b sid=v"), None),
+        (fields(b"a=b, sid=v"), None),
+        (fields(b"Sid=v"), None),
+        (fields(b"sid"), None),
+        (fields(b"sid =v"), None),
+        ([(b"x-cookie", b"X-Cookie", b"sid=v")], None),
+        ([], None),
+    ],
+)
+def test_a_cookie_is_found_among_others(cookies, value):
+    assert session_cookie.find(cookies, b"sid=") == value
+
+
+COOKIES = st.lists(
+    st.sampled_from([b"sid", b"=", b";", b" ", b"\t", b'"', b"v", b"a=b", b",", b"x"])
+).map(b"".join)
+
+
+@given(COOKIES)
+def test_what_was_left_out_is_not_found(cookies):
+    left = SID.without(cookies)
+    assert session_cookie.find(fields(left), b"sid=") is None
+
+
+@given(COOKIES, COOKIES)
+def test_the_others_stay(before, after):
+    def others(cookies):
+        pairs = (pair.strip(b" \t") for pair in cookies.split(b";"))
+        return [pair for pair in pairs if pair and pair.partition(b"=")[0].strip(b" \t") != b"sid"]
+
+    cookies = before + b"; sid=v;" + after
+    assert others(SID.without(cookies)) == others(cookies)
+
+
+@pytest.mark.parametrize(
+    "cookies", [b"xsid=" * 6000, b" " * 30_000 + b"x", b";" * 30_000, b"; sid" * 6000]
+)
+def test_a_head_full_of_anything_costs_little(cookies):
+    began_s = time.thread_time()
+    session_cookie.find(fields(cookies), b"sid=")
+    SID.without(cookies)
+    assert time.thread_time() - began_s < 2  # some milliseconds; squared it would be minutes

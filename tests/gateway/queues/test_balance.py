@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from gateway.queues.balance import Balance, Processors
+from gateway.http.upstream import Balance, Processors
 from tests.fake_shop.in_loop import Shop, serving
 from tests.gateway.real_sockets import bed, run
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from gateway.policies.interface import Page, Request
 from gateway.students import naming
+from gateway.students.calls import PolicyFile
 from gateway.students.limits import WITHOUT_CUSTOMERS
-from gateway.students.policy_file import PolicyFile
 
 PATIENT = replace(WITHOUT_CUSTOMERS, start_s=240.0, decision_s=240.0)
 """Limits for tests in which nothing takes long, on a machine with much other work."""

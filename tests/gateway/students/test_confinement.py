@@ -8,9 +8,8 @@ import pytest
 
 from gateway.policies.interface import Drop, Page, Request
 from gateway.students import process
-from gateway.students.calls import MisbehavedError
+from gateway.students.calls import MisbehavedError, PolicyFile
 from gateway.students.confinement import LAYERS, NEEDED
-from gateway.students.policy_file import PolicyFile
 from gateway.students.process import Child
 from tests.gateway.students.policies import PATIENT, source
 

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.policies import PolicyError
 from gateway.students import files
-from gateway.students.policy_file import PolicyFile
+from gateway.students.calls import PolicyFile
 
 
 def test_own_policies_are_listed_without_their_tests(tmp_path):

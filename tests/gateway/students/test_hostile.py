@@ -11,9 +11,8 @@ import pytest
 from gateway.queues.policy_choice import PolicyChoice
 from gateway.shadow.shadows import MOST as MOST_SHADOWS
 from gateway.students import files, process, wire
-from gateway.students.calls import MisbehavedError
+from gateway.students.calls import MisbehavedError, PolicyFile
 from gateway.students.limits import MOST_WAITING
-from gateway.students.policy_file import PolicyFile
 from tests.fake_shop.in_loop import Shop
 from tests.gateway.real_sockets import bed, run
 from tests.gateway.students.hostile import ANSWERS, FILES, SAYING

@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.students import naming
-from gateway.students.policy_file import PolicyFile
+from gateway.students.calls import PolicyFile
 from tests.gateway.students.policies import source
 
 

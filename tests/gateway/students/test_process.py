@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from gateway.students import process
-from gateway.students.calls import MisbehavedError
-from gateway.students.policy_file import PolicyFile
+from gateway.students.calls import MisbehavedError, PolicyFile
 from gateway.students.process import Child
 from tests.gateway.students.policies import PATIENT, source
 

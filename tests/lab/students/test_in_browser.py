@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from gateway.students import naming
-from gateway.students.policy_file import PolicyFile
+from gateway.students.calls import PolicyFile
 from lab.playground import experiment, sources
 from lab.students import in_browser
 from lab.students.template import policy_text

@@ -1,19 +1,34 @@
-"""Exchanges whose traces are exported (docs/telemetry.md). A traced exchange records the time of
-each event, and sends its spans once its fate is known.
+"""Traces of single requests (docs/telemetry.md). A traced exchange records the time of each event,
+and sends its spans once its fate is known.
 """
 
 import time
-from typing import Final
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
-from common.telemetry.trace_context import TraceContext
-from gateway.http.exchange import CustomerSide, Event, Exchange, RequestQueue, State
-from gateway.http.request_reader import RequestHead
-from gateway.http.response_context import ResponseContext
+from common.telemetry.trace_context import TraceContext, is_sampled, trace_id_of
+from gateway.http.exchange import Event, Exchange, State
 from gateway.http.response_reader import ResponseHead
 from gateway.policies.interface import Outcome
-from gateway.tracing.tracer import Tracer
+
+if TYPE_CHECKING:  # a gateway without traces does not need OpenTelemetry's libraries
+    from common.telemetry.export import SpanExport
 
 _VERDICTS: Final = (Event.STARTED, Event.REFUSED, Event.WITHDRAWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Tracer:
+    """A tracer, which chooses requests by their ids and exports their spans."""
+
+    export: "SpanExport"
+    sampled_ratio: float
+    policy: Callable[[], str]
+    """A function that returns the name of the policy in force."""
+
+    def samples(self, request_id: bytes) -> bool:
+        return is_sampled(trace_id_of(request_id), self.sampled_ratio)
 
 
 class TracedExchange(Exchange):
@@ -35,23 +50,14 @@ class TracedExchange(Exchange):
         "_tracer",
     )
 
-    def __init__(
-        self,
-        tracer: Tracer,
-        queue_name: str,
-        context: ResponseContext,
-        customer: CustomerSide,
-        head: RequestHead,
-        *,
-        peer: bytes,
-        queue: RequestQueue,
-        request_id: bytes,
-    ) -> None:
-        """Begin the trace; `queue_name` is `policy`, or the name of a bypass."""
-        super().__init__(context, customer, head, peer=peer, queue=queue, request_id=request_id)
+    def __init__(self, tracer: Tracer, queue_name: str, *about: Any, **more_about: Any) -> None:
+        """Begin the trace; `queue_name` is `policy`, or the name of a bypass. The other arguments
+        are those of an exchange.
+        """
+        super().__init__(*about, **more_about)
         self._tracer = tracer
         self._queue_name = queue_name
-        self._root = TraceContext.of_request(request_id)
+        self._root = TraceContext.of_request(self.request_id)
         self._shop = self._root.child()
         self.traceparent = self._shop.traceparent().encode()
         self._began_ns = self._queued_ns = self._decided_ns = self._ended_ns = time.time_ns()

@@ -1,1 +1,0 @@
-"""Traces of single requests: the choice of traced requests, and their spans."""
