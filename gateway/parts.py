@@ -230,9 +230,7 @@ def admin_callers(settings: Settings) -> Callers:
 
 
 def _handshakes(settings: Settings, front: Frontend, gate: ConnectionGate) -> Handshakes | None:
-    """Return the object that all TLS handshakes share; None without a port for TLS. Raises
-    SettingsError if the certificate's files cannot be used.
-    """
+    """Return what all TLS handshakes share, if there is a port for TLS."""
     if settings.tls_port is None:
         return None
     assert settings.tls_certificate is not None

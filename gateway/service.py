@@ -17,9 +17,7 @@ from gateway.tls.handshake import Handshake
 
 
 class Gateway:
-    """A gateway; call `start` first, and `drain` once at the end. An unusable setting raises
-    PolicyError, RulesError or SettingsError.
-    """
+    """A gateway; call `start`, and `drain` at the end. An unusable setting raises its error."""
 
     def __init__(self, settings: Settings, loop: asyncio.AbstractEventLoop) -> None:
         self.settings = settings
@@ -101,9 +99,7 @@ class Gateway:
         return found
 
     async def drain(self) -> bool:
-        """Stop accepting connections, answer the requests that have arrived, and end. Return
-        whether all requests were answered within `drain_s`.
-        """
+        """Answer the requests that have arrived, and end; return whether `drain_s` was enough."""
         parts = self.parts
         for server in (self._server, self._tls_server):
             if server is not None:

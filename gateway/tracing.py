@@ -1,6 +1,4 @@
-"""Traces of single requests (docs/telemetry.md). A traced exchange records the time of each event,
-and sends its spans once its fate is known.
-"""
+"""Traces of single requests (docs/telemetry.md): a traced exchange sends spans when it ends."""
 
 import time
 from collections.abc import Callable

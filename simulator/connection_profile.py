@@ -1,6 +1,4 @@
-"""The cost of a connection (eDragon's CTN and CTO), measured by static profiling in virtual time
-(Guitart et al., 2008, section 3.2.1).
-"""
+"""The cost of a connection (eDragon's CTN and CTO), measured by static profiling (3.2.1)."""
 
 from typing import NamedTuple
 

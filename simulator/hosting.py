@@ -215,9 +215,7 @@ class _Platform:
 
 
 def _admission(scenario: PlatformScenario, number: int) -> ConnectionAdmission:
-    """Return a new admission policy. With `linux`, its capacity is always all processors;
-    otherwise, it is the assigned processors.
-    """
+    """Return a new admission policy, whose capacity is fixed only with `linux`."""
     if scenario.admission == "none":
         return create_connection_admission("none", {})
     described: AppScenario = scenario.applications[number]

@@ -94,16 +94,8 @@ class Ledger:
     def result(self, end_s: float, busy_s: float) -> AppResult:
         """Return the result at time `end_s`, after `busy_s` CPU seconds of use."""
         under_way = sum(self.new_sessions) - sum(self.sessions.values())
-        counted = {
-            name: np.array(getattr(self, name), float)
-            for name in (
-                "new_sessions",
-                "replies",
-                "new_connections",
-                "resumed_connections",
-                "refused",
-            )
-        }
+        columns = "new_sessions replies new_connections resumed_connections refused"
+        counted = {name: np.array(getattr(self, name), float) for name in columns.split()}
         seconds = np.arange(len(self.replies), dtype=float)
         if self.busy_marks[-1][0] < end_s:
             self.busy_marks.append((end_s, busy_s))

@@ -1,6 +1,4 @@
-"""The description of a simulation of a hosting platform, with the checks of its values
-(Guitart et al., 2008, sections 3.2 and 4).
-"""
+"""The description of a hosting platform's simulation (Guitart et al., 2008, 3.2 and 4)."""
 
 import math
 from dataclasses import dataclass, field
@@ -9,7 +7,7 @@ from typing import Literal
 from gateway.policies.processor_assignment import Sharing
 from loadgen.workload.partly_open import PartlyOpenModel
 from loadgen.workload.sessions import Schedule
-from simulator.scenario import ScenarioError, require_one_of
+from simulator.scenario import ScenarioError, is_above_0, require, require_one_of
 
 Provisioning = Literal["ecm", "static", "linux"]
 """The assignment of processors to applications. `ecm`: the CPU manager assigns them at every
@@ -41,14 +39,10 @@ class Costs:
     """This project's choice, as in the shop's page work."""
 
     def __post_init__(self) -> None:
-        for name in ("handshake_full_s", "handshake_resumed_s", "image_ratio"):
-            value = getattr(self, name)
-            if not (value >= 0 and math.isfinite(value)):
-                raise ScenarioError(name, f"{value}: give 0 or more")
-        if not (self.session_s > 0 and math.isfinite(self.session_s)):
-            raise ScenarioError("session_s", f"{self.session_s}: give a number above 0")
-        if not 0 <= self.page_spread_ratio <= 1:
-            raise ScenarioError("page_spread_ratio", f"{self.page_spread_ratio}: give 0 to 1")
+        not_negative = "handshake_full_s handshake_resumed_s image_ratio"
+        require(self, not_negative, lambda value: 0 <= value < math.inf, "0 or more")
+        require(self, "session_s", is_above_0, "a number above 0")
+        require(self, "page_spread_ratio", lambda value: 0 <= value <= 1, "0 to 1")
 
     def page_s(self, model: PartlyOpenModel, persistence_s: float) -> float:
         """Return the mean cost of a page with which a mean session of `model` costs `session_s`.
@@ -85,12 +79,7 @@ class AppScenario:
     cto_s: float | None = None
 
     def __post_init__(self) -> None:
-        if not (self.priority > 0 and math.isfinite(self.priority)):
-            raise ScenarioError("priority", f"{self.priority}: give a number above 0")
-        for name in ("ctn_s", "cto_s"):
-            value = getattr(self, name)
-            if value is not None and not (value > 0 and math.isfinite(value)):
-                raise ScenarioError(name, f"{value}: give a number above 0")
+        require(self, "priority ctn_s cto_s", is_above_0, "a number above 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +109,9 @@ class PlatformScenario:
     def __post_init__(self) -> None:
         if not self.applications:
             raise ScenarioError("applications", "give at least one application")
-        for name in ("processors", "threads"):
-            if getattr(self, name) < 1:
-                raise ScenarioError(name, f"{getattr(self, name)}: give 1 or more")
-        for name in ("persistence_s", "interval_s", "duration_s"):
-            value = getattr(self, name)
-            if not (value > 0 and math.isfinite(value)):
-                raise ScenarioError(name, f"{value}: give a number above 0")
-        if self.backlog is not None and self.backlog < 0:
-            raise ScenarioError("backlog", f"{self.backlog}: give 0 or more")
+        require(self, "processors threads", lambda value: value >= 1, "1 or more")
+        require(self, "persistence_s interval_s duration_s", is_above_0, "a number above 0")
+        require(self, "backlog", lambda value: value >= 0, "0 or more")
         require_one_of("provisioning", self.provisioning, Provisioning)
         require_one_of("sharing", self.sharing, Sharing)
         require_one_of("admission", self.admission, Admission)

@@ -16,15 +16,8 @@ from simulator.servers import Server
 from simulator.sessions import Session
 
 SAMPLED_FATES = (
-    "arrived",
-    "dispatched",
-    "dropped",
-    "rejected",
-    "answered",
-    "orphaned",
-    "failed",
-    "withdrawn",
-    "cancelled",
+    *("arrived", "dispatched", "dropped", "rejected"),
+    *("answered", "orphaned", "failed", "withdrawn", "cancelled"),
 )
 """The fates whose totals are in every sample, as in samples.parquet of a live run."""
 

@@ -30,9 +30,7 @@ class Sessions:
     completed: "array[int]"
     """The number of requests of each session that were answered in time."""
     kind: "array[int]"
-    """The index of each session's class in the mixture of lengths; for clients, 0 is the control
-    set and 1 the test set.
-    """
+    """Each session's class in the mixture of lengths; for clients, the control (0) or test set."""
     fate: "array[int]"
     """The fate of each session, as a code of `SessionFate`."""
 

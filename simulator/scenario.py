@@ -1,7 +1,7 @@
 """The description of a simulation: customers, a policy, a server."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -38,6 +38,18 @@ def require_one_of(field: str, value: str, literal: Any) -> None:
         raise ScenarioError(field, f"{value!r} is unknown; give {' or '.join(known)}")
 
 
+def require(described: object, names: str, is_valid: Callable[[float], bool], allowed: str) -> None:
+    """Raise ScenarioError for the first of these attributes that is neither None nor valid."""
+    for name in names.split():
+        value = getattr(described, name)
+        if value is not None and not is_valid(value):
+            raise ScenarioError(name, f"{value}: give {allowed}")
+
+
+def is_above_0(value: float) -> bool:
+    return value > 0 and math.isfinite(value)
+
+
 @dataclass(frozen=True, slots=True)
 class SharedCpus:
     """LIFO-Pri's server, in which up to `workers` requests share `cpus` CPUs and wait for their
@@ -59,18 +71,12 @@ class SharedCpus:
     execution_times: ExecutionTimes = "uniform"
 
     def __post_init__(self) -> None:
-        for name in ("workers", "cpus", "slices"):
-            if getattr(self, name) < 1:
-                raise ScenarioError(name, f"{getattr(self, name)}: give 1 or more")
-        if not 0 < self.busy_ratio <= 1:
-            raise ScenarioError("busy_ratio", f"{self.busy_ratio}: give more than 0, at most 1")
-        if not 0 <= self.spread_ratio <= 1:
-            raise ScenarioError("spread_ratio", f"{self.spread_ratio}: give 0 to 1")
-        for page in PAGES:
-            if not self.mean_execution_s.get(page, 0.0) > 0:
+        require(self, "workers cpus slices", lambda value: value >= 1, "1 or more")
+        require(self, "busy_ratio", lambda value: 0 < value <= 1, "more than 0, at most 1")
+        require(self, "spread_ratio", lambda value: 0 <= value <= 1, "0 to 1")
+        for page, mean_s in {**dict.fromkeys(PAGES, 0.0), **self.mean_execution_s}.items():
+            if page in SERVED_PAGES and not mean_s > 0:
                 raise ScenarioError("mean_execution_s", f"give {page} a number above 0")
-        if not self.mean_execution_s.get(FILE, math.inf) > 0:
-            raise ScenarioError("mean_execution_s", f"give {FILE} a number above 0")
         require_one_of("execution_times", self.execution_times, ExecutionTimes)
 
 
@@ -92,6 +98,8 @@ SPECWEB96 = (
 
 SHARES_TOLERANCE = 1e-9
 
+_ENDLESS = "the simulation would never end"
+
 
 @dataclass(frozen=True, slots=True)
 class FifoServer:
@@ -111,16 +119,14 @@ class FifoServer:
     rejection_cost: float = defaults.SBAC_REJECTION_COST
 
     def __post_init__(self) -> None:
-        if not (self.capacity_rps > 0 and math.isfinite(self.capacity_rps)):
-            raise ScenarioError("capacity_rps", f"{self.capacity_rps}: give a number above 0")
+        require(self, "capacity_rps", is_above_0, "a number above 0")
         require_one_of("service_times", self.service_times, ServiceTimes)
         require_one_of("rejection", self.rejection, RejectionPlace)
         if abs(math.fsum(each.share for each in self.file_classes) - 1) > SHARES_TOLERANCE:
             raise ScenarioError("file_classes", "the shares must add up to 1")
         if any(not 0 < each.smallest_bytes <= each.largest_bytes for each in self.file_classes):
             raise ScenarioError("file_classes", "give sizes above 0, with the smallest first")
-        if not self.rejection_cost >= 0:
-            raise ScenarioError("rejection_cost", f"{self.rejection_cost}: give 0 or more")
+        require(self, "rejection_cost", lambda value: value >= 0, "0 or more")
 
 
 def server_capacity_rps(customers: SessionModel, server: SharedCpus | FifoServer) -> float:
@@ -186,16 +192,11 @@ class Scenario:
         if not self.utilisation_interval_s > 0:
             raise ScenarioError("utilisation_interval_s", "give a number above 0")
         ends = ("sessions", "arrivals_until_s", "stop_s")
-        for name in ends:
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ScenarioError(name, f"{value}: give a number above 0")
+        require(self, " ".join(ends), lambda value: value > 0, "a number above 0")
         if isinstance(self.customers, Clients):
             self._check_clients(self.customers)
         elif self.customers.schedule is None and all(getattr(self, name) is None for name in ends):
-            raise ScenarioError(
-                "sessions", f"the simulation would never end; give one of {', '.join(ends)}"
-            )
+            raise ScenarioError("sessions", f"{_ENDLESS}; give one of {', '.join(ends)}")
         require_one_of("abandonment", self.abandonment, Abandonment)
         require_one_of("session_known_from", self.session_known_from, SessionKnown)
 
@@ -206,10 +207,7 @@ class Scenario:
             )
         ends_s = [end_s for end_s in (self.arrivals_until_s, self.stop_s) if end_s is not None]
         if not ends_s:
-            raise ScenarioError(
-                "arrivals_until_s",
-                "the simulation would never end; give arrivals_until_s or stop_s",
-            )
+            raise ScenarioError("arrivals_until_s", f"{_ENDLESS}; give arrivals_until_s or stop_s")
         clients.model.require_duration(min(ends_s))
         if clients.model.mix.get(FILE, 0) > 0:
             if not isinstance(self.server, SharedCpus):

@@ -1,6 +1,4 @@
-"""The models of a server: LIFO-Pri's, whose requests in service share its CPUs, and SBAC's or an
-M/M/1 queue's, which serves one request at a time.
-"""
+"""The models of a server: LIFO-Pri's with shared CPUs, and SBAC's or an M/M/1 queue's."""
 
 import math
 from bisect import bisect_right

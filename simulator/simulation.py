@@ -334,9 +334,7 @@ class _Simulation:
 
 
 class _FileBypass:
-    """The gateway's bypass for file requests: a queue that serves files in the order of arrival and
-    drops requests when it is full.
-    """
+    """The gateway's bypass for files: a queue that drops requests when it is full."""
 
     def __init__(self, server: Server, record: Record) -> None:
         self.waiting: dict[int, Asked] = {}
@@ -376,9 +374,7 @@ def _server_at_work(scenario: Scenario) -> Server:
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Switch garbage collection off: a simulation creates no reference cycles, and the search for
-    them would take a sixth of the time.
-    """
+    """Switch garbage collection off, because a simulation creates no reference cycles."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

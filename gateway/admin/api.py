@@ -14,7 +14,7 @@ from gateway.admin.models import ALL_SHADOWS, ONE_POLICY, SMALL, WantedPolicy
 from gateway.admin.slow_calls import ChangeOrder, FullError, OvertakenError, ReadingRoom
 from gateway.http.request_reader import RequestHead
 from gateway.plain_json import Most, PlainJsonError
-from gateway.policies import PolicyError, registry
+from gateway.policies import ADMISSIONS, CONNECTION_ADMISSIONS, POLICIES, PolicyError, registry
 from gateway.policies.interface import Policy
 from gateway.queues.policy_choice import PolicyChoice
 from gateway.shadow.shadows import ShadowsError
@@ -68,10 +68,10 @@ class AdminApi:
             calls.HEALTH: self._health,
             calls.SNAPSHOT: lambda _: _json(200, self._figures.snapshot()),
             calls.WAITING: self._get_waiting,
-            calls.POLICIES: lambda _: _json(200, registry.describe()),
-            calls.ADMISSIONS: lambda _: _json(200, registry.describe_admissions()),
+            calls.POLICIES: lambda _: _json(200, registry.describe(POLICIES)),
+            calls.ADMISSIONS: lambda _: _json(200, registry.describe(ADMISSIONS)),
             calls.CONNECTION_ADMISSIONS: lambda _: _json(
-                200, registry.describe_connection_admissions()
+                200, registry.describe(CONNECTION_ADMISSIONS)
             ),
             calls.SWITCH_POLICY: self._put_policy,
             calls.SHADOWS: lambda _: self._shadows(),

@@ -97,6 +97,7 @@ class Controls:
             self._parts.gate.reschedule()
         if utilisation_interval_s is not None:
             self._parts.probe.interval_s = utilisation_interval_s
+            self._parts.probe.restart_interval()
         if abandonment is not None:
             self._parts.pages.dispatcher.abandonment = abandonment
             for one in self._parts.bypasses:
@@ -110,8 +111,6 @@ class Controls:
     def switch_connection_admission(
         self, name: str, parameters: Mapping[str, object]
     ) -> Mapping[str, object]:
-        """Switch the admission policy for TLS connections, and return the new policy; if the choice
-        is invalid, raise PolicyError and change nothing.
-        """
+        """Switch the admission policy for TLS connections, and return it; raise PolicyError."""
         self._parts.gate.replace(name, parameters)
         return self._parts.gate.described()

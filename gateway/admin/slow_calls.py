@@ -67,9 +67,7 @@ class ChangeOrder:
         return self._asked
 
     def take(self, turn: int) -> None:
-        """Record that call `turn` replaces the object; raise OvertakenError if a later call has
-        changed the object.
-        """
+        """Record that call `turn` replaces the object; raise OvertakenError if it is too late."""
         if turn < self._changed:
             raise OvertakenError
         self._changed = self._replaced = turn

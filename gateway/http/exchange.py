@@ -68,9 +68,7 @@ class RequestQueue(Protocol):
     """The policy's queue or the queue of a bypass, in which a request waits."""
 
     def submit(self, exchange: "Exchange") -> None:
-        """Queue a request that is ready for service; the queue later calls `start`, `dropped`,
-        `rejected` or `withdrawn`.
-        """
+        """Queue a request; later call `start`, `dropped`, `rejected` or `withdrawn`."""
 
     def finished(self, exchange: "Exchange", outcome: Outcome) -> None:
         """Free the worker of a request whose service has ended."""
@@ -579,9 +577,7 @@ class Exchange:
         self.queue.finished(self, outcome)
 
     def _move(self, event: Event) -> State:
-        """Change to the next state and return the previous state; raise IllegalMoveError if there
-        is no next state.
-        """
+        """Change the state and return the previous state; raise IllegalMoveError if impossible."""
         before = self._state
         following = TRANSITIONS[before].get(event)
         if following is None:

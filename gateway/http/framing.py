@@ -52,9 +52,7 @@ def content_length(values: list[bytes]) -> int | None:
 
 
 def is_chunked(values: list[bytes]) -> bool:
-    """Return whether the message has the field `Transfer-Encoding: chunked`. Raises FramingError
-    for any other Transfer-Encoding.
-    """
+    """Return whether the body is chunked; raise FramingError for any other Transfer-Encoding."""
     if not values:
         return False
     if len(values) > 1 or values[0].lower() != b"chunked":
@@ -156,9 +154,7 @@ class ChunkedBody:
         return (pieces[0] if len(pieces) == 1 else b"".join(pieces)), b"", False
 
     def _line_end(self, data: bytes, at: int) -> int:
-        """Return the index of the CRLF that ends the line at `at`, or -1 if the line is incomplete.
-        Any other line end is an error.
-        """
+        """Return the index of the CRLF that ends the line at `at`, or -1 for an incomplete line."""
         if self._state == self._SIZE:
             allowed = self._limits.chunk_extension_bytes + _SIZE_LINE_SLACK_BYTES
         else:

@@ -22,9 +22,7 @@ class RulesError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of the rules file: a request has the type `page` if `methods` contains its method and
-    `path` matches its whole path.
-    """
+    """A rule: a request whose method and whole path match has the type `page`."""
 
     page: Page
     methods: frozenset[bytes]
@@ -35,13 +33,9 @@ class PageRules:
     """The rules that classify requests; the first matching rule decides."""
 
     def __init__(self, rules: list[Rule]) -> None:
-        self._rules = rules
-        self.known: dict[tuple[bytes, bytes], Page | None] = {}
-
-    @property
-    def rules(self) -> tuple[Rule, ...]:
+        self.rules = tuple(rules)
         """The rules in the order in which they are tried."""
-        return tuple(self._rules)
+        self.known: dict[tuple[bytes, bytes], Page | None] = {}
 
     def page(self, method: bytes, target: bytes) -> Page | None:
         """Return the page type of a request for `target` (in origin form), or None."""
@@ -54,7 +48,7 @@ class PageRules:
         # Decoded once, as in the shop: "/%73earch/" must not bypass the policy.
         path = unquote_to_bytes(raw).decode("utf-8", "replace")
         page = None
-        for rule in self._rules:
+        for rule in self.rules:
             if method in rule.methods and rule.path.fullmatch(path):
                 page = rule.page
                 break

@@ -137,9 +137,7 @@ def response(
     is_head: bool = False,
     headers: tuple[tuple[bytes, bytes], ...] = (),
 ) -> bytes:
-    """Return a complete HTTP/1.1 response with the page and `headers`. `date` is an IMF-fixdate
-    (RFC 9110, 5.6.7). With `is_head`, the page is omitted.
-    """
+    """Return a complete response; `date` is an IMF-fixdate (RFC 9110, 5.6.7)."""
     body = b"" if status == 204 else page
     lines = [
         b"HTTP/1.1 %d %b" % (status, TITLES[status].encode()),

@@ -104,7 +104,7 @@ class RequestHead:
         return [value for known, _, value in self.fields if known == name]
 
 
-_NO_OPTIONS: frozenset[bytes] = frozenset()
+NO_OPTIONS: frozenset[bytes] = frozenset()
 
 
 class RepeatedHeads(Generic[H]):
@@ -144,7 +144,9 @@ class RepeatedHeads(Generic[H]):
         return head
 
 
-class _Collector:
+class Collector:
+    """The target and the fields that llhttp reads in a head."""
+
     __slots__ = ("fields", "url")
 
     def __init__(self) -> None:
@@ -193,9 +195,7 @@ class RequestReader:
         self._buffer = self._buffer + data if self._buffer else data
 
     def pull(self) -> RequestHead | bytes | End | None:
-        """Return the next event, or None if more bytes are needed. Raises RefusedError if the
-        request is malformed, too large or unsupported.
-        """
+        """Return the next event, or None if more bytes are needed; raise RefusedError."""
         if self._body is not None:
             return self._pull_body(self._body)
         buffer = self._buffer
@@ -309,7 +309,7 @@ class _HeadReader:
     @staticmethod
     def _second_opinion(data: bytes, target: bytes) -> list[tuple[bytes, bytes]]:
         """Return the fields that llhttp reads; refuse a request that llhttp reads differently."""
-        collector = _Collector()
+        collector = Collector()
         try:
             HttpRequestParser(collector).feed_data(data)
         except HttpParserUpgrade:
@@ -383,7 +383,7 @@ class _HeadReader:
             minor,
             host,
             fields,
-            listed(b",".join(options)) if options else _NO_OPTIONS,
+            listed(b",".join(options)) if options else NO_OPTIONS,
             length,
             chunked,
             expects_continue,

@@ -23,7 +23,16 @@ from gateway.http.framing import (
     is_chunked,
 )
 from gateway.http.limits import BodyLimits, HeadLimits
-from gateway.http.request_reader import FIELD, FORBIDDEN, Field, PassedOn, RepeatedHeads, listed
+from gateway.http.request_reader import (
+    FIELD,
+    FORBIDDEN,
+    NO_OPTIONS,
+    Collector,
+    Field,
+    PassedOn,
+    RepeatedHeads,
+    listed,
+)
 
 _HEAD = re.compile(
     rb"HTTP/1\.([01]) ([1-9][0-9]{2})((?: [\t\x20-\x7e\x80-\xff]*+)?)\r\n(?:" + FIELD + rb")*+\r\n"
@@ -66,19 +75,6 @@ class ResponseHead:
             and (self.minor_version == 1 or b"keep-alive" in self.connection)
             and not ends_with_connection
         )
-
-
-class _Collector:
-    __slots__ = ("fields",)
-
-    def __init__(self) -> None:
-        self.fields: list[tuple[bytes, bytes]] = []
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self.fields.append((name, value))
-
-
-_NO_OPTIONS: frozenset[bytes] = frozenset()
 
 
 class ResponseReader:
@@ -213,7 +209,7 @@ class _HeadReader:
             return None
         if status > 599:
             raise BadResponseError(f"status {status} does not exist")
-        collector = _Collector()
+        collector = Collector()
         try:
             HttpResponseParser(collector).feed_data(data)
         except HttpParserUpgrade:
@@ -251,7 +247,7 @@ class _HeadReader:
             raise BadResponseError(
                 "Transfer-Encoding must not occur with Content-Length or HTTP/1.0"
             )
-        connection = listed(b",".join(options)) if options else _NO_OPTIONS
+        connection = listed(b",".join(options)) if options else NO_OPTIONS
         bodiless = self._is_for_head or status == 204 or status == 304
         return ResponseHead(
             status,
@@ -269,9 +265,7 @@ class _HeadReader:
 def _head_readers(
     limits: HeadLimits,
 ) -> Mapping[bool, Callable[[bytes], ResponseHead | None]]:
-    """Return the functions that read heads within these limits; all connections share them. The
-    key is whether the response answers a HEAD request.
-    """
+    """Return the shared functions that read heads, by whether the request's method is HEAD."""
     return {
         is_for_head: RepeatedHeads(_HeadReader(limits, is_for_head=is_for_head).read).read
         for is_for_head in (False, True)

@@ -14,9 +14,7 @@ from typing import Final, NamedTuple
 from gateway.http.request_reader import Field
 
 NAME: Final = b"doorbuster_session"
-"""The cookie's default name. Browsers send a host's cookies to all ports of the host, so other
-servers on the host must use other names.
-"""
+"""The cookie's default name; other servers on the same host must use other names."""
 SESSION_BYTES: Final = 16
 """The number of bytes in a session id."""
 

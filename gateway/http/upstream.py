@@ -38,9 +38,7 @@ class ShopAddress:
 
 
 class Pool:
-    """A pool of connections from one queue to one process. Each request of the queue that is in
-    service at the process has one connection.
-    """
+    """A pool of connections from one queue to one process, one for each request in service."""
 
     def __init__(
         self,

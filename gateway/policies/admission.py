@@ -1,6 +1,4 @@
-"""Session admission: before any queue, a policy decides whether a session may begin. The policy
-`none` admits every session.
-"""
+"""Session admission: before any queue, a policy decides whether a session may begin."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol

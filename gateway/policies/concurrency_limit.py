@@ -12,7 +12,7 @@ from gateway.policies import PolicyError
 from gateway.policies.base import UNBOUNDED, IgnoringPolicy, Line, oldest_first
 from gateway.policies.discipline import Discipline
 from gateway.policies.interface import NOTHING, Dispatch, Drop, Outcome, Request, Verdicts
-from gateway.policies.sheet import Parameter, Sheet
+from gateway.policies.sheet import Parameter, Sheet, parameters
 
 
 class Limit(Protocol):
@@ -198,15 +198,12 @@ _NOT_WINDOWED = (
 )
 
 
-def _limit(name: str, default: int, meaning: str, source: str) -> Parameter:
-    return Parameter(name, default, "requests", meaning, source, 1, 1_000_000)
-
-
 def _limits(source: str) -> tuple[Parameter, ...]:
-    return (
-        _limit("initial_limit", 20, "initial value of the limit", source),
-        _limit("min_limit", 20, "lowest value of the limit", source),
-        _limit("max_limit", 200, "highest value of the limit", source),
+    return parameters(
+        source,
+        ("initial_limit", 20, "requests", "initial value of the limit", 1, 1_000_000),
+        ("min_limit", 20, "requests", "lowest value of the limit", 1, 1_000_000),
+        ("max_limit", 200, "requests", "highest value of the limit", 1, 1_000_000),
     )
 
 
@@ -228,11 +225,14 @@ FIXED_LIMIT = Sheet(
     source=_NETFLIX + "FixedLimit",
     deviations="none",
     parameters=(
-        _limit(
+        Parameter(
             "limit",
             40,
+            "requests",
             "maximum number of requests in the system",
             "this project: 30 workers and 10 waiting requests",
+            1,
+            1_000_000,
         ),
     ),
 )
@@ -250,23 +250,24 @@ AIMD = Sheet(
     deviations=f"{_NOT_WINDOWED} An orphan request counts as lost.",
     parameters=(
         *_limits(_NETFLIX + "AIMDLimit"),
-        Parameter(
-            "backoff_ratio",
-            0.9,
-            "ratio",
-            "factor by which the limit is multiplied after a loss",
+        *parameters(
             _NETFLIX + "AIMDLimit",
-            0.5,
-            0.999,
-        ),
-        Parameter(
-            "timeout_s",
-            5.0,
-            "s",
-            "response time above which a request counts as lost",
-            _NETFLIX + "AIMDLimit",
-            0.001,
-            3_600.0,
+            (
+                "backoff_ratio",
+                0.9,
+                "ratio",
+                "factor by which the limit is multiplied after a loss",
+                0.5,
+                0.999,
+            ),
+            (
+                "timeout_s",
+                5.0,
+                "s",
+                "response time above which a request counts as lost",
+                0.001,
+                3_600.0,
+            ),
         ),
     ),
 )
@@ -288,41 +289,33 @@ GRADIENT2 = Sheet(
     deviations=_NOT_WINDOWED,
     parameters=(
         *_limits(_NETFLIX + "Gradient2Limit"),
-        Parameter(
-            "smoothing",
-            0.2,
-            "ratio",
-            "weight of the newest estimate in the limit",
+        *parameters(
             _NETFLIX + "Gradient2Limit",
-            0.001,
-            1.0,
-        ),
-        Parameter(
-            "queue_size",
-            4,
-            "requests",
-            "number of requests that is added to gradient × limit",
-            _NETFLIX + "Gradient2Limit",
-            0,
-            1_000_000,
-        ),
-        Parameter(
-            "long_window",
-            600,
-            "responses",
-            "number of responses in the long-term mean",
-            _NETFLIX + "Gradient2Limit",
-            1,
-            1_000_000,
-        ),
-        Parameter(
-            "rtt_tolerance",
-            1.5,
-            "ratio",
-            "ratio of response time to long-term mean above which the gradient is below 1",
-            _NETFLIX + "Gradient2Limit",
-            1.0,
-            100.0,
+            ("smoothing", 0.2, "ratio", "weight of the newest estimate in the limit", 0.001, 1.0),
+            (
+                "queue_size",
+                4,
+                "requests",
+                "number of requests that is added to gradient × limit",
+                0,
+                1_000_000,
+            ),
+            (
+                "long_window",
+                600,
+                "responses",
+                "number of responses in the long-term mean",
+                1,
+                1_000_000,
+            ),
+            (
+                "rtt_tolerance",
+                1.5,
+                "ratio",
+                "ratio of response time to long-term mean above which the gradient is below 1",
+                1.0,
+                100.0,
+            ),
         ),
     ),
 )

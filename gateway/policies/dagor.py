@@ -9,7 +9,7 @@ from zlib import crc32
 
 from gateway.policies.concurrency_limit import FixedLimit, LimitedLine
 from gateway.policies.interface import PAGES, Dispatch, Drop, Request, Verdicts
-from gateway.policies.sheet import Parameter, Sheet
+from gateway.policies.sheet import Sheet, parameters
 
 USERS = 128
 """The number of user priorities within each business priority (section 4.2.3)."""
@@ -142,44 +142,44 @@ DAGOR = Sheet(
     "inside the shop does not count as queueing time. The threshold is from WeChat, whose "
     "services answer in milliseconds; it is low for pages that take a quarter of a paper second.",
     parameters=(
-        Parameter(
-            "queueing_threshold_s",
-            0.02,
-            "s",
-            "mean queueing time above which the server is overloaded",
+        *parameters(
             _SOURCE + "section 4.1",
-            0.0,
-            600.0,
+            (
+                "queueing_threshold_s",
+                0.02,
+                "s",
+                "mean queueing time above which the server is overloaded",
+                0.0,
+                600.0,
+            ),
+            ("window_s", 1.0, "s", "length of a window", 0.01, 3600.0),
+            (
+                "window_requests",
+                2000,
+                "requests",
+                "number of arrivals after which a window ends early",
+                1,
+                10**9,
+            ),
         ),
-        Parameter(
-            "window_s", 1.0, "s", "length of a window", _SOURCE + "section 4.1", 0.01, 3600.0
-        ),
-        Parameter(
-            "window_requests",
-            2000,
-            "requests",
-            "number of arrivals after which a window ends early",
-            _SOURCE + "section 4.1",
-            1,
-            10**9,
-        ),
-        Parameter(
-            "decrease_ratio",
-            0.05,
-            "ratio",
-            "α, the share of admitted requests that a stricter level turns away under overload",
+        *parameters(
             _SOURCE + "section 4.2.3",
-            0.0001,
-            1.0,
-        ),
-        Parameter(
-            "increase_ratio",
-            0.01,
-            "ratio",
-            "β, the further requests that a less strict level admits, as a share of all arrivals",
-            _SOURCE + "section 4.2.3",
-            0.0001,
-            1.0,
+            (
+                "decrease_ratio",
+                0.05,
+                "ratio",
+                "α, the share of admitted requests that a stricter level turns away under overload",
+                0.0001,
+                1.0,
+            ),
+            (
+                "increase_ratio",
+                0.01,
+                "ratio",
+                "β, the further requests that a less strict level admits, as a share of all arrivals",
+                0.0001,
+                1.0,
+            ),
         ),
     ),
 )

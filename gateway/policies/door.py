@@ -28,9 +28,7 @@ from gateway.policies.sheet import Parameter, Sheet
 
 
 class Entrance:
-    """The admission queue for new sessions, which decides which request is turned away and which is
-    served next. Here, no request can wait too long.
-    """
+    """The admission queue for new sessions; here, no request can wait too long."""
 
     discipline: Discipline
 

@@ -96,9 +96,7 @@ class Ledger(Generic[T]):
             self.gone.add(id)
 
     def obey(self, now_s: float, event: str, verdicts: Verdicts, offered: int = 0) -> None:
-        """Check the policy's answer to an event and record its verdicts. If the answer breaks a
-        rule, record nothing and raise BrokenPolicyError.
-        """
+        """Record the verdicts on an event; if they break a rule, raise BrokenPolicyError."""
         self.check(event, verdicts, offered)
         for verdict in verdicts:
             id = verdict.id
@@ -108,9 +106,7 @@ class Ledger(Generic[T]):
                 self.take(now_s, id, _FATES[type(verdict)])
 
     def check(self, event: str, verdicts: Verdicts, offered: int) -> None:
-        """Raise BrokenPolicyError if the policy's answer to `event` breaks a rule; `offered` is the
-        number of workers offered with the event.
-        """
+        """Raise BrokenPolicyError if the answer, after an offer of workers, breaks a rule."""
         waiting = self.waiting
         judged: set[int] = set()
         dispatched = 0

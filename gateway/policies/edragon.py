@@ -55,9 +55,7 @@ class LoadMonitor:
         return work_s / self.k_apl_s
 
     def acceptable_new(self, processors: float) -> float | None:
-        """Return AN_i (eq. 5), the number of new connections per interval that `processors` can
-        serve, at least 0; None before the first prediction.
-        """
+        """Return AN_i (eq. 5), the new connections per interval for `processors`, or None."""
         if self.predicted_resumed is None:
             return None
         left_s = self.k_apl_s * processors - self.predicted_resumed * self.cto_s
@@ -70,9 +68,7 @@ class LoadMonitor:
 
 
 class ProcessorAdmission:
-    """The admission control EAC, which accepts every resumed connection, but only as many new
-    connections as the processors can serve.
-    """
+    """EAC, which accepts all resumed connections, and new ones as the processors can serve them."""
 
     asks_for_processors = True
 

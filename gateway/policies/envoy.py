@@ -8,7 +8,7 @@ from typing import Any
 
 from gateway.policies.concurrency_limit import FixedLimit, LimitedLine, require_order
 from gateway.policies.interface import NOTHING, Drop, Outcome, Request, Verdicts
-from gateway.policies.sheet import Parameter, Sheet
+from gateway.policies.sheet import Parameter, Sheet, parameters
 
 _ADAPTIVE = "Envoy, adaptive concurrency filter, "
 _ADMISSION = "Envoy, admission control filter, "
@@ -213,47 +213,31 @@ ADAPTIVE_CONCURRENCY = Sheet(
     "defaults for the two intervals; the values here are from Envoy's example. The response "
     "times of orphan requests count, too.",
     parameters=(
-        Parameter(
-            "min_concurrency", 3, "requests", "lowest limit", _ADAPTIVE + "default", 1, 10**6
-        ),
-        Parameter(
-            "max_concurrency", 1000, "requests", "highest limit", _ADAPTIVE + "default", 1, 10**6
-        ),
-        Parameter(
-            "request_count",
-            50,
-            "responses",
-            "number of responses in a measurement of minRTT",
+        *parameters(
             _ADAPTIVE + "default",
-            1,
-            10**6,
+            ("min_concurrency", 3, "requests", "lowest limit", 1, 10**6),
+            ("max_concurrency", 1000, "requests", "highest limit", 1, 10**6),
+            (
+                "request_count",
+                50,
+                "responses",
+                "number of responses in a measurement of minRTT",
+                1,
+                10**6,
+            ),
+            ("buffer_ratio", 0.25, "ratio", "headroom B as a share of minRTT", 0.0, 100.0),
         ),
-        Parameter(
-            "buffer_ratio",
-            0.25,
-            "ratio",
-            "headroom B as a share of minRTT",
-            _ADAPTIVE + "default",
-            0.0,
-            100.0,
-        ),
-        Parameter(
-            "update_interval_s",
-            0.1,
-            "s",
-            "length of a window",
+        *parameters(
             _ADAPTIVE + "example",
-            0.001,
-            3600.0,
-        ),
-        Parameter(
-            "min_rtt_interval_s",
-            60.0,
-            "s",
-            "interval between measurements of minRTT",
-            _ADAPTIVE + "example",
-            0.1,
-            86_400.0,
+            ("update_interval_s", 0.1, "s", "length of a window", 0.001, 3600.0),
+            (
+                "min_rtt_interval_s",
+                60.0,
+                "s",
+                "interval between measurements of minRTT",
+                0.1,
+                86_400.0,
+            ),
         ),
         Parameter(
             "jitter_ratio",
@@ -282,50 +266,41 @@ ADMISSION_CONTROL = Sheet(
         "A success is an answer that reached its customer; an orphan request counts as a failure."
     ),
     parameters=(
-        Parameter(
-            "threshold",
-            0.95,
-            "ratio",
-            "success rate at or above which nothing is rejected",
+        *parameters(
             _ADMISSION + "default",
-            0.01,
-            1.0,
-        ),
-        Parameter(
-            "aggression",
-            1.0,
-            "number",
-            "the exponent is 1 / aggression; a higher value rejects more at the same success rate",
-            _ADMISSION + "default",
-            1.0,
-            100.0,
-        ),
-        Parameter(
-            "window_s",
-            30.0,
-            "s",
-            "time over which requests and successes are counted",
-            _ADMISSION + "default",
-            1.0,
-            3600.0,
-        ),
-        Parameter(
-            "rps_threshold",
-            0.0,
-            "requests/s",
-            "request rate below which no request is rejected",
-            _ADMISSION + "default",
-            0.0,
-            1e6,
-        ),
-        Parameter(
-            "max_probability",
-            0.8,
-            "ratio",
-            "maximum probability of a rejection",
-            _ADMISSION + "default",
-            0.0,
-            1.0,
+            (
+                "threshold",
+                0.95,
+                "ratio",
+                "success rate at or above which nothing is rejected",
+                0.01,
+                1.0,
+            ),
+            (
+                "aggression",
+                1.0,
+                "number",
+                "the exponent is 1 / aggression; a higher value rejects more at the same success rate",
+                1.0,
+                100.0,
+            ),
+            (
+                "window_s",
+                30.0,
+                "s",
+                "time over which requests and successes are counted",
+                1.0,
+                3600.0,
+            ),
+            (
+                "rps_threshold",
+                0.0,
+                "requests/s",
+                "request rate below which no request is rejected",
+                0.0,
+                1e6,
+            ),
+            ("max_probability", 0.8, "ratio", "maximum probability of a rejection", 0.0, 1.0),
         ),
         _SEED,
     ),

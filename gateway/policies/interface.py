@@ -33,7 +33,6 @@ class Page(StrEnum):
 
 
 PAGES: tuple[Page, ...] = tuple(Page)
-BROWSING_PAGES = tuple(page for page in Page if not page.is_transaction)
 TRANSACTION_PAGES = tuple(page for page in Page if page.is_transaction)
 
 

@@ -58,9 +58,7 @@ class PatienceEstimate:
         return None if ages_s is None else ages_s[0]
 
     def quantiles_s(self, shares: Sequence[float]) -> list[float] | None:
-        """Return the ages at which these shares of the customers have left; None while unknown. The
-        shares must be in ascending order.
-        """
+        """Return the ages at which these ascending shares have left; None while unknown."""
         if sum(self._left) < ENOUGH_LEFT:
             return None
         # Subtraction could lose observations that have almost faded, so this sum begins at the

@@ -1,6 +1,6 @@
 """The functions that find a policy's data sheet, or create the policy, from its name."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
@@ -89,23 +89,9 @@ def _named(kind: str) -> Iterator[None]:
         raise PolicyError(f"{kind}_{error.field}", error.message, error.allowed) from None
 
 
-def describe() -> list[dict[str, object]]:
-    """Return the data sheets of all queueing policies as values that JSON can express."""
-    return _described(POLICIES.values())
-
-
-def describe_admissions() -> list[dict[str, object]]:
-    """Return the data sheets of all admission policies as values that JSON can express."""
-    return _described(ADMISSIONS.values())
-
-
-def describe_connection_admissions() -> list[dict[str, object]]:
-    """Return the sheets of all connection admission policies as JSON can express them."""
-    return _described(CONNECTION_ADMISSIONS.values())
-
-
-def _described(entries: Iterable[Entry]) -> list[dict[str, object]]:
-    return [_sheet(entry).as_dict() for entry in entries]
+def describe(among: Mapping[str, Entry]) -> list[dict[str, object]]:
+    """Return the data sheets of all policies in `among` as values that JSON can express."""
+    return [_sheet(entry).as_dict() for entry in among.values()]
 
 
 def _module(entry: Entry) -> ModuleType:

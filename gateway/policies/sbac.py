@@ -14,9 +14,7 @@ TOLERANCE_S = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class AcInterval:
-    """A finished ac-interval: its mean utilisation U_measured, and the time, in paper seconds, that
-    its samples cover.
-    """
+    """A finished ac-interval: its mean utilisation U_measured, and the time of its samples."""
 
     measured_utilisation_ratio: float
     covered_s: float
@@ -141,9 +139,7 @@ class UtilisationAdmission:
 
 
 class CountingAdmission(UtilisationAdmission):
-    """A policy that admits sessions by predicted utilisation, and keeps a census of the admitted
-    sessions.
-    """
+    """A policy that admits sessions by predicted utilisation, and keeps a census of them."""
 
     def __init__(self, name: str, **parameters: Any) -> None:
         super().__init__(name, **parameters)

@@ -23,9 +23,7 @@ ENOUGH_SESSIONS = 30
 """The number of ended sessions that a measured mean length needs (standard error 18 %)."""
 
 REMEMBERED = 100_000
-"""The maximum number of sessions, and of requests, that are kept; the oldest are forgotten
-first.
-"""
+"""The most sessions, and requests, that are kept; the oldest are forgotten first."""
 
 _PROCESSED = frozenset({Outcome.ANSWERED, Outcome.ORPHANED})
 
@@ -120,9 +118,7 @@ class SessionCensus:
             asked.is_aborted = True
 
     def request_dropped(self, id: int) -> None:
-        """Record that a request left a queue without service: it was dropped or withdrawn, and
-        counts as aborted.
-        """
+        """Record that a request was dropped or withdrawn, which counts as aborted."""
         self.request_aborted(id)
         self._in_system.pop(id, None)
 

@@ -33,9 +33,7 @@ class Parameter:
         return f"{'a whole number' if isinstance(self.default, int) else 'a number'} {span}"
 
     def read(self, given: object) -> ParameterValue:
-        """Return `given` as a checked value of the parameter; if it is invalid, raise PolicyError,
-        which names the field.
-        """
+        """Return `given` as a checked value; raise PolicyError, which names the field."""
         field = f"parameters.{self.name}"
         if isinstance(self.default, Mapping):
             if not isinstance(given, Mapping) or any(key not in set(Page) for key in given):
@@ -53,6 +51,13 @@ class Parameter:
         if not self.low <= given <= self.high:
             raise PolicyError(field, f"{given!r} is out of range", self.allowed)
         return given
+
+
+def parameters(
+    source: str, *rows: tuple[str, int | float | Mapping[Page, float], str, str, float, float]
+) -> tuple[Parameter, ...]:
+    """Return parameters with the same source; a row has the fields except `source`, in order."""
+    return tuple(Parameter(*row[:4], source, *row[4:]) for row in rows)
 
 
 @dataclass(frozen=True, slots=True)

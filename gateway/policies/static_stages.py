@@ -1,6 +1,4 @@
-"""Static stages, a policy between 8Q-LIFO-Pri and DOOR: eight queues in a fixed order, the latest
-page first.
-"""
+"""Static stages, a policy between 8Q-LIFO-Pri and DOOR: eight queues in a fixed order."""
 
 from collections.abc import Mapping
 
@@ -13,9 +11,7 @@ from gateway.policies.sheet import Parameter, Sheet
 
 
 class StaticStages(EightQueues):
-    """A form of 8Q-LIFO-Pri with a concurrency limit and a fixed order of queues, the latest page
-    first.
-    """
+    """8Q-LIFO-Pri with a concurrency limit and a fixed order of queues, the latest page first."""
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gateway.policies.interface import LoadSample, Outcome, Policy, Request, Verdict, Verdicts
+from gateway.policies.interface import LoadSample, Outcome, Policy, Request, Verdicts
 
 Said = tuple[object, ...]
 """A verdict as plain values: its kind, then its fields, e.g. ("drop", 3, "queue full (100)")."""
@@ -19,10 +19,8 @@ class Event(NamedTuple):
 
 
 def said(verdicts: Verdicts) -> tuple[Said, ...]:
-    """Return verdicts as plain values. A value begins with the verdict's kind, because verdicts of
-    two kinds can be equal tuples.
-    """
-    return tuple((_kind(verdict), *verdict) for verdict in verdicts)
+    """Return verdicts as plain values; their kinds tell equal tuples apart."""
+    return tuple((type(verdict).__name__.lower(), *verdict) for verdict in verdicts)
 
 
 class Recorded:
@@ -79,7 +77,3 @@ class Recorded:
 def replay(events: Iterable[Event], policy: Policy) -> list[tuple[Said, ...]]:
     """Pass the events to `policy`, and return its verdicts for each event."""
     return [said(getattr(policy, event.name)(event.time_s, *event.told) or ()) for event in events]
-
-
-def _kind(verdict: Verdict) -> str:
-    return type(verdict).__name__.lower()

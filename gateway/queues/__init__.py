@@ -1,3 +1,1 @@
-"""The handling of waiting requests: routing, queues, the dispatcher that drives the policy, and the
-probe of the shop's load.
-"""
+"""Waiting requests: their routing, queues and dispatcher, and the probe of the shop's load."""

@@ -23,9 +23,7 @@ from gateway.policies.interface import (
 
 
 class Host(Protocol):
-    """The connection layer, which carries out the dispatcher's decisions; its methods must not
-    raise errors.
-    """
+    """The connection layer, which carries out decisions; its methods must not raise errors."""
 
     def start(self, id: int) -> None:
         """Give the request to a free worker now."""
@@ -71,9 +69,7 @@ class EventObserver(Protocol):
 
 
 class RequestsNow(NamedTuple):
-    """A record of all requests of a dispatcher at one moment; `gone` contains the ids of waiting
-    requests whose customers have left.
-    """
+    """All requests of a dispatcher; `gone`: waiting requests whose customers have left."""
 
     waiting: Sequence[Request]
     in_service: Sequence[Request]
@@ -101,10 +97,9 @@ class Dispatcher:
         self.abandonment = abandonment
         self._clock_s = clock_s
         self._counts: dict[Page, Counter[str]] = {page: Counter() for page in Page}
-        self._effects = _Effects(host, self._counts)
-        self._worker_places = _Workers(workers)
-        self._driver: Driver[Request] = Driver(policy, self._worker_places, self._effects)
-        self._worker_places.in_service = self._driver.in_service
+        self._effects = _Effects(host, workers, self._counts)
+        self._driver: Driver[Request] = Driver(policy, self._effects, self._effects)
+        self._effects.in_service = self._driver.in_service
         self._ids = 0
         self._events: deque[Callable[[float], None]] = deque()
         self._busy = False
@@ -253,9 +248,7 @@ class Dispatcher:
         return {page: {fate: n[fate] for fate in FATES} for page, n in self._counts.items()}
 
     def snapshot(self) -> Mapping[str, object]:
-        """Return the queue lengths by page type, the number of workers, the counts of fates and the
-        policy's snapshot.
-        """
+        """Return queue lengths by page type, workers, counts and the policy's snapshot."""
         by_page = Counter(request.page for request in self._driver.waiting.values())
         return {
             "policy": {"name": self.policy.name, "snapshot": dict(self.policy.snapshot())},
@@ -280,25 +273,21 @@ class Dispatcher:
             self._busy = False
 
 
-class _Workers:
-    def __init__(self, workers: int) -> None:
-        self._workers = workers
+class _Effects:
+    """The object that knows the free workers, counts a verdict, informs the observer, and calls
+    the host. A reference to the dispatcher would be a cycle, and stay in memory.
+    """
+
+    def __init__(self, host: Host, workers: int, counts: Mapping[Page, Counter[str]]) -> None:
+        self.observer: EventObserver | None = None
         self.in_service: Mapping[int, Request] = {}
+        self._host = host
+        self._workers = workers
+        self._counts = counts
 
     @property
     def free(self) -> int:
         return self._workers - len(self.in_service)
-
-
-class _Effects:
-    """The object that counts a verdict, informs the observer, and calls the host. It does not refer
-    to the dispatcher, because a reference cycle would stay in memory.
-    """
-
-    def __init__(self, host: Host, counts: Mapping[Page, Counter[str]]) -> None:
-        self.observer: EventObserver | None = None
-        self._host = host
-        self._counts = counts
 
     def start(self, now_s: float, id: int, request: Request) -> None:
         self._counts[request.page]["dispatched"] += 1
@@ -313,9 +302,7 @@ class _Effects:
         self._host.refuse(id, verdict)
 
     def rejected(self, now_s: float, number: int) -> None:
-        """Do nothing: the gateway answers rejected requests itself, without a worker of the
-        shop.
-        """
+        """Do nothing: the shop's workers have no part in a rejection."""
 
     def cancel(self, now_s: float, id: int) -> None:
         self._host.cancel(id)

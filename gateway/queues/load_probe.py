@@ -98,28 +98,19 @@ class LoadProbe:
         self._host = host
         self._port = port
         self._authorization = b"" if token is None else b"Authorization: Bearer %b\r\n" % token
-        self._interval_s = interval_s
+        self.interval_s = interval_s
+        """The utilisation interval in paper seconds; after a change, call `restart_interval`."""
         self._hand_over = hand_over
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._before: Status | None = None
         self._before_at_s = 0.0
-        self._newest: LoadSample | None = None
+        self.newest: LoadSample | None = None
         self._newest_at_s = 0.0
         self._error: str | None = "the shop's load has not been sampled yet"
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self.samples = 0
         self.failures = 0
-
-    @property
-    def interval_s(self) -> float:
-        """The utilisation interval in paper seconds."""
-        return self._interval_s
-
-    @interval_s.setter
-    def interval_s(self, interval_s: float) -> None:
-        self._interval_s = interval_s
-        self.restart_interval()
 
     def restart_interval(self) -> None:
         """Begin a new interval now, after a change of its length or of the time scale."""
@@ -133,21 +124,17 @@ class LoadProbe:
             self._task.cancel()
         self._hang_up()
 
-    @property
-    def newest(self) -> LoadSample | None:
-        return self._newest
-
     def snapshot(self) -> dict[str, object]:
         """Return the latest sample, its age in paper seconds, the controller's complete status, and
         the present error, if any.
         """
-        known = self._newest
+        known = self.newest
         return {
             "cpu_utilisation_ratio": known.cpu_utilisation_ratio if known else None,
             "busy_workers": known.busy_workers if known else None,
             "interval_s": known.interval_s if known else None,
             "age_s": self._clock() - self._newest_at_s if known else None,
-            "utilisation_interval_s": self._interval_s,
+            "utilisation_interval_s": self.interval_s,
             "samples": self.samples,
             "failures": self.failures,
             "error": self._error,
@@ -158,7 +145,7 @@ class LoadProbe:
         due_s = time.monotonic()
         while True:
             await self._ask()
-            pause_s = self._clock.real_s(self._interval_s)
+            pause_s = self._clock.real_s(self.interval_s)
             # Samples are taken at fixed times; if the shop is slow, some are missing.
             due_s = max(due_s + pause_s, time.monotonic() + min(_LEAST_PAUSE_S, pause_s))
             try:
@@ -171,7 +158,7 @@ class LoadProbe:
                 due_s = time.monotonic()
 
     async def _ask(self) -> None:
-        patience_s = max(LEAST_PATIENCE_S, self._clock.real_s(self._interval_s))
+        patience_s = max(LEAST_PATIENCE_S, self._clock.real_s(self.interval_s))
         try:
             async with asyncio.timeout(patience_s):
                 status = read_status(await self._get())
@@ -192,11 +179,9 @@ class LoadProbe:
             self._error = fault
 
     def _handed_over(self, measured: LoadSample) -> str | None:
-        """Pass the sample to `hand_over`, and return the message of its error, or None. Polling
-        continues in both cases.
-        """
+        """Pass the sample to `hand_over`, and return the message of its error, or None."""
         self.samples += 1
-        self._newest = measured
+        self.newest = measured
         self._newest_at_s = self._clock()
         try:
             self._hand_over(measured)

@@ -61,9 +61,7 @@ class PolicyChoice:
 
     @property
     def needs_sessions(self) -> bool:
-        """Whether the policies need signed cookies, so that no client can claim the session of
-        another client. The choice must be valid.
-        """
+        """Whether the policies need sessions that no other client can claim."""
         return self.admission != NO_ADMISSION or self.sheet.needs_sessions
 
     def make(
@@ -122,9 +120,7 @@ class PolicyChoice:
 
 
 def _in_words(value: ParameterValue, default: ParameterValue) -> str:
-    """Return a parameter's value as text: the number or, for a table, only the entries that differ
-    from the default.
-    """
+    """Return a value as text; of a table, only the entries that differ from the default."""
     if isinstance(value, dict) and isinstance(default, dict):
         return " ".join(f"{key} {one:.12g}" for key, one in value.items() if one != default[key])
     return f"{value:.12g}"
@@ -134,9 +130,7 @@ class PolicyInForce:
     """The policy in force, and the number of failed students' policies since the start."""
 
     def __init__(self, choice: PolicyChoice, own_policy_s: float) -> None:
-        """Begin with the policies in `choice`; a student's policy may use `own_policy_s` real
-        seconds for each decision.
-        """
+        """Begin with `choice`; a student's policy may use `own_policy_s` real s per decision."""
         self.choice = choice
         self.fallbacks = 0
         self.own_policy_s = own_policy_s

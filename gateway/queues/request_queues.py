@@ -1,6 +1,4 @@
-"""The queues in which requests wait for a worker: the policy's queue for the eight pages, and the
-bypasses.
-"""
+"""The queues in which requests wait: the policy's queue for the eight pages, and bypasses."""
 
 import asyncio
 import logging

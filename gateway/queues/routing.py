@@ -21,9 +21,7 @@ POLICY: Final = "policy"
 
 @dataclass(frozen=True, slots=True)
 class Bypass:
-    """A bypass: a separate short queue for requests whose path begins with `prefix`. Each process
-    that serves these requests has a pool of connections.
-    """
+    """A bypass: a short queue, with pools of connections, for paths that begin with `prefix`."""
 
     name: str
     prefix: bytes
@@ -32,9 +30,7 @@ class Bypass:
 
 
 def queue_for(target: bytes, bypasses: Sequence[Bypass]) -> BypassQueue:
-    """Return the queue of the first bypass whose prefix matches the target (in origin form); if no
-    prefix matches, return the last bypass's queue.
-    """
+    """Return the queue of the first bypass whose prefix matches, otherwise the last one's."""
     for one in bypasses:
         if target.startswith(one.prefix):
             return one.queue

@@ -140,9 +140,7 @@ class Shadow:
         self._undecided_left(id)
 
     def load_sample(self, time_s: float, sample: LoadSample) -> None:
-        """Correct the real shop's load for the difference between the real shop and the model, and
-        pass the load to the policy.
-        """
+        """Pass on the real shop's load, corrected for the model's difference from it."""
         self.run(time_s)
         account = self._shop.account
         account.advance(time_s)

@@ -18,9 +18,7 @@ from gateway.policies.interface import Outcome, Page, Request
 from gateway.policies.patience_estimate import PatienceEstimate
 
 FILL: Final = 1.0 / BUSY_RATIO
-"""The number of requests in service that keep a CPU fully busy: one request computes while another
-waits for the back end.
-"""
+"""The requests in service that keep a CPU busy: one computes, another waits for the back end."""
 FIRST_GUESS_S: Final = 0.2501 * BUSY_RATIO
 """The assumed CPU seconds of a request until one has been measured: the mean of LIFO-Pri's Table 2,
 weighted by how often each page is requested.

@@ -1,6 +1,4 @@
-"""The comparison of a shadow's decisions with the acting policy's decisions: counts, time
-differences, and the latest disagreements.
-"""
+"""The comparison of a shadow's decisions with the acting policy's decisions."""
 
 from collections import Counter, deque
 from collections.abc import Mapping

@@ -46,9 +46,7 @@ class Calls(ABC):
 
     sheet: Sheet
     timer_s: float | None = None
-    """The time, in paper seconds, at which the policy's timer is due; None means never. The
-    value is valid once the policy has been created.
-    """
+    """The paper time at which the created policy's timer is due; None means never."""
     ignores: frozenset[str] = frozenset()
     """The events that the policy ignores, and therefore does not receive."""
     end: Callable[[], object]

@@ -68,7 +68,7 @@ def confine(*, cpu_s: int, memory_bytes: int, parent: int) -> dict[str, str]:
         ("privileges", lambda: _prctl(_PR_SET_NO_NEW_PRIVS, 1)),
         ("account", _another_account),
         ("parent", lambda: _with_parent(parent)),
-        ("landlock", landlock.forbid_all),
+        ("landlock", landlock.forbid_but),
         ("limits", lambda: _limits(cpu_s, memory_bytes)),
         ("seccomp", seccomp.forbid_most),
     )

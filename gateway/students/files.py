@@ -7,6 +7,7 @@ import os
 import stat
 import unicodedata
 from collections import OrderedDict
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -94,19 +95,17 @@ def check_form(file: PolicyFile) -> None:
 
 
 def impurities(file: PolicyFile) -> tuple[str, ...]:
-    """Return one line for each impurity of this source; raise PolicyError if no process can read
-    the source. The first call for a source takes about 0.1 s.
-    """
-    if file.sha256 not in _judged:
-        try:
-            found = tuple(process.impurities(file.name, file.text))
-        except MisbehavedError as fault:
-            allowed = f"Python source that can be parsed within {OF_READING.cpu_s} s of CPU"
-            raise PolicyError("policy", f"{file.name}: {fault}", allowed) from None
-        _judged[file.sha256] = found
-        if len(_judged) > REMEMBERED:
-            _judged.popitem(last=False)
-    return _judged[file.sha256]
+    """Return a line for each impurity of a source; raise PolicyError if none can read it."""
+    try:
+        return _impurities(file.text)
+    except MisbehavedError as fault:
+        allowed = f"Python source that can be parsed within {OF_READING.cpu_s} s of CPU"
+        raise PolicyError("policy", f"{file.name}: {fault}", allowed) from None
+
+
+@lru_cache(REMEMBERED)
+def _impurities(text: str) -> tuple[str, ...]:
+    return tuple(process.impurities(text))
 
 
 def _check_name(name: str) -> None:
@@ -129,8 +128,6 @@ def _check_name(name: str) -> None:
 
 
 remembered: OrderedDict[str, PolicyFile] = OrderedDict()
-_judged: OrderedDict[str, tuple[str, ...]] = OrderedDict()
-"""The impurities of each text, by the text's digest."""
 
 
 def remember(file: PolicyFile) -> None:

@@ -41,12 +41,7 @@ class _Attributes(ctypes.Structure):
     ]
 
 
-def forbid_all() -> str:
-    """Call `forbid_but` without paths."""
-    return forbid_but((), ())
-
-
-def forbid_but(readable: Iterable[str], writable: Iterable[str]) -> str:
+def forbid_but(readable: Iterable[str] = (), writable: Iterable[str] = ()) -> str:
     """Remove every right that Landlock controls from this process, except to read the `readable`
     paths, and to read and write the `writable` paths, with everything below them. Paths that do not
     exist are ignored. Return the name of the layer, e.g. `landlock 6`; raise OSError if the kernel

@@ -202,14 +202,14 @@ class Child(Confined, Calls):
             )
 
 
-def impurities(name: str, text: str) -> list[str]:
+def impurities(text: str) -> list[str]:
     """Return one line for each impurity of this source; raise MisbehavedError if the process fails.
     A confined process reads the source without running it, because the parser may need much time
     and memory for a malicious source.
     """
     reader = Confined(OF_READING)
     try:
-        order, limit_s = ["read", name, text], OF_READING.start_s
+        order, limit_s = ["read", "", text], OF_READING.start_s
         answer = reader.ask(order, limit_s, "reading it", reader.begun_s, wire.OF_A_FILE)
         return [printable(line) for line in read(wire.impurities_of, answer)]
     finally:

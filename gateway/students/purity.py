@@ -156,12 +156,9 @@ def _imported_from(line: int, node: ast.ImportFrom) -> Iterator[Impurity]:
     module = node.module or ""
     if node.level:
         yield Impurity(line, "from .", "a policy is a single file and cannot import other files")
-    elif module == "gateway":
+    elif module in ("gateway", "gateway.policies"):
         for alias in node.names:
-            yield from _imported(line, f"gateway.{alias.name}")
-    elif module == "gateway.policies":
-        for alias in node.names:
-            yield from _imported(line, f"gateway.policies.{alias.name}")
+            yield from _imported(line, f"{module}.{alias.name}")
     else:
         yield from _imported(line, module)
         for alias in node.names:

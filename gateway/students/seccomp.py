@@ -38,26 +38,17 @@ _MACHINES: Final = {
     "x86_64": _Machine(
         0xC000003E,
         (
-            0,  # read
-            1,  # write
-            9,  # mmap
-            10,  # mprotect
-            11,  # munmap
-            12,  # brk
-            13,  # rt_sigaction
-            14,  # rt_sigprocmask
-            15,  # rt_sigreturn
-            24,  # sched_yield
-            25,  # mremap
-            28,  # madvise
-            39,  # getpid
-            60,  # exit
-            96,  # gettimeofday
-            131,  # sigaltstack
-            219,  # restart_syscall
-            228,  # clock_gettime
-            231,  # exit_group
-            318,  # getrandom
+            *(0, 1, 9, 10, 11, 12),  # read, write, mmap, mprotect, munmap, brk
+            *(
+                13,
+                14,
+                15,
+                24,
+                25,
+                28,
+            ),  # rt_sig(action|procmask|return), sched_yield, mremap, madvise
+            *(39, 60, 96, 131, 219),  # getpid, exit, gettimeofday, sigaltstack, restart_syscall
+            *(228, 231, 318),  # clock_gettime, exit_group, getrandom
         ),
         (
             *(3, 4, 5, 6, 7, 8),  # close, stat, fstat, lstat, poll, lseek
@@ -80,26 +71,11 @@ _MACHINES: Final = {
     "aarch64": _Machine(
         0xC00000B7,
         (
-            63,  # read
-            64,  # write
-            93,  # exit
-            94,  # exit_group
-            113,  # clock_gettime
-            124,  # sched_yield
-            128,  # restart_syscall
-            132,  # sigaltstack
-            134,  # rt_sigaction
-            135,  # rt_sigprocmask
-            139,  # rt_sigreturn
-            169,  # gettimeofday
-            172,  # getpid
-            214,  # brk
-            215,  # munmap
-            216,  # mremap
-            222,  # mmap
-            226,  # mprotect
-            233,  # madvise
-            278,  # getrandom
+            *(63, 64, 93, 94, 113),  # read, write, exit, exit_group, clock_gettime
+            *(124, 128, 132),  # sched_yield, restart_syscall, sigaltstack
+            *(134, 135, 139, 169, 172),  # rt_sig(action|procmask|return), gettimeofday, getpid
+            *(214, 215, 216, 222, 226),  # brk, munmap, mremap, mmap, mprotect
+            *(233, 278),  # madvise, getrandom
         ),
         (
             *(17, 23, 24),  # getcwd, dup, dup3

@@ -51,9 +51,7 @@ class StandIn:
         self._ledger: Ledger[Request] = Ledger(remembered=REMEMBERED)
         self._fifo: Policy | None = None
         self._unanswered_s: float | None = None
-        """The time, in paper seconds, since which requests have waited although workers were free
-        and no request was in service.
-        """
+        """The paper time since which requests wait although all workers are free."""
         self._timers_from_s = 0.0
         self._timers = 0
 

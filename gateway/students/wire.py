@@ -75,9 +75,7 @@ def packed(message: object) -> bytes:
 
 
 def unpacked(content: bytes, most: Most = LARGEST) -> Any:
-    """Return the message in `content`, which does not include the length. Raises WireError if the
-    message is not JSON or is larger than `most`.
-    """
+    """Return the message in `content`; raise WireError if it is not JSON or too large."""
     check_size(len(content), most)
     try:
         return plain_json.decoded(content, most.values)

@@ -1,6 +1,4 @@
-"""A customer's TLS connection, which `Customer` uses like an ordinary transport. Encryption and
-decryption run in the event loop, because symmetric ciphers are fast.
-"""
+"""A customer's TLS connection, which `Customer` uses as a transport, ciphered in the event loop."""
 
 import asyncio
 import contextlib
@@ -220,9 +218,7 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
             self._raw.write(out)
 
     def _end_session(self) -> None:
-        """Create a close_notify; otherwise OpenSSL would forget the session, which a customer who
-        left abruptly may resume (RFC 5246, 7.2.1).
-        """
+        """Create a close_notify, without which OpenSSL forgets the session (RFC 5246, 7.2.1)."""
         # An error is harmless: the customer's close_notify is missing, or TLS has already failed.
         with contextlib.suppress(ssl.SSLError, OSError):
             self._ssl.unwrap()

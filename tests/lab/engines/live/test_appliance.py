@@ -2,7 +2,7 @@ import contextlib
 
 import pytest
 
-from gateway.policies import registry
+from gateway.policies import ADMISSIONS, POLICIES, registry
 from lab.engines.live.appliance import Appliance, JsonApi
 from lab.errors import ExperimentError
 from lab.runner.live import surroundings
@@ -83,7 +83,7 @@ class Recorded(FakeServer):
 
     def __init__(self):
         super().__init__(self._answer)
-        self.books, self.policies = 4309, registry.describe()
+        self.books, self.policies = 4309, registry.describe(POLICIES)
 
     def _answer(self, request: Request):
         if request.path == "/catalogue":
@@ -92,7 +92,7 @@ class Recorded(FakeServer):
             "/snapshot": {"waiting": 0, "in_service": 0},
             "/status": {"books": self.books},
             "/policies": self.policies,
-            "/admissions": registry.describe_admissions(),
+            "/admissions": registry.describe(ADMISSIONS),
         }
         return answers.get(request.path, {})
 
@@ -142,7 +142,8 @@ def test_the_sentry_stops_work_only_when_leaving_cancels(
 def test_a_gateway_that_lacks_a_policy_is_found_out_at_once(appliance_of, recorded):
     guarded = PolicyChoice(name="sq", admission="sbac", parameters={"capacity": 9})
     appliance_of.check_knows([PolicyChoice(name="8q-af"), guarded])
-    recorded.policies = [sheet for sheet in registry.describe() if sheet["name"] != "8q-af"]
+    sheets = registry.describe(POLICIES)
+    recorded.policies = [sheet for sheet in sheets if sheet["name"] != "8q-af"]
     appliance_of.check_knows([guarded])
     with pytest.raises(ExperimentError, match=r"(?s)does not know .*8q-af.*make up"):
         appliance_of.check_knows([guarded, PolicyChoice(name="8q-af")])
