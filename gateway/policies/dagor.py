@@ -176,7 +176,8 @@ DAGOR = Sheet(
                 "increase_ratio",
                 0.01,
                 "ratio",
-                "β, the further requests that a less strict level admits, as a share of all arrivals",
+                "β, the further requests that a less strict level admits, as a share of all "
+                "arrivals",
                 0.0001,
                 1.0,
             ),

@@ -280,7 +280,8 @@ ADMISSION_CONTROL = Sheet(
                 "aggression",
                 1.0,
                 "number",
-                "the exponent is 1 / aggression; a higher value rejects more at the same success rate",
+                "the exponent is 1 / aggression; a higher value rejects more at the same "
+                "success rate",
                 1.0,
                 100.0,
             ),
