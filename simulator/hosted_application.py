@@ -3,6 +3,7 @@
 import math
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from gateway.policies.connection_admission import ConnectionAdmission
@@ -15,6 +16,7 @@ SYN_AGAIN_AFTER_S = (3.0, 6.0)
 """The waits before an unanswered SYN is repeated, in seconds, as in Linux 2.6 (RFC 1122)."""
 
 
+@dataclass(slots=True, eq=False)
 class HostedSession:
     """A session in progress.
 
@@ -24,30 +26,16 @@ class HostedSession:
     if the present connection is resumed. `knocks` counts unanswered SYNs.
     """
 
-    __slots__ = (
-        "asked_s",
-        "attempt",
-        "awaits",
-        "has_ticket",
-        "index",
-        "is_resumed",
-        "knocks",
-        "length",
-        "open_until_s",
-        "step",
-    )
-
-    def __init__(self, index: int, length: int) -> None:
-        self.index = index
-        self.length = length
-        self.step = 0
-        self.attempt = 1
-        self.awaits = 0
-        self.knocks = 0
-        self.asked_s = 0.0
-        self.open_until_s = -math.inf
-        self.has_ticket = False
-        self.is_resumed = False
+    index: int
+    length: int
+    step: int = 0
+    attempt: int = 1
+    awaits: int = 0
+    knocks: int = 0
+    asked_s: float = 0.0
+    open_until_s: float = -math.inf
+    has_ticket: bool = False
+    is_resumed: bool = False
 
 
 class Work(NamedTuple):

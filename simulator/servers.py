@@ -2,6 +2,7 @@
 
 import math
 from bisect import bisect_right
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import accumulate
 from typing import Protocol
@@ -56,6 +57,7 @@ class Server(Protocol):
         """Return the server time used so far, in CPU seconds."""
 
 
+@dataclass(slots=True, eq=False)
 class _Execution:
     """A request in service, with its remaining work and its state.
 
@@ -63,28 +65,14 @@ class _Execution:
     means that its entry in a heap no longer counts.
     """
 
-    __slots__ = (
-        "busy_slice_s",
-        "finish",
-        "id",
-        "is_cancelled",
-        "slices_left",
-        "spent_s",
-        "wait_s",
-        "workers",
-    )
-
-    def __init__(
-        self, id: int, workers: int, slices: int, busy_slice_s: float, wait_s: float
-    ) -> None:
-        self.id = id
-        self.workers = workers
-        self.slices_left = slices
-        self.busy_slice_s = busy_slice_s
-        self.wait_s = wait_s
-        self.spent_s = 0.0
-        self.finish: float | None = None
-        self.is_cancelled = False
+    id: int
+    workers: int
+    slices_left: int
+    busy_slice_s: float
+    wait_s: float
+    spent_s: float = 0.0
+    finish: float | None = None
+    is_cancelled: bool = False
 
 
 class ProcessorSharing:
@@ -113,10 +101,9 @@ class ProcessorSharing:
         self._executions: dict[int, _Execution] = {}
         self._cancelled: list[_Execution] = []  # ended at the next `advance`
         self._has_void_entries = False
-        self._running: list[
-            tuple[float, int, _Execution]
-        ] = []  # ordered by the slice's virtual end
-        self._asleep: list[tuple[float, int, _Execution]] = []  # ordered by the wait's end
+        # Heaps, ordered by the virtual end of the slice and by the end of the wait.
+        self._running: list[tuple[float, int, _Execution]] = []
+        self._asleep: list[tuple[float, int, _Execution]] = []
         self._on_cpu = 0
         self._virtual_s = 0.0
         self._busy_s = 0.0

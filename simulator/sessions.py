@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Generic, Protocol, TypeVar
@@ -25,6 +26,7 @@ class ByStep(Protocol[T_co]):
     def __getitem__(self, step: int, /) -> T_co: ...
 
 
+@dataclass(slots=True, eq=False)
 class Session:
     """A customer's session, or a client of a closed loop.
 
@@ -35,46 +37,23 @@ class Session:
     the time of the latest attempt.
     """
 
-    __slots__ = (
-        "arrival_s",
-        "attempt",
-        "awaits",
-        "index",
-        "is_new",
-        "length",
-        "name",
-        "sent_s",
-        "step",
-        "walk",
-        "work",
-    )
-
-    sent_s: float
-
-    def __init__(
-        self,
-        index: int,
-        arrival_s: float,
-        walk: ByStep[str],
-        work: ByStep[float],
-        length: int,
-    ) -> None:
-        self.index = index
-        self.arrival_s = arrival_s
-        self.walk = walk
-        self.work = work
-        self.length = length
-        self.name = str(index)
-        self.is_new = True
-        self.step = 0
-        self.attempt = 1
-        self.awaits = 0
+    index: int
+    arrival_s: float
+    walk: ByStep[str]
+    work: ByStep[float]
+    length: int
+    name: str
+    is_new: bool = True
+    step: int = 0
+    attempt: int = 1
+    awaits: int = 0
+    sent_s: float = 0.0
 
 
 Asked = tuple[Session, int, float]
 """A request in the system: (session, index of the page in SERVED_PAGES, work)."""
 
-NOBODY = Session(-1, math.inf, (), (), 0)
+NOBODY = Session(-1, math.inf, (), (), 0, "")
 """The placeholder after the last session, which never arrives."""
 
 
@@ -113,7 +92,8 @@ class SessionsToCome:
             lengths = list(map(len, walks))
             self._expect(block_s, lengths, map(customers.kind, indexes))
             draws = self._draws.first_attempts(first, lengths)
-            for each in zip(indexes, block_s, walks, draws, lengths, strict=True):
+            names = map(str, indexes)
+            for each in zip(indexes, block_s, walks, draws, lengths, names, strict=True):
                 yield Session(*each)
             first += len(block_s)
 
@@ -131,6 +111,7 @@ class SessionsToCome:
                 _Endless(partial(clients.page, client)),
                 _Endless(partial(self._draws.of, client, attempt=1)),
                 0,
+                str(client),
             )
 
     def work(self, session: Session) -> float:

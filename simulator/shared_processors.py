@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Generic, NamedTuple, TypeVar
 
@@ -17,17 +18,15 @@ class Grant(NamedTuple):
     partner: int | None = None
 
 
+@dataclass(slots=True, eq=False)
 class _Application(Generic[Job]):
     """The jobs of one application; `running` is ordered by the virtual times of the jobs' ends."""
 
-    __slots__ = ("busy_s", "grant", "rate", "running", "virtual_s")
-
-    def __init__(self) -> None:
-        self.grant = Grant(0)
-        self.running: list[tuple[float, int, Job]] = []
-        self.rate = 0.0
-        self.virtual_s = 0.0
-        self.busy_s = 0.0
+    grant: Grant = field(default_factory=lambda: Grant(0))
+    running: list[tuple[float, int, Job]] = field(default_factory=list)
+    rate: float = 0.0
+    virtual_s: float = 0.0
+    busy_s: float = 0.0
 
 
 class SharedProcessors(Generic[Job]):
@@ -63,9 +62,7 @@ class SharedProcessors(Generic[Job]):
         self._pass_time(now_s)
         one = self._applications[application]
         if not one.running:
-            one.virtual_s = (
-                0.0  # no job is in progress, so a restart of virtual time loses no digits
-            )
+            one.virtual_s = 0.0  # without jobs, a restart of virtual time loses no digits
         self._started += 1
         heappush(one.running, (one.virtual_s + work_s, self._started, job))
         self._plan()

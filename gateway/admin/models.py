@@ -168,24 +168,37 @@ class ConnectionAdmissionInForce(AdmissionInForce):
     snapshot: dict[str, Any] = Field(description="the state that the policy reports")
 
 
+_Asked = Annotated[int, Field(description="number of requests on which both policies decided")]
+_AgreesRatio = Annotated[
+    float | None,
+    Field(description="share of these requests with the same decision; null if `asked` is 0"),
+]
+_EarlierS = Annotated[
+    float | None,
+    Field(
+        description="mean time by which the shadow was earlier (verdict `earlier`), in paper "
+        "seconds"
+    ),
+]
+_LaterS = Annotated[
+    float | None,
+    Field(
+        description="mean time by which the shadow was later (verdict `later`), in paper seconds"
+    ),
+]
+
+
 class Agreement(Reply):
     """A shadow's decisions compared with the acting policy's; a mean of no values is null."""
 
-    asked: int = Field(description="number of requests on which both policies decided")
-    agrees_ratio: float | None = Field(
-        description="share of these requests with the same decision; null if `asked` is 0"
-    )
+    asked: _Asked
+    agrees_ratio: _AgreesRatio
     verdicts: dict[str, int] = Field(
         description="`same`, `earlier`, `later`, `would_refuse`, `would_serve`, `would_lose`, "
         "`absent` → number of requests"
     )
-    earlier_s: float | None = Field(
-        description="mean time by which the shadow was earlier (verdict `earlier`), in paper "
-        "seconds"
-    )
-    later_s: float | None = Field(
-        description="mean time by which the shadow was later (verdict `later`), in paper seconds"
-    )
+    earlier_s: _EarlierS
+    later_s: _LaterS
 
 
 class ShadowFigures(Reply):
@@ -201,23 +214,13 @@ class ShadowFigures(Reply):
         description="time at which the counts began, in paper seconds: the start of the shadow, or "
         "the latest switch of the acting policy",
     )
-    asked: int = Field(0, description="number of requests on which both policies decided")
-    agrees_ratio: float | None = Field(
-        None,
-        description="share of these requests with the same decision; null if `asked` is 0",
-    )
+    asked: _Asked = 0
+    agrees_ratio: _AgreesRatio = None
     verdicts: dict[str, int] = Field(
         default_factory=dict, description="verdict → number of requests, over all page types"
     )
-    earlier_s: float | None = Field(
-        None,
-        description="mean time by which the shadow was earlier (verdict `earlier`), in paper "
-        "seconds",
-    )
-    later_s: float | None = Field(
-        None,
-        description="mean time by which the shadow was later (verdict `later`), in paper seconds",
-    )
+    earlier_s: _EarlierS = None
+    later_s: _LaterS = None
     pages: dict[str, Agreement] = Field(
         default_factory=dict, description="page type → comparison of the decisions"
     )

@@ -179,20 +179,13 @@ class Customer(asyncio.Protocol):
     def deadline_passed(self) -> None:
         limits = self._front.customer_limits
         unsent = self._transport.get_write_buffer_size()
-        if (
-            unsent and self._unsent_bytes - unsent >= _LEAST_TAKEN_BYTES
-        ):  # the customer reads slowly
+        if unsent and self._unsent_bytes - unsent >= _LEAST_TAKEN_BYTES:  # a slow customer
             self._watch_writing()
         elif self._is_closing or unsent:
             self._transport.abort()
         elif self._exchange is not None:
-            self._refuse(
-                RefusedError(
-                    408,
-                    f"fewer than {limits.buffered_body_bytes} bytes of the body came within "
-                    f"{limits.body_s:g} s",
-                )
-            )
+            few = f"fewer than {limits.buffered_body_bytes} bytes of the body"
+            self._refuse(RefusedError(408, f"{few} came within {limits.body_s:g} s"))
         elif self._awaits_head:
             self._refuse(RefusedError(408, f"the head took longer than {limits.head_s:g} s"))
         else:

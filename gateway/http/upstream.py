@@ -228,9 +228,7 @@ class ShopConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         exchange = self._exchange
-        if (
-            exchange is None
-        ):  # no request is open, and the bytes must not become the answer to the next request
+        if exchange is None:  # the bytes must not become the answer to the next request
             self.abort()
             return
         self._answered = True

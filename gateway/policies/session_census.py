@@ -11,6 +11,7 @@ sessions are cut short. In the long run, without aborted sessions, it equals C_r
 """
 
 from collections import OrderedDict
+from dataclasses import dataclass
 
 from gateway.policies.interface import Outcome
 
@@ -28,15 +29,13 @@ REMEMBERED = 100_000
 _PROCESSED = frozenset({Outcome.ANSWERED, Outcome.ORPHANED})
 
 
+@dataclass(slots=True, eq=False)
 class _Asked:
     """A session's request: its arrival time, C_r at this time, and whether it was aborted."""
 
-    __slots__ = ("at_s", "is_aborted", "processed")
-
-    def __init__(self, at_s: float, processed: int) -> None:
-        self.at_s = at_s
-        self.processed = processed
-        self.is_aborted = False
+    at_s: float
+    processed: int
+    is_aborted: bool = False
 
 
 class SessionCensus:

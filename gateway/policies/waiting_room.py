@@ -22,9 +22,8 @@ class WaitingRoom(IgnoringPolicy):
         self._places = inside
         self._idle_s = idle_s
         self._silent_since_s: OrderedDict[str, float] = OrderedDict()  # the longest inactive first
-        self._asking: dict[
-            str, int
-        ] = {}  # sessions inside that have requests waiting or in service
+        # The requests, waiting or in service, of each session inside that has any.
+        self._asking: dict[str, int] = {}
         self._session_of: dict[int, str] = {}
         self._door = Line()
         self._line = Line()

@@ -46,16 +46,14 @@ class RealWorld:
     customers: Customers
 
 
+@dataclass(slots=True, eq=False)
 class _Case:
     """A request that waits in the shadow's world, or on which only one policy has decided."""
 
-    __slots__ = ("is_compared", "real_request", "said", "waits")
-
-    def __init__(self, real_request: RealRequest) -> None:
-        self.real_request = real_request
-        self.said: Decision | None = None
-        self.is_compared = False
-        self.waits = True
+    real_request: RealRequest
+    said: Decision | None = None
+    is_compared: bool = False
+    waits: bool = True
 
 
 class Shadow:
@@ -69,9 +67,8 @@ class Shadow:
         self._shop = ModelShop(real.shop, real.needs, Account(now_s))
         self._cases: dict[int, _Case] = {}
         self._leaving: list[tuple[float, int]] = []  # a heap: (time of leaving, request id)
-        self._left: set[int] = (
-            set()
-        )  # ids of requests whose customers have left only in the shadow's world
+        # The ids of requests whose customers have left only in the shadow's world.
+        self._left: set[int] = set()
         self.gone: OrderedDict[str, int] = OrderedDict()  # session → its refused request
         self.dispatcher = Dispatcher(
             policy, workers=real.acting.workers, clock_s=lambda: self._now_s, host=self

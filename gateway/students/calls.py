@@ -84,7 +84,7 @@ class Calls(ABC):
         """
         if event in self.ignores:
             return NOTHING
-        message = [event, time_s, *wire.plain(told)]
+        message = [event, time_s, *map(wire.plain, told)]
         self.timer_s, verdicts = self.decision(
             message, event, wire.decision_of, wire.most_about(about)
         )

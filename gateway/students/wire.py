@@ -102,12 +102,8 @@ def shown(value: object) -> str:
 # ---- events: from the gateway to the child -------------------------------------------------------
 
 
-def plain(told: tuple[Any, ...]) -> list[Any]:
-    """Return the arguments of an event as values that JSON can express."""
-    return [_plain(value) for value in told]
-
-
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return an argument of an event as a value that JSON can express."""
     if type(value) is LoadSample:
         return [value.cpu_utilisation_ratio, value.busy_workers, value.interval_s]
     if type(value) is Request:

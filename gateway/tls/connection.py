@@ -103,9 +103,8 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
             except ssl.SSLWantReadError:
                 break
             except (
-                ssl.SSLError,
-                OSError,
-            ):  # invalid bytes or an attack; OpenSSL has an alert to send
+                OSError
+            ):  # invalid bytes (an SSLError) or an attack; OpenSSL has an alert to send
                 self._customer_left()
                 return
             if not data:  # a close_notify
@@ -220,5 +219,5 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
     def _end_session(self) -> None:
         """Create a close_notify, without which OpenSSL forgets the session (RFC 5246, 7.2.1)."""
         # An error is harmless: the customer's close_notify is missing, or TLS has already failed.
-        with contextlib.suppress(ssl.SSLError, OSError):
+        with contextlib.suppress(OSError):
             self._ssl.unwrap()

@@ -223,9 +223,8 @@ class Handshake(asyncio.Protocol):
             if self._held_back:
                 self._go_on()
         else:
-            if (
-                self._ssl is None or not self._ssl.is_refused
-            ):  # otherwise the gate has already counted it
+            # The gate has already counted a refused connection.
+            if self._ssl is None or not self._ssl.is_refused:
                 self._shared.gate.count("handshake_failed")
             if step is Step.PLAIN:
                 self._answer_plainly()

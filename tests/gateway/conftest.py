@@ -1,8 +1,20 @@
-"""Fixtures of all tests of the gateway."""
+"""Fixtures of all tests of the gateway. A test that is a coroutine runs in a new event loop."""
+
+import inspect
 
 import pytest
 
+from tests.gateway.real_sockets import run
 from tests.gateway.tls_customers import make_certificate
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
 
 
 @pytest.fixture(scope="session")

@@ -246,10 +246,14 @@ class World:
         if transport.is_open:
             connection.data_received(self.answer)
 
-    def connect(self):
+    def connect(self, data=b""):
+        """Return a new customer and its transport, after the customer has sent `data`."""
         customer = Customer(self.front)
         transport = FakeTransport(self.loop, customer)
         customer.connection_made(transport)
+        if data:
+            customer.data_received(data)
+            self.loop.run()
         return customer, transport
 
     @property

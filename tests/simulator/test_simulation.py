@@ -393,31 +393,6 @@ def test_what_was_wasted_when_it_is_cut():
     assert cut_before.unanswered_busy_s == cut_after.unanswered_busy_s == pytest.approx(0.6)
 
 
-@pytest.mark.parametrize(
-    ("abandonment", "told", "busy_s", "counts"),
-    [
-        ("ignore", ["abandonment", "abandonment", "orphaned", "orphaned"], 2.0, {"orphaned": 2}),
-        (
-            "drop-queued",
-            ["abandonment", "abandonment", "withdraw", "orphaned"],
-            1.0,
-            {"orphaned": 1},
-        ),
-        ("cancel", ["abandonment", "cancelled", "abandonment", "cancelled"], 0.9, {"cancelled": 2}),
-    ],
-)
-def test_what_a_customers_leaving_does(abandonment, told, busy_s, counts):
-    """Two customers, patience 0.6 s, arriving at 0 and 0.3 s; a request takes 1 s."""
-    diary = Diary()
-    customers = ArrivingAt(0.0, 0.3, timeout_s=0.6, think_timeout_mean_s=0.0, max_retries=0)
-    simulated = run(diary, customers, abandonment=abandonment)
-    assert [what for _, what, _ in diary.told if what not in ("arrival", "workers_free")] == told
-    assert simulated.attempts["timed_out"] == 2
-    assert simulated.busy_s == pytest.approx(busy_s)
-    assert {k: v for k, v in simulated.counts["Br-1"].items() if k in counts} == counts
-    assert simulated.counts["Br-1"]["abandoned_waiting"] == (0 if abandonment == "cancel" else 1)
-
-
 def test_a_worker_freed_by_a_cancel_is_offered_before_the_customer_tries_again():
     diary = Diary()
     customers = ArrivingAt(
@@ -534,20 +509,6 @@ def test_a_timer_that_has_passed_is_due_at_once():
     assert [time_s for time_s, _, _ in policy.told] == [0.5, 0.5, 0.5, 1.5]
 
 
-def test_a_rejection_does_not_take_the_worker_that_was_offered():
-    class Choosy(Diary):
-        def workers_free(self, time_s: float, free: int) -> Verdicts:
-            if len(self.queue) < 2:
-                return NOTHING
-            first, second, *self.queue = self.queue
-            return [Reject(first, "full", 1.0), Dispatch(second)]
-
-    server = FifoServer(capacity_rps=1.0, file_classes=(FileClass(1.0, 1.0, 1.0),))
-    simulated = run(Choosy(), ArrivingAt(0.0, 0.5, **PATIENT), server)
-    assert list(simulated.sessions.ended_s) == [0.5, 1.5]
-    assert simulated.end_s == 2.5
-
-
 def test_load_samples_come_once_per_interval():
     class Sampled(Diary):
         def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:
@@ -558,26 +519,6 @@ def test_load_samples_come_once_per_interval():
     run(policy, ArrivingAt(0.5, 3.0, **PATIENT), utilisation_interval_s=2.0)
     samples = [entry for entry in policy.told if isinstance(entry[1], LoadSample)]
     assert samples == [(2.0, LoadSample(0.5, 0, 2.0))]
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "message"),
-    [
-        ([Dispatch(1), Dispatch(2)], "arrival answered with Dispatch"),
-        ([Reject(77, "full", 1.0)], ".* no request 77 waits"),
-        ([Cancel(1)], ".* its customer is still there"),
-    ],
-)
-def test_forbidden_verdicts_are_the_policys_fault(verdicts, message):
-    class Broken(Diary):
-        def arrival(self, time_s: float, request: Request) -> Verdicts:
-            return verdicts if request.id == 2 else NOTHING
-
-        def workers_free(self, time_s: float, free: int) -> Verdicts:
-            return NOTHING
-
-    with pytest.raises(BrokenPolicyError, match=f"diary: {message}"):
-        run(Broken(), ArrivingAt(0.0, 0.1, **PATIENT))
 
 
 class Regular(Diary):

@@ -7,7 +7,7 @@ import pytest
 from gateway.admin import calls
 from gateway.admin.models import ALL_SHADOWS, ONE_POLICY, SMALL
 from tests.fake_shop.in_loop import Shop
-from tests.gateway.real_sockets import bed, run
+from tests.gateway.real_sockets import bed
 from tests.hostile_json import BODIES, NUMBERS, objects_with
 
 CALLS = {
@@ -26,7 +26,7 @@ SOON_S = 2.0
 
 
 @pytest.mark.parametrize(("method", "path"), CALLS, ids=" ".join)
-def test_a_hostile_body_gets_one_line(method, path):
+async def test_a_hostile_body_gets_one_line(method, path):
     """No fault counts as the gateway's, and nothing changes."""
     bodies = {**BODIES, **objects_with(*CALLS[method, path])}
     if "parameters" in CALLS[method, path]:
@@ -34,41 +34,35 @@ def test_a_hostile_body_gets_one_line(method, path):
             for number, value in NUMBERS.items():
                 bodies[f"{what}: {number}"] = text % value
 
-    async def scene():
-        async with bed(Shop(), workers=1) as b:
-            _, before = await b.admin("GET", "/snapshot")
-            for what, body in bodies.items():
-                began_s = time.thread_time()
-                status, answer = await b.admin(method, path, body)
-                assert time.thread_time() - began_s < SOON_S, what
-                assert status in (400, 413), (what, answer)
-                assert set(answer) == {"error", "field", "allowed"}, what
-                assert answer["error"].isprintable(), (what, answer)
-                assert len(answer["error"]) < 1_000, (what, answer)
-            _, after = await b.admin("GET", "/snapshot")
-            assert after["policy"]["name"] == before["policy"]["name"]
-            assert after["shadows"] == []
-
-    run(scene())
+    async with bed(Shop(), workers=1) as b:
+        _, before = await b.admin("GET", "/snapshot")
+        for what, body in bodies.items():
+            began_s = time.thread_time()
+            status, answer = await b.admin(method, path, body)
+            assert time.thread_time() - began_s < SOON_S, what
+            assert status in (400, 413), (what, answer)
+            assert set(answer) == {"error", "field", "allowed"}, what
+            assert answer["error"].isprintable(), (what, answer)
+            assert len(answer["error"]) < 1_000, (what, answer)
+        _, after = await b.admin("GET", "/snapshot")
+        assert after["policy"]["name"] == before["policy"]["name"]
+        assert after["shadows"] == []
 
 
-def test_a_body_is_as_large_as_its_call_needs():
+async def test_a_body_is_as_large_as_its_call_needs():
     """Only policies' files make a large body, and only shadows several of them."""
     assert SMALL.size_bytes < ONE_POLICY.size_bytes < ALL_SHADOWS.size_bytes
     large = b'{"abandonment":"cancel"' + b" " * SMALL.size_bytes + b"}"
 
-    async def scene():
-        async with bed(Shop(), workers=1) as b:
-            status, answer = await b.admin("PUT", "/settings", large)
-            assert status == 413
-            assert answer["error"].endswith("allowed: at most 32,768 bytes")
-            many = b'{"policies":[' + b"[]," * 2_000_000 + b"[]]}"
-            began_s = time.thread_time()
-            status, answer = await b.admin("PUT", "/shadows", many)
-            assert time.thread_time() - began_s < SOON_S
-            assert (status, answer["error"]) == (
-                400,
-                "the body has more than 8,000 values; allowed: at most 8,000 values",
-            )
-
-    run(scene())
+    async with bed(Shop(), workers=1) as b:
+        status, answer = await b.admin("PUT", "/settings", large)
+        assert status == 413
+        assert answer["error"].endswith("allowed: at most 32,768 bytes")
+        many = b'{"policies":[' + b"[]," * 2_000_000 + b"[]]}"
+        began_s = time.thread_time()
+        status, answer = await b.admin("PUT", "/shadows", many)
+        assert time.thread_time() - began_s < SOON_S
+        assert (status, answer["error"]) == (
+            400,
+            "the body has more than 8,000 values; allowed: at most 8,000 values",
+        )

@@ -22,10 +22,6 @@ def calls(*scripts, **settings):
     return run(scene())
 
 
-def test_health():
-    assert calls(("GET", "/health")) == [(200, {"status": "ok"})]
-
-
 def test_the_snapshot_says_everything_at_once():
     ((status, snapshot),) = calls(("GET", "/snapshot"), policy="8q-lifo-pri", workers=7)
     assert status == 200
@@ -40,24 +36,21 @@ def test_the_snapshot_says_everything_at_once():
     assert "not reachable" in snapshot["load"]["error"]
 
 
-def test_who_waits_is_told_oldest_first():
-    async def scene():
-        async with bed(Shop(is_held=True), workers=1) as b:
-            askers = []
-            for target in ("/", "/books/1/", "/search/?q=x", "/"):
-                askers.append(asyncio.ensure_future(b.get(target)))
-                await b.until(lambda: b.gateway.parts.pages.requests == len(askers))
-            _, writer = await b.connect()
-            writer.write(b"GET / HTTP/1.1\r\nHost: shop\r\n\r\n")
-            await b.until(lambda: b.gateway.parts.pages.requests == 5)
-            writer.close()
-            await b.until(lambda: b.gateway.figures.abandonment()["left_waiting"] == 1)
-            answers = [await b.admin("GET", path) for path in ("/waiting", "/waiting?limit=2")]
-            b.shop.let_go(5)
-            await asyncio.gather(*askers)
-            return answers
-
-    (status, whole), (_, shortened) = run(scene())
+async def test_who_waits_is_told_oldest_first():
+    async with bed(Shop(is_held=True), workers=1) as b:
+        askers = []
+        for target in ("/", "/books/1/", "/search/?q=x", "/"):
+            askers.append(asyncio.ensure_future(b.get(target)))
+            await b.until(lambda: b.gateway.parts.pages.requests == len(askers))
+        _, writer = await b.connect()
+        writer.write(b"GET / HTTP/1.1\r\nHost: shop\r\n\r\n")
+        await b.until(lambda: b.gateway.parts.pages.requests == 5)
+        writer.close()
+        await b.until(lambda: b.gateway.figures.abandonment()["left_waiting"] == 1)
+        status, whole = await b.admin("GET", "/waiting")
+        _, shortened = await b.admin("GET", "/waiting?limit=2")
+        b.shop.let_go(5)
+        await asyncio.gather(*askers)
     assert status == 200
     assert [page for _, page, _, _ in whole["requests"]] == ["Br-4", "Br-3", "Br-1", "Br-1"]
     assert [left for *_, left in whole["requests"]] == [False, False, False, True]
@@ -68,28 +61,14 @@ def test_who_waits_is_told_oldest_first():
     assert whole["waiting"] == shortened["waiting"] == 4
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=1001", "limit=x", "limit=", "limit=-1"])
-def test_a_limit_that_cannot_be(query):
-    ((status, answer),) = calls(("GET", f"/waiting?{query}"))
+@pytest.mark.parametrize("limit", ["0", "1001", "x", "", "-1"])
+def test_a_limit_that_cannot_be(limit):
+    (status, answer), (other_status, other) = calls(
+        ("GET", f"/waiting?limit={limit}"), ("GET", "/waiting?most=2")
+    )
     assert (status, answer["field"]) == (400, "limit")
     assert answer["allowed"] == "a whole number from 1 to 1000"
-
-
-def test_waiting_knows_no_other_field():
-    ((status, answer),) = calls(("GET", "/waiting?most=2"))
-    assert (status, answer["field"], answer["allowed"]) == (400, "most", "limit")
-
-
-def test_the_registry():
-    ((status, policies),) = calls(("GET", "/policies"))
-    assert status == 200
-    assert "sq" in [policy["name"] for policy in policies]
-
-
-def test_the_registry_of_admission_policies():
-    ((status, admissions),) = calls(("GET", "/admissions"))
-    assert status == 200
-    assert {"none", "sbac-responsive"} <= {admission["name"] for admission in admissions}
+    assert (other_status, other["field"], other["allowed"]) == (400, "most", "limit")
 
 
 def test_admission_is_chosen_beside_the_policy():
@@ -234,32 +213,29 @@ def test_no_web_page_drives_it(fields, status):
     assert got == status
 
 
-def test_names_can_be_added():
-    fields = b"Host: gateway:8081\r\n"
-    ((status, _),) = calls(("GET", "/health", None, fields), admin_names="gateway, other")
-    assert status == 200
-
-
 @pytest.mark.parametrize(
     ("host", "status"),
-    [(b"gateway:8081", 200), (b"Gateway", 200), (b"0.0.0.0:8081", 403), (b"shop:8081", 403)],
+    [
+        (b"gateway:8081", 200),
+        (b"Gateway", 200),
+        (b"added:8081", 200),
+        (b"0.0.0.0:8081", 403),
+        (b"shop:8081", 403),
+    ],
 )
-def test_the_name_by_which_it_is_reached_counts(host, status):
-    hosts = {"admin_host": "0.0.0.0", "reached_host": "gateway"}
+def test_the_name_by_which_it_is_reached_and_added_names_count(host, status):
+    hosts = {"admin_host": "0.0.0.0", "reached_host": "gateway", "admin_names": "other, added"}
     ((got, _),) = calls(("GET", "/health", None, b"Host: %b\r\n" % host), **hosts)
     assert got == status
 
 
-def test_metrics_are_prometheus():
-    async def scene():
-        async with bed() as b:
-            for target in ("/", "/static/x"):
-                await b.get(target)
-            await b.talk(b"\x00")
-            await b.until(lambda: b.gateway.figures.counts()["other"]["answered"] == 1)
-            return await b.admin("GET", "/metrics")
-
-    status, text = run(scene())
+async def test_metrics_are_prometheus():
+    async with bed() as b:
+        for target in ("/", "/static/x"):
+            await b.get(target)
+        await b.talk(b"\x00")
+        await b.until(lambda: b.gateway.figures.counts()["other"]["answered"] == 1)
+        status, text = await b.admin("GET", "/metrics")
     assert status == 200
     for line in (
         'doorbuster_gateway_arrivals_total{page="Br-1"} 1.0',
@@ -275,13 +251,10 @@ def test_metrics_are_prometheus():
         assert line in text
 
 
-def test_metrics_of_admission():
-    async def scene():
-        async with bed(admission="sbac-responsive") as b:
-            await b.get()
-            return await b.admin("GET", "/metrics")
-
-    _, text = run(scene())
+async def test_metrics_of_admission():
+    async with bed(admission="sbac-responsive") as b:
+        await b.get()
+        _, text = await b.admin("GET", "/metrics")
     for name, value in (
         ("admitted_sessions_total", 1),
         ("rejected_sessions_total", 0),
@@ -294,42 +267,32 @@ def test_metrics_of_admission():
     assert "admission_quota_sessions{" not in text  # this policy has none
 
 
-def test_nonsense_gets_an_answer_too():
-    async def scene():
-        import asyncio
-
-        async with bed() as b:
-            reader, writer = await asyncio.open_connection("127.0.0.1", b.gateway.admin_port)
-            writer.write(b"GET / HTTP/1.1\nHost: x\n\n")
-            answer = await reader.read()
-            writer.close()
-            return answer
-
-    assert run(scene()).startswith(b"HTTP/1.1 400 ")
+async def test_nonsense_gets_an_answer_too():
+    async with bed() as b:
+        reader, writer = await asyncio.open_connection("127.0.0.1", b.gateway.admin_port)
+        writer.write(b"GET / HTTP/1.1\nHost: x\n\n")
+        assert (await reader.read()).startswith(b"HTTP/1.1 400 ")
+        writer.close()
 
 
-def test_shadows_are_asked_for_by_name_and_told_of_everything():
+async def test_shadows_are_asked_for_by_name_and_told_of_everything():
     listed = [
         {"name": "sq"},
         {"name": "door-lifo", "parameters": {"hands": 4}, "admission": {"name": "sbac"}},
     ]
 
-    async def scene():
-        async with bed(workers=2) as b:
-            put = await b.admin("PUT", "/shadows", {"policies": listed})
-            answers = await asyncio.gather(*(b.get("/") for _ in range(6)))
-            assert all(b"Set-Cookie: doorbuster_session=" in answer for answer in answers)
-            await b.until(lambda: b.gateway.parts.pages.requests == 0)
-            told = await b.admin("GET", "/shadows")
-            _, snapshot = await b.admin("GET", "/snapshot")
-            _, metrics = await b.admin("GET", "/metrics")
-            off = await b.admin("PUT", "/shadows", {"policies": []})
-            answer = await b.get("/")
-            assert b"Set-Cookie" not in answer
-            assert b.gateway.parts.pages.dispatcher.observer is None
-            return put, told, snapshot, metrics, off
-
-    (status, put), (_, told), snapshot, metrics, (_, off) = run(scene())
+    async with bed(workers=2) as b:
+        status, put = await b.admin("PUT", "/shadows", {"policies": listed})
+        answers = await asyncio.gather(*(b.get("/") for _ in range(6)))
+        assert all(b"Set-Cookie: doorbuster_session=" in answer for answer in answers)
+        await b.until(lambda: b.gateway.parts.pages.requests == 0)
+        _, told = await b.admin("GET", "/shadows")
+        _, snapshot = await b.admin("GET", "/snapshot")
+        _, metrics = await b.admin("GET", "/metrics")
+        _, off = await b.admin("PUT", "/shadows", {"policies": []})
+        answer = await b.get("/")
+        assert b"Set-Cookie" not in answer
+        assert b.gateway.parts.pages.dispatcher.observer is None
     assert status == 200
     names = ["sq", "door-lifo+sbac (hands 4)"]
     assert [one["name"] for one in put["shadows"]] == names
@@ -378,25 +341,21 @@ def test_shadows_that_cannot_be(call, field):
     assert [one["name"] for one in after["shadows"]] == ["8q-af"]
 
 
-def test_one_shadow_more_and_one_less_leave_the_others_as_they_are():
+async def test_one_shadow_more_and_one_less_leave_the_others_as_they_are():
     door = {"name": "door-lifo", "parameters": {"hands": 4}}
 
-    async def scene():
-        async with bed() as b:
-            await b.admin("PUT", "/shadows", {"policies": [{"name": "sq"}]})
-            (kept,) = b.gateway.parts.shadow_policies.entries
-            added = await b.admin("POST", "/shadows", door)
-            twice = await b.admin("POST", "/shadows", door)
-            wrong = await b.admin("POST", "/shadows", {"name": "lifo"})
-            one_less = await b.admin("DELETE", "/shadows/door-lifo%20(hands%204)")
-            again = await b.admin("DELETE", "/shadows/door-lifo%20(hands%204)")
-            assert b.gateway.parts.shadow_policies.entries == (kept,)
-            none = await b.admin("DELETE", "/shadows/sq")
-            assert b.gateway.parts.pages.dispatcher.observer is None
-            wrong_method = await b.admin("GET", "/shadows/sq")
-            return added, twice, wrong, one_less, again, none, wrong_method
-
-    added, twice, wrong, one_less, again, none, (wrong_method, _) = run(scene())
+    async with bed() as b:
+        await b.admin("PUT", "/shadows", {"policies": [{"name": "sq"}]})
+        (kept,) = b.gateway.parts.shadow_policies.entries
+        added = await b.admin("POST", "/shadows", door)
+        twice = await b.admin("POST", "/shadows", door)
+        wrong = await b.admin("POST", "/shadows", {"name": "lifo"})
+        one_less = await b.admin("DELETE", "/shadows/door-lifo%20(hands%204)")
+        again = await b.admin("DELETE", "/shadows/door-lifo%20(hands%204)")
+        assert b.gateway.parts.shadow_policies.entries == (kept,)
+        none = await b.admin("DELETE", "/shadows/sq")
+        assert b.gateway.parts.pages.dispatcher.observer is None
+        wrong_method, _ = await b.admin("GET", "/shadows/sq")
     assert [one["name"] for one in added[1]["shadows"]] == ["sq", "door-lifo (hands 4)"]
     assert (twice[0], twice[1]["error"]) == (409, "door-lifo (hands 4) is a shadow already")
     assert (wrong[0], wrong[1]["field"]) == (400, "name")
@@ -411,16 +370,13 @@ def test_one_shadow_more_and_one_less_leave_the_others_as_they_are():
     assert wrong_method == 405
 
 
-def test_taking_away_what_is_not_there_overtakes_nobody():
-    async def scene():
-        async with bed() as b:
-            turns = b.gateway.api.shadow_order
-            earlier = turns.ask()
-            status, answer = await b.admin("DELETE", "/shadows/sq")
-            assert (status, answer["allowed"]) == (404, "none")
-            turns.take(earlier)  # else it raises
-
-    run(scene())
+async def test_taking_away_what_is_not_there_overtakes_nobody():
+    async with bed() as b:
+        turns = b.gateway.api.shadow_order
+        earlier = turns.ask()
+        status, answer = await b.admin("DELETE", "/shadows/sq")
+        assert (status, answer["allowed"]) == (404, "none")
+        turns.take(earlier)  # else it raises
 
 
 def test_a_ninth_shadow_is_refused():
@@ -483,24 +439,21 @@ def test_a_known_token_that_is_not_required_is_not_asked_for():
     assert calls(("GET", "/snapshot"), inner_token=TOKEN)[0][0] == 200
 
 
-def test_waiting_connections_keep_no_caller_out():
+async def test_waiting_connections_keep_no_caller_out():
     """With all places taken, the oldest connection without a call gives way to a new one."""
 
-    async def scene():
-        async with bed(inner_token=TOKEN, inner_token_required=True) as b:
-            fields = b"Authorization: Bearer %b\r\n" % TOKEN.encode()
-            port = b.gateway.admin_port
-            kept, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(b"GET /policies HTTP/1.1\r\nHost: localhost\r\n%b\r\n" % fields)
-            await kept.readuntil(b"\r\n\r\n")
-            waiting = []
-            for _ in range(2 * MOST_CONNECTIONS):
-                waiting.append(await asyncio.open_connection("127.0.0.1", port))
-                waiting[-1][1].write(b"GET /health HTTP/1.1\r\n")
-            assert (await b.admin("GET", "/snapshot", None, fields))[0] == 200
-            writer.write(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            assert await kept.readuntil(b'{"status": "ok"}')  # the caller that is known has stayed
-            for _, one in [(kept, writer), *waiting]:
-                one.transport.abort()
-
-    run(scene())
+    async with bed(inner_token=TOKEN, inner_token_required=True) as b:
+        fields = b"Authorization: Bearer %b\r\n" % TOKEN.encode()
+        port = b.gateway.admin_port
+        kept, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /policies HTTP/1.1\r\nHost: localhost\r\n%b\r\n" % fields)
+        await kept.readuntil(b"\r\n\r\n")
+        waiting = []
+        for _ in range(2 * MOST_CONNECTIONS):
+            waiting.append(await asyncio.open_connection("127.0.0.1", port))
+            waiting[-1][1].write(b"GET /health HTTP/1.1\r\n")
+        assert (await b.admin("GET", "/snapshot", None, fields))[0] == 200
+        writer.write(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert await kept.readuntil(b'{"status": "ok"}')  # the caller that is known has stayed
+        for _, one in [(kept, writer), *waiting]:
+            one.transport.abort()

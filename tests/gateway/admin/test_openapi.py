@@ -6,7 +6,7 @@ import pytest
 
 from gateway.admin import calls
 from tests.fake_shop.in_loop import Shop
-from tests.gateway.real_sockets import bed, closed_port, run
+from tests.gateway.real_sockets import bed, closed_port
 from tests.openapi import Described
 
 CALLS = [
@@ -38,12 +38,9 @@ CALLS = [
 
 
 @pytest.fixture(scope="module")
-def described():
-    async def scene():
-        async with bed() as b:
-            return await b.admin("GET", "/openapi.json")
-
-    status, document = run(scene())
+async def described():
+    async with bed() as b:
+        status, document = await b.admin("GET", "/openapi.json")
     assert status == 200
     return Described(document)
 
@@ -58,55 +55,46 @@ def test_every_call_is_described_and_tried(described):
     assert described.calls == tried | {("GET", "/openapi.json")}
 
 
-def test_answers_are_as_described(described):
+async def test_answers_are_as_described(described):
     """The gateway has served, lost, and judged requests by then."""
 
-    async def scene():
-        async with bed(Shop(is_held=True), workers=1, ads_port=closed_port("ads")) as b:
-            await b.admin("PUT", "/shadows", {"policies": [{"name": "sq"}, {"name": "8q-af"}]})
-            requests = [asyncio.ensure_future(b.get(one)) for one in ("/", "/books/1/", "/")]
-            await b.until(lambda: b.gateway.parts.pages.requests == 3)
-            for method, path, body, status in CALLS:
-                if path == "/metrics":
-                    b.shop.let_go(3)
-                    await asyncio.gather(*requests)
-                given, answer = await b.admin(method, path, body)
-                assert given == status, (method, path, answer)
-                if path == "/metrics":
-                    assert "doorbuster_gateway_" in answer
-                else:
-                    faults = described.faults(method, described_path(path), status, answer)
-                    assert faults == [], (method, path)
-            for path in ("/snapshot", "/shadows"):
-                _, answer = await b.admin("GET", path)
-                assert described.faults("GET", path, 200, answer) == []
-
-    run(scene())
+    async with bed(Shop(is_held=True), workers=1, ads_port=closed_port("ads")) as b:
+        await b.admin("PUT", "/shadows", {"policies": [{"name": "sq"}, {"name": "8q-af"}]})
+        requests = [asyncio.ensure_future(b.get(one)) for one in ("/", "/books/1/", "/")]
+        await b.until(lambda: b.gateway.parts.pages.requests == 3)
+        for method, path, body, status in CALLS:
+            if path == "/metrics":
+                b.shop.let_go(3)
+                await asyncio.gather(*requests)
+            given, answer = await b.admin(method, path, body)
+            assert given == status, (method, path, answer)
+            if path == "/metrics":
+                assert "doorbuster_gateway_" in answer
+            else:
+                faults = described.faults(method, described_path(path), status, answer)
+                assert faults == [], (method, path)
+        for path in ("/snapshot", "/shadows"):
+            _, answer = await b.admin("GET", path)
+            assert described.faults("GET", path, 200, answer) == []
 
 
-def test_disagreements_are_as_described(described):
-    async def scene():
-        async with bed(workers=1) as b:
-            one_place = {"name": "sq", "parameters": {"capacity": 1}}
-            await b.admin("PUT", "/shadows", {"policies": [one_place]})
-            await asyncio.gather(*(b.get("/") for _ in range(9)))
-            return await b.admin("GET", "/shadows")
-
-    _, answer = run(scene())
+async def test_disagreements_are_as_described(described):
+    async with bed(workers=1) as b:
+        one_place = {"name": "sq", "parameters": {"capacity": 1}}
+        await b.admin("PUT", "/shadows", {"policies": [one_place]})
+        await asyncio.gather(*(b.get("/") for _ in range(9)))
+        _, answer = await b.admin("GET", "/shadows")
     assert answer["shadows"][0]["disagreements"]
     assert described.faults("GET", "/shadows", 200, answer) == []
 
 
-def test_a_caller_without_the_token_is_answered_as_described(described):
-    async def scene():
-        given = {"inner_token": "a-token-of-the-tests-alone", "inner_token_required": True}
-        async with bed(**given) as b:
-            for method, path in sorted(described.calls):
-                if path not in ("/health", "/metrics"):
-                    status, answer = await b.admin(method, path)
-                    assert (status, described.faults(method, path, 401, answer)) == (401, [])
-
-    run(scene())
+async def test_a_caller_without_the_token_is_answered_as_described(described):
+    given = {"inner_token": "a-token-of-the-tests-alone", "inner_token_required": True}
+    async with bed(**given) as b:
+        for method, path in sorted(described.calls):
+            if path not in ("/health", "/metrics"):
+                status, answer = await b.admin(method, path)
+                assert (status, described.faults(method, path, 401, answer)) == (401, [])
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from gateway.admin.api import LARGEST_CALL_BYTES, Answer
 from gateway.admin.server import AdminConnection
 from gateway.http.connections import NEVER, Deadlines
-from tests.gateway.real_sockets import PATIENCE_S, run
+from tests.gateway.real_sockets import PATIENCE_S
 
 
 @asynccontextmanager
@@ -43,71 +43,59 @@ async def said(reader):
         return int(head.split()[1]), json.loads(await reader.readexactly(length))
 
 
-def test_the_largest_call_comes_whole():
-    async def scene():
-        async with called(lambda head, body: Answer(200, b"%d" % len(body))) as (reader, writer, _):
-            for _ in range(2):
-                writer.write(put(LARGEST_CALL_BYTES) + b"x" * LARGEST_CALL_BYTES)
-                assert await said(reader) == (200, LARGEST_CALL_BYTES)
-
-    run(scene())
+async def test_the_largest_call_comes_whole():
+    async with called(lambda head, body: Answer(200, b"%d" % len(body))) as (reader, writer, _):
+        for _ in range(2):
+            writer.write(put(LARGEST_CALL_BYTES) + b"x" * LARGEST_CALL_BYTES)
+            assert await said(reader) == (200, LARGEST_CALL_BYTES)
 
 
-def test_a_call_that_is_too_large_is_told_so_while_it_is_being_sent():
+async def test_a_call_that_is_too_large_is_told_so_while_it_is_being_sent():
     length = LARGEST_CALL_BYTES + 1
 
-    async def scene():
-        async with called(lambda head, body: Answer(200, b"1")) as (reader, writer, _):
-            writer.write(put(length))
-            answer = asyncio.ensure_future(said(reader))
-            for _ in range(10):
-                writer.write(b"x" * (length // 10))
-                await writer.drain()
-            status, answer = await answer
-            assert status == 413
-            words = f"the body of {length} bytes exceeds {LARGEST_CALL_BYTES} bytes"
-            assert answer["error"] == words
-            assert await reader.read() == b""
-
-    run(scene())
+    async with called(lambda head, body: Answer(200, b"1")) as (reader, writer, _):
+        writer.write(put(length))
+        answer = asyncio.ensure_future(said(reader))
+        for _ in range(10):
+            writer.write(b"x" * (length // 10))
+            await writer.drain()
+        status, answer = await answer
+        assert status == 413
+        words = f"the body of {length} bytes exceeds {LARGEST_CALL_BYTES} bytes"
+        assert answer["error"] == words
+        assert await reader.read() == b""
 
 
-def test_a_fault_in_a_call_gets_an_answer_and_the_connection_goes_on(caplog):
+async def test_a_fault_in_a_call_gets_an_answer_and_the_connection_goes_on(caplog):
     def answer(head, body):
         if body == b"x":
             raise RuntimeError("two\nlines")
         return Answer(200, body)
 
-    async def scene():
-        async with called(answer) as (reader, writer, _):
-            writer.write(put(1) + b"x" + put(1) + b"7")
-            words = "the gateway could not carry out the call: RuntimeError: two lines"
-            assert await said(reader) == (500, {"error": words})
-            assert await said(reader) == (200, 7)
-
-    run(scene())
+    async with called(answer) as (reader, writer, _):
+        writer.write(put(1) + b"x" + put(1) + b"7")
+        words = "the gateway could not carry out the call: RuntimeError: two lines"
+        assert await said(reader) == (500, {"error": words})
+        assert await said(reader) == (200, 7)
     assert [record.exc_info[0] for record in caplog.records] == [RuntimeError]
 
 
-def test_no_deadline_runs_while_the_gateway_is_at_it():
-    async def scene():
-        is_asked, may_end = asyncio.Event(), asyncio.Event()
+async def test_no_deadline_runs_while_the_gateway_is_at_it():
+    is_asked, may_end = asyncio.Event(), asyncio.Event()
 
-        async def answer(head, body):
-            is_asked.set()
-            await may_end.wait()
-            return Answer(200, body)
+    async def answer(head, body):
+        is_asked.set()
+        await may_end.wait()
+        return Answer(200, body)
 
-        async with called(answer) as (reader, writer, ours):
-            writer.write(put(1) + b"1" + put(1))
-            await is_asked.wait()
-            assert ours[0].deadline_s == NEVER
-            writer.write(b"2")
-            while ours[0].unread_bytes <= len(put(1)):
-                await asyncio.sleep(0)
-            assert ours[0].deadline_s == NEVER
-            may_end.set()
-            assert [await said(reader) for _ in range(2)] == [(200, 1), (200, 2)]
-            assert ours[0].deadline_s < NEVER
-
-    run(scene())
+    async with called(answer) as (reader, writer, ours):
+        writer.write(put(1) + b"1" + put(1))
+        await is_asked.wait()
+        assert ours[0].deadline_s == NEVER
+        writer.write(b"2")
+        while ours[0].unread_bytes <= len(put(1)):
+            await asyncio.sleep(0)
+        assert ours[0].deadline_s == NEVER
+        may_end.set()
+        assert [await said(reader) for _ in range(2)] == [(200, 1), (200, 2)]
+        assert ours[0].deadline_s < NEVER

@@ -25,8 +25,7 @@ def in_service(request=GET, **how):
     """Return a customer whose request is at the shop, and both ends of the connection
     to the shop."""
     world = World(workers=1, **how)
-    customer, transport = world.connect()
-    say(world, customer, request)
+    customer, transport = world.connect(request)
     ((connection, shop),) = world.pool.connections
     return world, customer, transport, connection, shop
 
@@ -34,8 +33,7 @@ def in_service(request=GET, **how):
 def queued(request=GET, **how):
     """Return the same as `in_service` with a second customer, whose request waits."""
     world, _, _, connection, shop = in_service(request, **how)
-    customer, transport = world.connect()
-    say(world, customer, request)
+    customer, transport = world.connect(request)
     return world, customer, transport, connection, shop
 
 
@@ -46,8 +44,7 @@ def queued(request=GET, **how):
 @pytest.mark.parametrize("data", [b"", GET[:9], POST + b"Content-Length: 9\r\n\r\nabc"])
 def test_who_leaves_while_being_read_was_never_there(mode, data):
     world = World(abandonment=mode)
-    customer, transport = world.connect()
-    say(world, customer, data)
+    _, transport = world.connect(data)
     leave(world, transport)
     assert world.fates == []
     assert world.at_shop == b""
@@ -57,10 +54,10 @@ def test_who_leaves_while_being_read_was_never_there(mode, data):
 @pytest.mark.parametrize("mode", MODES)
 def test_who_is_refused_in_mid_body_has_not_left(mode):
     world = World(abandonment=mode, buffered_body_bytes=4)
-    customer, transport = world.connect()
-    say(world, customer, POST + b"Transfer-Encoding: chunked\r\n\r\n6\r\nabcdef\r\n")
+    customer, transport = world.connect(POST + b"Transfer-Encoding: chunked\r\n\r\n6\r\nabcdef\r\n")
     say(world, customer, b"zz\r\n")
     assert transport.written.startswith(b"HTTP/1.1 400 ")
+    assert not world.pool.connections[0][1].is_open
     assert world.fates == ["cancelled"]
     assert world.context.left_in_service == 0
     assert world.queue.requests == 0
@@ -104,8 +101,7 @@ def test_withdrawn_from_the_queue(mode):
 @pytest.mark.parametrize("mode", ["drop-queued", "cancel"])
 def test_a_large_body_that_breaks_off_in_the_queue_is_withdrawn(mode):
     world, _, _, connection, _ = in_service(abandonment=mode, buffered_body_bytes=4)
-    customer, transport = world.connect()
-    say(world, customer, POST + b"Content-Length: 20\r\n\r\nabcdef")
+    _, transport = world.connect(POST + b"Content-Length: 20\r\n\r\nabcdef")
     leave(world, transport)
     assert world.counts("Tr-1") == {"arrived": 1, "abandoned_waiting": 1, "withdrawn": 1}
     connection.data_received(OK)
@@ -127,11 +123,10 @@ def test_a_long_row_of_files_whose_bodies_broke_off_ends_without_growing_the_sta
     row = sys.getrecursionlimit() // 2
     world = World(buffered_body_bytes=4, other_queue=row)
     for _ in range(2):
-        say(world, world.connect()[0], FILE)
+        world.connect(FILE)
     upload = FILE.replace(b"GET", b"PUT")[:-2] + b"Content-Length: 20\r\n\r\nabcdef"
     for _ in range(row):
-        customer, transport = world.connect()
-        say(world, customer, upload)
+        _, transport = world.connect(upload)
         leave(world, transport)
     world.pool.connections[0][0].data_received(OK)
     assert world.other.counts()["cancelled"] == row
@@ -155,8 +150,7 @@ def test_ignored_in_service_the_shop_is_told_and_goes_on(mode):
 
 def test_cancelled_in_service_keeps_its_worker_until_the_shop_has_ended():
     world, _, transport, connection, shop = in_service(abandonment="cancel")
-    second, _ = world.connect()
-    say(world, second, GET)
+    world.connect(GET)
     leave(world, transport)
     assert shop.has_eof
     assert world.queue.dispatcher.in_service == 1
@@ -201,8 +195,7 @@ def test_what_a_stopped_request_still_says_does_not_prolong_its_time():
 def test_cancelled_on_the_way_to_a_connection_the_shop_never_sees_it():
     world = World(workers=1, abandonment="cancel")
     world.pool.serve_afresh = lambda exchange: None  # still connecting
-    customer, transport = world.connect()
-    say(world, customer, GET)
+    _, transport = world.connect(GET)
     leave(world, transport)
     assert world.fates == ["cancelled"]
     assert world.queue.dispatcher.in_service == 0
@@ -251,8 +244,7 @@ def test_an_ignored_one_on_a_stale_connection_is_repeated():
 @pytest.mark.parametrize("mode", MODES)
 def test_a_large_body_that_breaks_off_is_never_taken_for_the_whole(mode):
     world = World(abandonment=mode, buffered_body_bytes=4)
-    customer, transport = world.connect()
-    say(world, customer, POST + b"Content-Length: 20\r\n\r\nabcdef")
+    _, transport = world.connect(POST + b"Content-Length: 20\r\n\r\nabcdef")
     ((_, shop),) = world.pool.connections
     leave(world, transport)
     assert shop.was_aborted
@@ -262,8 +254,7 @@ def test_a_large_body_that_breaks_off_is_never_taken_for_the_whole(mode):
 
 def test_a_file_is_cancelled_as_a_page_is():
     world = World(abandonment="cancel")
-    customer, transport = world.connect()
-    say(world, customer, FILE)
+    _, transport = world.connect(FILE)
     leave(world, transport)
     ((connection, shop),) = world.pool.connections
     assert shop.has_eof
@@ -395,8 +386,7 @@ def test_abandonment_holds_from_the_next_customer_that_leaves():
     world, _, transport, connection, _ = queued(abandonment="ignore")
     leave(world, transport)
     world.queue.dispatcher.abandonment = "cancel"
-    third, third_transport = world.connect()
-    say(world, third, GET)
+    _, third_transport = world.connect(GET)
     leave(world, third_transport)
     assert world.fates == ["withdrawn"]
     connection.data_received(OK)

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from tests.fake_shop.in_loop import Shop
-from tests.gateway.real_sockets import PATIENCE_S, bed, run
+from tests.gateway.real_sockets import PATIENCE_S, bed
 from tests.gateway.tls_customers import V1_2, V1_3, make_certificate, trusting
 from tests.resetting import reset
 
@@ -209,69 +209,55 @@ async def in_service(street, target=b"/", rest=b"", before=False):
 
 
 @pytest.mark.parametrize("wire", ["plain"])
-def test_who_leaves_before_there_is_a_connection_to_the_shop_leaves_none_behind(street):
+async def test_who_leaves_before_there_is_a_connection_to_the_shop_leaves_none_behind(street):
     """A silent connection would hold a thread of the shop (Gunicorn's waits 5 s for a word)."""
 
-    async def scene():
-        async with street(workers=20, half_close="leave", shop_idle_s=3600) as s:
-            for _ in range(20):
-                caller = await s.caller()
-                caller.send(GET % b"/")
-                caller.close()
-            dispatcher = s.bed.gateway.parts.pages.dispatcher
-            await s.bed.until(lambda: dispatcher.counts()["Br-1"]["arrived"] == 20)
-            await s.expect_counts(arrived=20, dispatched=20, cancelled=20)
-            await s.bed.until(lambda: not s.bed.gateway.parts.pools[0].open_connections)
-
-    run(scene())
+    async with street(workers=20, half_close="leave", shop_idle_s=3600) as s:
+        for _ in range(20):
+            caller = await s.caller()
+            caller.send(GET % b"/")
+            caller.close()
+        dispatcher = s.bed.gateway.parts.pages.dispatcher
+        await s.bed.until(lambda: dispatcher.counts()["Br-1"]["arrived"] == 20)
+        await s.expect_counts(arrived=20, dispatched=20, cancelled=20)
+        await s.bed.until(lambda: not s.bed.gateway.parts.pools[0].open_connections)
 
 
 @pytest.mark.parametrize("before", [False, True], ids=["fresh", "kept"])
 @everyone_behind
-def test_in_service(street, way, rest, before):
-    async def scene():
-        async with street() as s:
-            caller = await in_service(s, rest=rest, before=before)
-            getattr(caller, way)()
-            await s.bed.until(lambda: s.bed.shop.stopped == [b"/"])
-            more = {"answered": 1} if before else {}
-            await s.expect_counts(arrived=1 + before, dispatched=1 + before, cancelled=1, **more)
-
-    run(scene())
+async def test_in_service(street, way, rest, before):
+    async with street() as s:
+        caller = await in_service(s, rest=rest, before=before)
+        getattr(caller, way)()
+        await s.bed.until(lambda: s.bed.shop.stopped == [b"/"])
+        more = {"answered": 1} if before else {}
+        await s.expect_counts(arrived=1 + before, dispatched=1 + before, cancelled=1, **more)
 
 
 @everyone_behind
-def test_streaming(street, way, rest):
-    async def scene():
-        async with street() as s:
-            caller = await in_service(s, b"/browse/a/", rest)
-            await caller.hear(b"\r\n\r\nfirst")
-            getattr(caller, way)()
-            await s.bed.until(lambda: s.bed.shop.stopped == [b"/browse/a/"])
-            await s.expect_counts(arrived=1, dispatched=1, cancelled=1)
-
-    run(scene())
+async def test_streaming(street, way, rest):
+    async with street() as s:
+        caller = await in_service(s, b"/browse/a/", rest)
+        await caller.hear(b"\r\n\r\nfirst")
+        getattr(caller, way)()
+        await s.bed.until(lambda: s.bed.shop.stopped == [b"/browse/a/"])
+        await s.expect_counts(arrived=1, dispatched=1, cancelled=1)
 
 
 @everyone_behind
-def test_queued(street, way, rest):
-    async def scene():
-        async with street() as s:
-            first = await in_service(s)
-            caller = await s.caller()
-            caller.send(GET % b"/books/7/" + rest)
-            await s.bed.until(lambda: s.bed.gateway.parts.pages.dispatcher.waiting == 1)
-            getattr(caller, way)()
-            await s.bed.until(lambda: s.bed.gateway.parts.pages.dispatcher.waiting == 0)
-            s.bed.shop.let_go(1)
-            await first.hear(b"\r\n\r\nwhole")
-            first.close()
-            await s.expect_counts(
-                arrived=2, dispatched=1, answered=1, abandoned_waiting=1, withdrawn=1
-            )
-            assert s.bed.shop.requests == [b"/"]
-
-    run(scene())
+async def test_queued(street, way, rest):
+    async with street() as s:
+        first = await in_service(s)
+        caller = await s.caller()
+        caller.send(GET % b"/books/7/" + rest)
+        await s.bed.until(lambda: s.bed.gateway.parts.pages.dispatcher.waiting == 1)
+        getattr(caller, way)()
+        await s.bed.until(lambda: s.bed.gateway.parts.pages.dispatcher.waiting == 0)
+        s.bed.shop.let_go(1)
+        await first.hear(b"\r\n\r\nwhole")
+        first.close()
+        await s.expect_counts(arrived=2, dispatched=1, answered=1, abandoned_waiting=1, withdrawn=1)
+        assert s.bed.shop.requests == [b"/"]
 
 
 @pytest.mark.parametrize(
@@ -280,41 +266,37 @@ def test_queued(street, way, rest):
     ids=["nothing", "head", "body"],
 )
 @everyone
-def test_being_read(street, way, data):
-    async def scene():
-        async with street() as s:
-            caller = await s.caller()
-            caller.send(data)
-            await s.bed.until(lambda: len(s.bed.gateway.parts.connections.customers) == 1)
-            getattr(caller, way)()
-            await s.expect_counts()
-            assert s.bed.shop.requests == []
-
-    run(scene())
+async def test_being_read(street, way, data):
+    async with street() as s:
+        caller = await s.caller()
+        caller.send(data)
+        await s.bed.until(lambda: len(s.bed.gateway.parts.connections.customers) == 1)
+        getattr(caller, way)()
+        await s.expect_counts()
+        assert s.bed.shop.requests == []
 
 
 @pytest.mark.parametrize("wire", ["plain", *WIRES])
-def test_a_reset_is_noticed_however_much_is_unread(street):
+async def test_a_reset_is_noticed_however_much_is_unread(street):
     """An end of the stream would wait behind unread data, as TCP's ends always do."""
 
-    async def scene():
-        async with street() as s:
-            caller = await in_service(s, rest=BEHIND["more than is read"])
-            (customer,) = s.bed.gateway.parts.connections.customers
-            await s.bed.until(lambda: customer.is_held)
-            caller.fill()
-            caller.reset()
-            await s.bed.until(lambda: s.bed.shop.stopped == [b"/"])
-            await s.expect_counts(arrived=1, dispatched=1, cancelled=1)
-
-    run(scene())
+    async with street() as s:
+        caller = await in_service(s, rest=BEHIND["more than is read"])
+        (customer,) = s.bed.gateway.parts.connections.customers
+        await s.bed.until(lambda: customer.is_held)
+        caller.fill()
+        caller.reset()
+        await s.bed.until(lambda: s.bed.shop.stopped == [b"/"])
+        await s.expect_counts(arrived=1, dispatched=1, cancelled=1)
 
 
 @pytest.mark.parametrize("how", ["probe", "wait"])
 @pytest.mark.parametrize("way", ["close", "close_notify_and_close"])
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("is_far", [False, True], ids=["read", "unread"])
-def test_the_end_of_tls_is_the_customers_whatever_half_a_close_means(street, way, how, is_far):
+async def test_the_end_of_tls_is_the_customers_whatever_half_a_close_means(
+    street, way, how, is_far
+):
     """The same holds if only the kernel knows of it, because TLS does not read on either."""
 
     def unread_bytes(caller):
@@ -325,59 +307,50 @@ def test_the_end_of_tls_is_the_customers_whatever_half_a_close_means(street, way
         )
         return int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)), "little")
 
-    async def scene():
-        async with street(half_close=how) as s:
-            caller = await in_service(s)
-            while is_far and not unread_bytes(caller):
-                caller.send((GET % b"/") * 500)
-                await asyncio.sleep(0.01)  # time to be read
-            getattr(caller, way)()
-            await s.bed.until(lambda: s.bed.shop.stopped == [b"/"])
-            await s.expect_counts(arrived=1, dispatched=1, cancelled=1)
-
-    run(scene())
+    async with street(half_close=how) as s:
+        caller = await in_service(s)
+        while is_far and not unread_bytes(caller):
+            caller.send((GET % b"/") * 500)
+            await asyncio.sleep(0.01)  # time to be read
+        getattr(caller, way)()
+        await s.bed.until(lambda: s.bed.shop.stopped == [b"/"])
+        await s.expect_counts(arrived=1, dispatched=1, cancelled=1)
 
 
-def test_the_end_of_a_stream_is_told_once():
+async def test_the_end_of_a_stream_is_told_once():
     """The end is behind a body that waits for its worker, for which reading pauses and resumes."""
 
-    async def scene():
-        async with bed(Shop(is_held=True), workers=1, buffered_body_bytes=1024) as b:
-            reader, writer = await b.connect()
-            writer.write(GET % b"/")
-            upload = b"POST /checkout/login/ HTTP/1.1\r\nHost: x\r\nContent-Length: 3000\r\n\r\n"
-            writer.write(upload + b"x" * 3000)
-            writer.write_eof()
-            async with asyncio.timeout(PATIENCE_S):
-                await reader.readuntil(b"HTTP/1.1 100 Continue\r\n\r\n")
-                other = asyncio.ensure_future(b.get("/"))
-                await b.until(lambda: b.gateway.parts.pages.dispatcher.waiting == 1)
-                b.shop.let_go(1)
-                await b.until(lambda: b.gateway.figures.counts()["Tr-1"]["arrived"] == 1)
-                b.shop.let_go(2)
-                said = await reader.read()
-                await other
-            writer.close()
-            assert said.count(b"you asked for /") == 2
-            assert b"100 Continue" not in said
-
-    run(scene())
+    async with bed(Shop(is_held=True), workers=1, buffered_body_bytes=1024) as b:
+        reader, writer = await b.connect()
+        writer.write(GET % b"/")
+        upload = b"POST /checkout/login/ HTTP/1.1\r\nHost: x\r\nContent-Length: 3000\r\n\r\n"
+        writer.write(upload + b"x" * 3000)
+        writer.write_eof()
+        async with asyncio.timeout(PATIENCE_S):
+            await reader.readuntil(b"HTTP/1.1 100 Continue\r\n\r\n")
+            other = asyncio.ensure_future(b.get("/"))
+            await b.until(lambda: b.gateway.parts.pages.dispatcher.waiting == 1)
+            b.shop.let_go(1)
+            await b.until(lambda: b.gateway.figures.counts()["Tr-1"]["arrived"] == 1)
+            b.shop.let_go(2)
+            said = await reader.read()
+            await other
+        writer.close()
+        assert said.count(b"you asked for /") == 2
+        assert b"100 Continue" not in said
 
 
 @pytest.mark.parametrize("wire", ["plain"])
 @behind
-def test_who_ends_the_stream_and_waits_is_answered(street, rest):
-    async def scene():
-        async with street() as s:
-            caller = await in_service(s, rest=rest)
-            caller.sock.shutdown(socket.SHUT_WR)
-            await caller.hear(b"HTTP/1.1 100 Continue\r\n\r\n")
-            s.bed.shop.let_go(1 + rest.count(b"GET"))
-            for _ in range(1 + rest.count(b"GET")):
-                await caller.hear(b"\r\n\r\nwhole")
-            assert await caller.heard_all()
-            caller.close()
-            answered = 1 + rest.count(b"GET")
-            await s.expect_counts(arrived=answered, dispatched=answered, answered=answered)
-
-    run(scene())
+async def test_who_ends_the_stream_and_waits_is_answered(street, rest):
+    async with street() as s:
+        caller = await in_service(s, rest=rest)
+        caller.sock.shutdown(socket.SHUT_WR)
+        await caller.hear(b"HTTP/1.1 100 Continue\r\n\r\n")
+        s.bed.shop.let_go(1 + rest.count(b"GET"))
+        for _ in range(1 + rest.count(b"GET")):
+            await caller.hear(b"\r\n\r\nwhole")
+        assert await caller.heard_all()
+        caller.close()
+        answered = 1 + rest.count(b"GET")
+        await s.expect_counts(arrived=answered, dispatched=answered, answered=answered)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.gateway.fake_world import World
-from tests.gateway.http.test_customer import OK, say
+from tests.gateway.http.test_customer import OK
 from tests.gateway.http.test_request_reader import REFUSED
 
 INNER = b"GET /checkout/confirm/?smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -39,8 +39,7 @@ def seen_by_the_shop(data):
 
 def check(data):
     world = World(answer=OK)
-    customer, _ = world.connect()
-    say(world, customer, data)
+    world.connect(data)
     seen = [one for _, t in world.pool.connections for one in seen_by_the_shop(t.written)]
     assert [(method, target) for method, target, _ in seen] == world.pool.served
     assert [len(body) for _, _, body in seen] == world.pool.body_bytes

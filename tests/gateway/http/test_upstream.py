@@ -8,8 +8,7 @@ from tests.gateway.http.test_customer import ANSWER, GET, OK, POST, say
 
 def one_at_shop(request=GET, **how):
     world = World(**how)
-    customer, transport = world.connect()
-    say(world, customer, request)
+    customer, transport = world.connect(request)
     ((connection, shop),) = world.pool.connections
     return world, customer, transport, connection, shop
 
@@ -52,8 +51,7 @@ def test_a_silent_shop_is_a_504():
 def test_a_shop_that_is_away_is_a_502():
     world = World()
     world.pool.is_down = True
-    customer, transport = world.connect()
-    say(world, customer, GET)
+    _, transport = world.connect(GET)
     assert transport.written.startswith(b"HTTP/1.1 502 ")
     assert world.queue.dispatcher.in_service == 0
 
@@ -209,8 +207,7 @@ def test_nothing_is_repeated_once_something_came_back():
 
 def test_a_worker_is_free_only_when_the_response_has_been_read_in_full():
     world, _, _, connection, _ = one_at_shop(workers=1)
-    second, _ = world.connect()
-    say(world, second, GET)
+    world.connect(GET)
     connection.data_received(OK[:-1])
     assert world.queue.dispatcher.waiting == 1
     connection.data_received(OK[-1:])
@@ -220,7 +217,7 @@ def test_a_worker_is_free_only_when_the_response_has_been_read_in_full():
 def test_there_are_never_more_connections_than_workers():
     world = World(workers=3, answer=None)
     for _ in range(9):
-        say(world, world.connect()[0], GET)
+        world.connect(GET)
     for _ in range(3):
         for connection, _ in list(world.pool.connections):
             connection.data_received(OK)

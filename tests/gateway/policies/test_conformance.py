@@ -1,8 +1,6 @@
 """The rules that every registered policy keeps, whatever events it receives."""
 
-import copy
 import json
-import random
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import get_args
@@ -61,29 +59,6 @@ def test_everybody_gets_a_verdict_in_the_end(name):
     drive.finish()
     assert not drive.waiting
     assert len(drive.verdicts) == drive.ids
-
-
-@pytest.mark.parametrize("name", COMBINATIONS)
-def test_the_same_events_give_the_same_verdicts(name):
-    rng = random.Random(11)
-    events = [("arrival", rng.choice(PAGES)) for _ in range(500)]
-    events += [("completion", rng.randrange(WORKERS)) for _ in range(200)]
-    rng.shuffle(events)
-    first, second = Drive(fresh(name)), Drive(fresh(name))
-    for drive in (first, second):
-        for kind, value in events:
-            drive.event(kind, value)
-    assert first.verdicts == second.verdicts
-
-
-@pytest.mark.parametrize("name", COMBINATIONS)
-def test_a_snapshot_changes_nothing(name):
-    drive = Drive(fresh(name))
-    for page in PAGES * 3:
-        drive.event("arrival", page)
-    before = copy.deepcopy(list(drive.policy.waiting()))
-    assert drive.policy.snapshot() == drive.policy.snapshot()
-    assert list(drive.policy.waiting()) == before
 
 
 class Notebook:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.policies.interface import Dispatch, Drop, LoadSample, Page, Request
+from gateway.policies.interface import Drop, LoadSample, Page, Request
 from gateway.policies.registry import create
 
 
@@ -27,13 +27,6 @@ def test_sq_serves_the_oldest_and_drops_the_newcomer_when_full():
     verdicts = fill(policy, "Br-1", "Tr-4", "Br-2", "Tr-4")
     assert verdicts == [(), (), (), (Drop(4, "queue full (3)"),)]
     assert served(policy) == [1, 2, 3]
-
-
-def test_a_policy_dispatches_no_more_than_it_is_offered():
-    policy = create("sq", {})
-    fill(policy, *["Br-1"] * 5)
-    assert policy.workers_free(9.0, 2) == [Dispatch(1), Dispatch(2)]
-    assert [request.id for request in policy.waiting()] == [3, 4, 5]
 
 
 def test_always_lifo_serves_the_newest():

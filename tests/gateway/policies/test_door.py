@@ -2,8 +2,7 @@
 
 import pytest
 
-from gateway.policies import PolicyError
-from gateway.policies.hands import AutomaticHands, Hands
+from gateway.policies.hands import AutomaticHands
 from gateway.policies.interface import Cancel, Drop, LoadSample, Outcome, Reject, Request
 from gateway.policies.patience_estimate import LONGEST_S, STEP_S, PatienceEstimate
 from gateway.policies.registry import create
@@ -203,26 +202,6 @@ class TestAutomaticHands:
         assert hands.limit == 5
         self.sample(hands, 1.0, seconds=100)
         assert hands.limit == 4
-
-    def test_fixed_hands_do_not_care(self):
-        hands = Hands(8)
-        self.sample(hands, 1.0, seconds=100)
-        assert hands.limit == 8
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters", "field"),
-    [
-        ("door-lifo", {"hands": 0}, "parameters.hands"),
-        ("door-lifo", {"wait_s": 6.0}, "parameters.wait_s"),
-        ("door-fifo", {"wait_s": 0.0}, "parameters.wait_s"),
-        ("door-fifo", {"hands_automatic": 2}, "parameters.hands_automatic"),
-    ],
-)
-def test_bad_parameters_are_named(name, parameters, field):
-    with pytest.raises(PolicyError) as refused:
-        create(name, parameters)
-    assert refused.value.field == field
 
 
 def test_who_waited_under_another_policy_goes_where_they_belong():

@@ -7,7 +7,7 @@ import pytest
 
 from gateway.http.upstream import Balance, Processors
 from tests.fake_shop.in_loop import Shop, serving
-from tests.gateway.real_sockets import bed, run
+from tests.gateway.real_sockets import bed
 
 
 class Process:
@@ -48,23 +48,20 @@ def test_as_many_take_part_as_there_are_processors(assigned, taking_part):
     assert served(processes) == [6 // taking_part] * taking_part + [0] * (3 - taking_part)
 
 
-def test_requests_are_spread_over_real_processes_and_files_with_them():
-    async def scene():
-        processes = [Shop(is_held=True) for _ in range(3)]
-        async with AsyncExitStack() as stack:
-            ports = []
-            for process in processes:
-                await stack.enter_async_context(serving(process))
-                ports.append(process.port)
-            b = await stack.enter_async_context(bed(shop_ports=tuple(ports)))
-            asked = [asyncio.create_task(b.get("/")) for _ in range(6)]
-            await b.until(lambda: [process.busy for process in processes] == [2, 2, 2])
-            b.gateway.parts.processors.assigned = 1.5
-            asked += [asyncio.create_task(b.get("/static/x.css")) for _ in range(2)]
-            await b.until(lambda: [process.busy for process in processes] == [3, 3, 2])
-            for process in processes:
-                process.let_go(3)
-            for answer in await asyncio.gather(*asked):
-                assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
-
-    run(scene())
+async def test_requests_are_spread_over_real_processes_and_files_with_them():
+    processes = [Shop(is_held=True) for _ in range(3)]
+    async with AsyncExitStack() as stack:
+        ports = []
+        for process in processes:
+            await stack.enter_async_context(serving(process))
+            ports.append(process.port)
+        b = await stack.enter_async_context(bed(shop_ports=tuple(ports)))
+        asked = [asyncio.create_task(b.get("/")) for _ in range(6)]
+        await b.until(lambda: [process.busy for process in processes] == [2, 2, 2])
+        b.gateway.parts.processors.assigned = 1.5
+        asked += [asyncio.create_task(b.get("/static/x.css")) for _ in range(2)]
+        await b.until(lambda: [process.busy for process in processes] == [3, 3, 2])
+        for process in processes:
+            process.let_go(3)
+        for answer in await asyncio.gather(*asked):
+            assert answer.startswith(b"HTTP/1.1 200 OK\r\n")

@@ -2,24 +2,14 @@
 
 import random
 
-import pytest
-
-from gateway.policies import POLICIES
-from gateway.policies.base import IgnoringPolicy
 from gateway.policies.interface import (
     PAGES,
-    BrokenPolicyError,
-    Cancel,
-    Dispatch,
-    Drop,
     LoadSample,
     Outcome,
     Page,
-    Reject,
-    Request,
 )
 from gateway.policies.registry import create
-from gateway.queues.dispatcher import Dispatcher, RequestsNow
+from gateway.queues.dispatcher import Dispatcher
 
 
 class Notebook:
@@ -62,34 +52,6 @@ def submit(driver, page=Page.HOME, times=1):
     return ids
 
 
-def test_workers_are_filled_and_the_rest_waits():
-    driver, host = dispatcher(create("sq", {}))
-    submit(driver, times=5)
-    assert host.started == [1, 2]
-    assert (driver.in_service, driver.waiting) == (2, 3)
-    driver.finished(1, Outcome.ANSWERED)
-    assert host.started == [1, 2, 3]
-
-
-def test_a_full_queue_is_refused_and_counted():
-    driver, host = dispatcher(create("sq", {"capacity": 1}), workers=1)
-    submit(driver, times=3)
-    assert host.refused == [(3, Drop)]
-    counts = driver.counts()["Br-1"]
-    assert (counts["arrived"], counts["dispatched"], counts["dropped"]) == (3, 1, 1)
-
-
-def test_whoever_leaves_keeps_the_place_and_becomes_an_orphan():
-    driver, host = dispatcher(create("sq", {}), workers=1)
-    submit(driver, times=2)
-    driver.client_left(2)
-    driver.finished(1, Outcome.ANSWERED)
-    assert host.started == [1, 2]
-    driver.finished(2, Outcome.ORPHANED)
-    counts = driver.counts()["Br-1"]
-    assert (counts["abandoned_waiting"], counts["answered"], counts["orphaned"]) == (1, 1, 1)
-
-
 def test_leaving_after_the_end_is_harmless():
     driver, _ = dispatcher(create("sq", {}), workers=1)
     submit(driver)
@@ -105,19 +67,6 @@ def test_a_host_that_fails_at_once_is_handled_after_the_event():
     assert host.started == [1, 2, 3]
     assert driver.counts()["Br-1"]["failed"] == 3
     assert driver.in_service == 0
-
-
-@pytest.mark.parametrize("name", POLICIES)
-def test_switching_loses_nobody(name):
-    driver, host = dispatcher(create("sq", {"capacity": 1000}), workers=1)
-    for page in PAGES:
-        submit(driver, page, times=40)
-    driver.switch(create(name, {}))
-    assert driver.waiting == 8 * 40 - 1
-    while driver.in_service:
-        driver.finished(host.started[-1], Outcome.ANSWERED)
-    assert sorted(host.started) == list(range(1, 321))
-    assert host.refused == []
 
 
 def test_a_switch_tells_the_new_policy_who_has_left():
@@ -173,53 +122,3 @@ def test_counts_add_up_in_a_random_history():
     assert totals["arrived"] == totals["dispatched"] + totals["dropped"] + driver.waiting
     assert totals["dispatched"] == totals["answered"] + totals["orphaned"] + driver.in_service
     assert driver.snapshot()["waiting"] == sum(driver.snapshot()["waiting_by_page"].values())
-
-
-class Says(IgnoringPolicy):
-    """A policy that answers the offer of workers for the newest request with a test's verdicts."""
-
-    name = "says"
-
-    def __init__(self, *answers, sampled=()):
-        self.answers, self.sampled = answers, sampled
-
-    def arrival(self, time_s, request):
-        self.id = request.id
-        return ()
-
-    def workers_free(self, time_s, free):
-        return [make(self.id) for make in self.answers]
-
-    def adopt(self, time_s, requests):
-        self.id = requests[-1].id
-
-    def load_sample(self, time_s, sample):
-        return [make(self.id) for make in self.sampled]
-
-    def snapshot(self):
-        return {}
-
-
-def test_rejections_and_cancels_reach_the_host():
-    driver, host = dispatcher(Says(lambda id: Reject(id, "busy", 30.0)))
-    submit(driver)
-    assert host.refused == [(1, Reject)]
-    driver, host = dispatcher(Says(Dispatch, sampled=[Cancel]))
-    submit(driver)
-    driver.load_sample(LoadSample(1.0, 1, 1.0))
-    assert (host.started, host.cancelled) == ([1], [1])
-
-
-@pytest.mark.parametrize(
-    "answers", [(Dispatch, Dispatch), (lambda id: Drop(id + 1, "x"),), (Cancel,)]
-)
-def test_forbidden_verdicts_are_named(answers):
-    driver, _ = dispatcher(Says(*answers))
-    with pytest.raises(BrokenPolicyError, match="says"):
-        submit(driver)
-
-
-def test_a_policy_cannot_use_more_workers_than_there_are():
-    driver, _ = dispatcher(Says(Dispatch, lambda id: Dispatch(id - 1)), workers=1)
-    with pytest.raises(BrokenPolicyError, match="free=1 and returned 2"):
-        driver.take_over(RequestsNow([Request(id, Page.HOME, 0.0) for id in (1, 2)], [], set()))

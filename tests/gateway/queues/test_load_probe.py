@@ -69,101 +69,86 @@ class Controller(Shop):
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(text), text))
 
 
-def test_the_shop_is_asked_once_per_interval_over_one_connection():
-    async def scene():
-        controller = Controller()
-        await controller.start()
-        port = controller.port
-        async with bed(
-            shop_controller_port=port, policy="lifo-at-overload", utilisation_interval_s=0.2
-        ) as b:
-            await b.until(lambda: b.gateway.parts.probe.samples >= 5)
-            load = b.gateway.figures.snapshot()["load"]
-            assert load["cpu_utilisation_ratio"] == pytest.approx(0.5, abs=0.001)
-            assert load["busy_workers"] == 3
-            assert load["error"] is None
-            assert load["status"]["orders"] == 9
-            assert controller.connections == 1
-        await controller.stop()
-
-    run(scene())
+async def test_the_shop_is_asked_once_per_interval_over_one_connection():
+    controller = Controller()
+    await controller.start()
+    port = controller.port
+    async with bed(
+        shop_controller_port=port, policy="lifo-at-overload", utilisation_interval_s=0.2
+    ) as b:
+        await b.until(lambda: b.gateway.parts.probe.samples >= 5)
+        load = b.gateway.figures.snapshot()["load"]
+        assert load["cpu_utilisation_ratio"] == pytest.approx(0.5, abs=0.001)
+        assert load["busy_workers"] == 3
+        assert load["error"] is None
+        assert load["status"]["orders"] == 9
+        assert controller.connections == 1
+    await controller.stop()
 
 
-def test_a_shop_that_goes_away_and_comes_back():
-    async def scene():
-        controller = Controller()
-        await controller.start()
-        port = controller.port
-        async with bed(shop_controller_port=port, utilisation_interval_s=0.2) as b:
-            probe = b.gateway.parts.probe
-            await b.until(lambda: probe.samples >= 1)
-            controller.stop_listening()
-            controller.hang_up()
-            await b.until(lambda: "not reachable" in (probe.snapshot()["error"] or ""))
-            assert (await b.get("/")).startswith(b"HTTP/1.1 200 ")
-            await controller.start(port)
-            await b.until(lambda: probe.snapshot()["error"] is None)
-        await controller.stop()
-
-    run(scene())
+async def test_a_shop_that_goes_away_and_comes_back():
+    controller = Controller()
+    await controller.start()
+    port = controller.port
+    async with bed(shop_controller_port=port, utilisation_interval_s=0.2) as b:
+        probe = b.gateway.parts.probe
+        await b.until(lambda: probe.samples >= 1)
+        controller.stop_listening()
+        controller.hang_up()
+        await b.until(lambda: "not reachable" in (probe.snapshot()["error"] or ""))
+        assert (await b.get("/")).startswith(b"HTTP/1.1 200 ")
+        await controller.start(port)
+        await b.until(lambda: probe.snapshot()["error"] is None)
+    await controller.stop()
 
 
-def test_a_slow_shop_costs_samples_and_nothing_else(monkeypatch):
+async def test_a_slow_shop_costs_samples_and_nothing_else(monkeypatch):
     monkeypatch.setattr(load_probe, "LEAST_PATIENCE_S", 0.1)
 
-    async def scene():
-        controller = Controller()
-        controller.answers = False
-        await controller.start()
-        port = controller.port
-        async with bed(shop_controller_port=port, utilisation_interval_s=0.2) as b:
-            probe = b.gateway.parts.probe
-            await b.until(lambda: "no answer within 0.1 s" in (probe.snapshot()["error"] or ""))
-            assert (await b.get("/")).startswith(b"HTTP/1.1 200 ")
-            controller.answers = True
-            await b.until(lambda: probe.samples >= 1)
-            assert probe.snapshot()["error"] is None
-        await controller.stop()
-
-    run(scene())
+    controller = Controller()
+    controller.answers = False
+    await controller.start()
+    port = controller.port
+    async with bed(shop_controller_port=port, utilisation_interval_s=0.2) as b:
+        probe = b.gateway.parts.probe
+        await b.until(lambda: "no answer within 0.1 s" in (probe.snapshot()["error"] or ""))
+        assert (await b.get("/")).startswith(b"HTTP/1.1 200 ")
+        controller.answers = True
+        await b.until(lambda: probe.samples >= 1)
+        assert probe.snapshot()["error"] is None
+    await controller.stop()
 
 
-def test_a_new_interval_begins_at_once():
-    async def scene():
-        controller = Controller()
-        await controller.start()
-        port = controller.port
-        async with bed(shop_controller_port=port, utilisation_interval_s=3600) as b:
-            await b.until(lambda: controller.asked == 1)
-            await b.admin("PUT", "/settings", {"utilisation_interval_s": 0.2})
-            await b.until(lambda: b.gateway.parts.probe.samples >= 2)
-            assert controller.asked >= 2
-        await controller.stop()
-
-    run(scene())
+async def test_a_new_interval_begins_at_once():
+    controller = Controller()
+    await controller.start()
+    port = controller.port
+    async with bed(shop_controller_port=port, utilisation_interval_s=3600) as b:
+        await b.until(lambda: controller.asked == 1)
+        await b.admin("PUT", "/settings", {"utilisation_interval_s": 0.2})
+        await b.until(lambda: b.gateway.parts.probe.samples >= 2)
+        assert controller.asked >= 2
+    await controller.stop()
 
 
-def test_an_interval_in_which_the_time_scale_changed_is_what_paper_time_says():
+async def test_an_interval_in_which_the_time_scale_changed_is_what_paper_time_says():
     real_s = [0.0]
     clock = PaperClock(10, lambda: real_s[0])
     loads = []
 
-    async def scene():
-        controller = Controller()
-        await controller.start()
-        where = {"host": "127.0.0.1", "port": controller.port}
-        probe = LoadProbe(clock, **where, interval_s=1e6, hand_over=loads.append)
-        probe.start()
-        await until_in_loop(lambda: probe.snapshot()["status"] is not None)
-        real_s[0] = 3.0
-        clock.scale = 1
-        real_s[0] = 5.0
-        probe.restart_interval()
-        await until_in_loop(lambda: loads)
-        probe.stop()
-        await controller.stop()
-
-    run(scene())
+    controller = Controller()
+    await controller.start()
+    where = {"host": "127.0.0.1", "port": controller.port}
+    probe = LoadProbe(clock, **where, interval_s=1e6, hand_over=loads.append)
+    probe.start()
+    await until_in_loop(lambda: probe.snapshot()["status"] is not None)
+    real_s[0] = 3.0
+    clock.scale = 1
+    real_s[0] = 5.0
+    probe.restart_interval()
+    await until_in_loop(lambda: loads)
+    probe.stop()
+    await controller.stop()
     assert [load.interval_s for load in loads] == [32.0]
 
 

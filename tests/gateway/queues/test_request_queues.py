@@ -2,7 +2,7 @@
 
 from gateway.policies.interface import NOTHING, Page, Reject, Request
 from tests.gateway.fake_world import World
-from tests.gateway.http.test_customer import GET, say
+from tests.gateway.http.test_customer import GET
 
 
 class Patient:
@@ -50,8 +50,7 @@ class Patient:
 def test_a_policys_timers_run_on_paper_time():
     world = World()
     world.queue.switch(Patient())
-    customer, transport = world.connect()
-    say(world, customer, GET)
+    _, transport = world.connect(GET)
     world.loop.advance(2.9)
     assert transport.written == b""
     world.loop.advance(0.2)
@@ -64,8 +63,7 @@ def test_a_policys_timers_run_on_paper_time():
 def test_a_new_time_scale_moves_the_timers():
     world = World()
     world.queue.switch(Patient())
-    customer, transport = world.connect()
-    say(world, customer, GET)
+    _, transport = world.connect(GET)
     world.loop.advance(1)  # 10 of 30 paper seconds
     world.queue.set_time_scale(1)
     world.loop.advance(19)
@@ -82,10 +80,9 @@ def test_the_policy_is_told_session_and_attempt():
         b'Cookie: xsessionid=no\r\nCookie: sessionid="s2"\r\n',
         b"Cookie: sessionid=\r\n",
     ]
-    say(world, world.connect()[0], GET)
+    world.connect(GET)
     for fields in requests:
-        customer, _ = world.connect()
-        say(world, customer, GET[:-2] + fields + b"\r\n")
+        world.connect(GET[:-2] + fields + b"\r\n")
     waiting = world.queue.dispatcher.policy.waiting()
     seen = [(request.session, request.session_is_new, request.attempt) for request in waiting]
     assert seen == [(None, True, 1), ("s1", False, 3), ("s2", False, 1), (None, True, 1)]

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.queues.routing import Bypass, queue_for
 from tests.fake_shop.in_loop import Shop, serving
-from tests.gateway.real_sockets import bed, closed_port, run
+from tests.gateway.real_sockets import bed, closed_port
 
 BYPASSES = [Bypass("ads", b"/ads/", "ad queue", ()), Bypass("other", b"", "other queue", ())]
 
@@ -26,39 +26,30 @@ def test_the_first_prefix_that_fits_has_it(target, queue):
     assert queue_for(target, BYPASSES) == queue
 
 
-def test_the_ad_server_gets_its_requests_and_holds_up_nobody_else():
-    async def scene():
-        ads = Shop(is_held=True)
-        async with serving(ads), bed(ads_port=ads.port, ads_limit=1) as b:
-            waiting = [asyncio.ensure_future(b.get("/ads/select")) for _ in range(2)]
-            await b.until(lambda: b.gateway.figures.waiting()["ads"] == 1)
-            assert (await b.get("/covers/1.svg")).endswith(b"you asked for /covers/1.svg")
-            assert (await b.get("/")).endswith(b"you asked for /")
-            ads.let_go(2)
-            for answer in waiting:
-                assert (await answer).endswith(b"you asked for /ads/select")
-            counts = b.gateway.figures.counts()
-            assert (counts["ads"]["answered"], counts["other"]["answered"]) == (2, 1)
-            assert counts["Br-1"]["answered"] == 1
-            _, metrics = await b.admin("GET", "/metrics")
-            assert 'doorbuster_gateway_arrivals_total{page="ads"} 2.0' in metrics
-
-    run(scene())
+async def test_the_ad_server_gets_its_requests_and_holds_up_nobody_else():
+    ads = Shop(is_held=True)
+    async with serving(ads), bed(ads_port=ads.port, ads_limit=1) as b:
+        waiting = [asyncio.ensure_future(b.get("/ads/select")) for _ in range(2)]
+        await b.until(lambda: b.gateway.figures.waiting()["ads"] == 1)
+        assert (await b.get("/covers/1.svg")).endswith(b"you asked for /covers/1.svg")
+        assert (await b.get("/")).endswith(b"you asked for /")
+        ads.let_go(2)
+        for answer in waiting:
+            assert (await answer).endswith(b"you asked for /ads/select")
+        counts = b.gateway.figures.counts()
+        assert (counts["ads"]["answered"], counts["other"]["answered"]) == (2, 1)
+        assert counts["Br-1"]["answered"] == 1
+        _, metrics = await b.admin("GET", "/metrics")
+        assert 'doorbuster_gateway_arrivals_total{page="ads"} 2.0' in metrics
 
 
-def test_an_ad_server_that_is_away_is_a_502_and_the_shop_goes_on():
-    async def scene():
-        async with bed(ads_port=closed_port("ads")) as b:
-            assert (await b.get("/ads/select")).startswith(b"HTTP/1.1 502 ")
-            assert (await b.get("/")).startswith(b"HTTP/1.1 200 ")
-
-    run(scene())
+async def test_an_ad_server_that_is_away_is_a_502_and_the_shop_goes_on():
+    async with bed(ads_port=closed_port("ads")) as b:
+        assert (await b.get("/ads/select")).startswith(b"HTTP/1.1 502 ")
+        assert (await b.get("/")).startswith(b"HTTP/1.1 200 ")
 
 
-def test_without_an_ad_server_its_requests_are_the_shops():
-    async def scene():
-        async with bed() as b:
-            assert (await b.get("/ads/select")).endswith(b"you asked for /ads/select")
-            assert "ads" not in b.gateway.figures.counts()
-
-    run(scene())
+async def test_without_an_ad_server_its_requests_are_the_shops():
+    async with bed() as b:
+        assert (await b.get("/ads/select")).endswith(b"you asked for /ads/select")
+        assert "ads" not in b.gateway.figures.counts()

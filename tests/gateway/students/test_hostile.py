@@ -14,7 +14,7 @@ from gateway.students import files, process, wire
 from gateway.students.calls import MisbehavedError, PolicyFile
 from gateway.students.limits import MOST_WAITING
 from tests.fake_shop.in_loop import Shop
-from tests.gateway.real_sockets import bed, run
+from tests.gateway.real_sockets import bed
 from tests.gateway.students.hostile import ANSWERS, FILES, SAYING
 from tests.gateway.students.policies import PATIENT, own, request, source
 
@@ -64,23 +64,20 @@ def test_a_hostile_file_is_read_soon(name):
     assert time.thread_time() - began_s < SOON_S
 
 
-def test_hostile_files_do_not_stop_the_gateway():
+async def test_hostile_files_do_not_stop_the_gateway():
     """Each gets an answer of one line, while the event loop and customers go on."""
 
-    async def scene():
-        async with bed(Shop(), workers=1, own_policy_s=60.0) as b, watched() as longest_s:
-            for name in NOT_RUN:
-                text = FILES[name]
-                call = {"name": "own/hostile.py", "source": text}
-                for method, path in (("PUT", "/policy"), ("POST", "/shadows")):
-                    status, answer = await b.admin(method, path, call)
-                    assert status == 400, (name, answer)
-                    assert len(answer["error"].splitlines()) == 1, name
-                    assert len(answer["error"]) < 1_000, name
-            assert b"you asked for" in await b.get("/")
-            assert longest_s[0] < SOON_S
-
-    run(scene())
+    async with bed(Shop(), workers=1, own_policy_s=60.0) as b, watched() as longest_s:
+        for name in NOT_RUN:
+            text = FILES[name]
+            call = {"name": "own/hostile.py", "source": text}
+            for method, path in (("PUT", "/policy"), ("POST", "/shadows")):
+                status, answer = await b.admin(method, path, call)
+                assert status == 400, (name, answer)
+                assert len(answer["error"].splitlines()) == 1, name
+                assert len(answer["error"]) < 1_000, name
+        assert b"you asked for" in await b.get("/")
+        assert longest_s[0] < SOON_S
 
 
 def test_a_file_is_read_once():
@@ -131,19 +128,16 @@ def test_an_answer_is_bounded_by_who_waits():
     assert len(wire.decision_of(wire.unpacked(answer, many))[1]) == MOST_WAITING
 
 
-def test_eight_hostile_shadows_stop_the_gateway_for_a_moment():
+async def test_eight_hostile_shadows_stop_the_gateway_for_a_moment():
     """All answer with as many values as they can in one event; all are taken away."""
 
-    async def scene():
-        async with bed(Shop(), workers=1, own_policy_s=60.0) as b:
-            for number, answer in enumerate([*ANSWERS.values()][:MOST_SHADOWS]):
-                name = f"own/hostile_{number}.py"  # not by the API, which takes pure files only
-                choice = PolicyChoice(name, file=PolicyFile(name, saying(answer)))
-                b.gateway.controls.add_shadow(choice, b.gateway.controls.make_shadow(choice))
-            async with watched() as longest_s:
-                assert b"you asked for" in await b.get("/")
-            assert longest_s[0] < SOON_S
-            _, shadows = await b.admin("GET", "/shadows")
-            assert [bool(one["fault"]) for one in shadows["shadows"]] == [True] * MOST_SHADOWS
-
-    run(scene())
+    async with bed(Shop(), workers=1, own_policy_s=60.0) as b:
+        for number, answer in enumerate([*ANSWERS.values()][:MOST_SHADOWS]):
+            name = f"own/hostile_{number}.py"  # not by the API, which takes pure files only
+            choice = PolicyChoice(name, file=PolicyFile(name, saying(answer)))
+            b.gateway.controls.add_shadow(choice, b.gateway.controls.make_shadow(choice))
+        async with watched() as longest_s:
+            assert b"you asked for" in await b.get("/")
+        assert longest_s[0] < SOON_S
+        _, shadows = await b.admin("GET", "/shadows")
+        assert [bool(one["fault"]) for one in shadows["shadows"]] == [True] * MOST_SHADOWS

@@ -7,7 +7,6 @@ import ssl
 import pytest
 
 from gateway.tls.client_hello import begins_session
-from tests.gateway.real_sockets import run
 from tests.gateway.tls_customers import (
     ACCESS_DENIED,
     V1_2,
@@ -85,28 +84,22 @@ def test_torn_hellos_raise_nothing(seed):
 
 
 @pytest.mark.parametrize("version", [V1_2, V1_3], ids=["1.2", "1.3"])
-def test_a_refusal_is_the_alert_that_openssl_sends(files, version):
+async def test_a_refusal_is_the_alert_that_openssl_sends(files, version):
     """The same refusal comes from OpenSSL if the hello names an invalid session."""
     claim = {"ticket": b"t" * 192} if version is V1_2 else {"psk": b"t" * 192}
 
-    async def scene():
-        async with tls_bed(files) as b:
-            refuse_new(b)
-            fast = await says(b.gateway.tls_port, hello(version))
-            assert alert(fast) == ACCESS_DENIED
-            assert fast == await says(b.gateway.tls_port, hello(version, **claim))
-            assert counts(b, "new", "refused", "handshake_failed") == (2, 2, 0)
-            await quiet(b)
-
-    run(scene())
+    async with tls_bed(files) as b:
+        refuse_new(b)
+        fast = await says(b.gateway.tls_port, hello(version))
+        assert alert(fast) == ACCESS_DENIED
+        assert fast == await says(b.gateway.tls_port, hello(version, **claim))
+        assert counts(b, "new", "refused", "handshake_failed") == (2, 2, 0)
+        await quiet(b)
 
 
 @pytest.mark.parametrize("version", [V1_2, V1_3], ids=["1.2", "1.3"])
-def test_who_comes_back_is_left_to_openssl(files, version):
-    async def scene():
-        async with tls_bed(files) as b:
-            context = trusting(files, version)
-            again = await asyncio.to_thread(resuming, b.gateway.tls_port, context)
-            assert not begins_session(again)
-
-    run(scene())
+async def test_who_comes_back_is_left_to_openssl(files, version):
+    async with tls_bed(files) as b:
+        context = trusting(files, version)
+        again = await asyncio.to_thread(resuming, b.gateway.tls_port, context)
+        assert not begins_session(again)

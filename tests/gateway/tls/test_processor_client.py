@@ -18,7 +18,7 @@ from gateway.tls.processor_protocol import (
     from_application,
     written,
 )
-from tests.gateway.real_sockets import PATIENCE_S, bed, run
+from tests.gateway.real_sockets import PATIENCE_S, bed
 from tests.waiting import until_in_loop
 
 SHOP = Register("shop-1", 2.0, 4711)
@@ -87,76 +87,66 @@ async def started(folder, *, requested=lambda: 3, is_there=True):
         await asyncio.sleep(0)
 
 
-def test_it_registers_asks_every_interval_and_hands_over_what_is_assigned(folder):
-    async def scene():
-        async with started(folder) as (manager, client, handed_over):
-            await until_in_loop(lambda: len(manager.told) >= 4)
-            assert manager.told[0] == SHOP
-            assert set(manager.told[1:]) == {CpusRequest(3)}
-            manager.say(Assigned(1.5, (0, 1)))
-            manager.say(Assigned(0.0, ()))
-            await until_in_loop(lambda: handed_over == [1.5, 0.0])
-            assert client.snapshot() == {
-                "application": "shop-1",
-                "priority": 2.0,
-                "process": 4711,
-                "connected": True,
-                "registrations": 1,
-                "requested": 3,
-                "assigned": 0.0,
-                "processors": [],
-                "error": None,
-            }
-
-    run(scene())
+async def test_it_registers_asks_every_interval_and_hands_over_what_is_assigned(folder):
+    async with started(folder) as (manager, client, handed_over):
+        await until_in_loop(lambda: len(manager.told) >= 4)
+        assert manager.told[0] == SHOP
+        assert set(manager.told[1:]) == {CpusRequest(3)}
+        manager.say(Assigned(1.5, (0, 1)))
+        manager.say(Assigned(0.0, ()))
+        await until_in_loop(lambda: handed_over == [1.5, 0.0])
+        assert client.snapshot() == {
+            "application": "shop-1",
+            "priority": 2.0,
+            "process": 4711,
+            "connected": True,
+            "registrations": 1,
+            "requested": 3,
+            "assigned": 0.0,
+            "processors": [],
+            "error": None,
+        }
 
 
-def test_nothing_is_asked_for_before_it_is_known_how_much(folder):
+async def test_nothing_is_asked_for_before_it_is_known_how_much(folder):
     needs = [None]
 
-    async def scene():
-        async with started(folder, requested=lambda: needs[0]) as (manager, _, _):
-            await until_in_loop(lambda: manager.told)
-            needs[0] = 10**12
-            await until_in_loop(lambda: len(manager.told) > 1)
-            assert manager.told[:2] == [SHOP, CpusRequest(1_000_000)]
-
-    run(scene())
+    async with started(folder, requested=lambda: needs[0]) as (manager, _, _):
+        await until_in_loop(lambda: manager.told)
+        needs[0] = 10**12
+        await until_in_loop(lambda: len(manager.told) > 1)
+        assert manager.told[:2] == [SHOP, CpusRequest(1_000_000)]
 
 
-def test_a_manager_that_dies_takes_nothing_away_and_its_successor_hears_what_there_was(folder):
-    async def scene():
-        async with started(folder) as (manager, client, handed_over):
-            await until_in_loop(lambda: manager.told)
-            manager.say(Assigned(1.5, (1, 0)))
-            await until_in_loop(lambda: handed_over == [1.5])
-            await manager.stop()
-            await until_in_loop(lambda: client.snapshot()["error"] is not None)
-            assert client.snapshot()["assigned"] == 1.5
-            assert not client.snapshot()["connected"]
-            manager.told.clear()
-            await manager.start()
-            await until_in_loop(lambda: len(manager.told) > 1)
-            assert manager.told[:2] == [
-                Register("shop-1", 2.0, 4711, processors=(1, 0)),
-                CpusRequest(3),
-            ]
-            manager.say(Assigned(2.0, (0, 1)))
-            await until_in_loop(lambda: client.snapshot()["error"] is None)
-            assert handed_over == [1.5, 2.0]
+async def test_a_manager_that_dies_takes_nothing_away_and_its_successor_hears_what_there_was(
+    folder,
+):
+    async with started(folder) as (manager, client, handed_over):
+        await until_in_loop(lambda: manager.told)
+        manager.say(Assigned(1.5, (1, 0)))
+        await until_in_loop(lambda: handed_over == [1.5])
+        await manager.stop()
+        await until_in_loop(lambda: client.snapshot()["error"] is not None)
+        assert client.snapshot()["assigned"] == 1.5
+        assert not client.snapshot()["connected"]
+        manager.told.clear()
+        await manager.start()
+        await until_in_loop(lambda: len(manager.told) > 1)
+        assert manager.told[:2] == [
+            Register("shop-1", 2.0, 4711, processors=(1, 0)),
+            CpusRequest(3),
+        ]
+        manager.say(Assigned(2.0, (0, 1)))
+        await until_in_loop(lambda: client.snapshot()["error"] is None)
+        assert handed_over == [1.5, 2.0]
 
-    run(scene())
 
-
-def test_a_manager_that_comes_late(folder):
-    async def scene():
-        async with started(folder, is_there=False) as (manager, client, _):
-            await until_in_loop(lambda: client.snapshot()["error"] == "No such file or directory")
-            await manager.start()
-            await until_in_loop(lambda: manager.told)
-            assert manager.told[0] == SHOP
-
-    run(scene())
+async def test_a_manager_that_comes_late(folder):
+    async with started(folder, is_there=False) as (manager, client, _):
+        await until_in_loop(lambda: client.snapshot()["error"] == "No such file or directory")
+        await manager.start()
+        await until_in_loop(lambda: manager.told)
+        assert manager.told[0] == SHOP
 
 
 @pytest.mark.parametrize(
@@ -167,88 +157,74 @@ def test_a_manager_that_comes_late(folder):
         (b"x" * 200_000, "more than 65536 bytes"),
     ],
 )
-def test_a_refusal_or_nonsense_is_said_and_it_tries_again(folder, answer, error):
-    async def scene():
-        async with started(folder) as (manager, client, handed_over):
-            await until_in_loop(lambda: manager.told)
-            manager.say(answer)
-            await until_in_loop(lambda: error in (client.snapshot()["error"] or ""))
-            await until_in_loop(lambda: manager.connections > 1)
-            manager.say(Assigned(1.0, (0,)))
-            await until_in_loop(lambda: handed_over)
-            assert handed_over == [1.0]
-
-    run(scene())
+async def test_a_refusal_or_nonsense_is_said_and_it_tries_again(folder, answer, error):
+    async with started(folder) as (manager, client, handed_over):
+        await until_in_loop(lambda: manager.told)
+        manager.say(answer)
+        await until_in_loop(lambda: error in (client.snapshot()["error"] or ""))
+        await until_in_loop(lambda: manager.connections > 1)
+        manager.say(Assigned(1.0, (0,)))
+        await until_in_loop(lambda: handed_over)
+        assert handed_over == [1.0]
 
 
-def test_a_manager_that_does_not_read_is_not_buried(folder):
-    async def scene():
-        server = None
-        accepted = asyncio.Event()
-        done = asyncio.Event()
+async def test_a_manager_that_does_not_read_is_not_buried(folder):
+    server = None
+    accepted = asyncio.Event()
+    done = asyncio.Event()
 
-        async def deaf(reader, writer):
-            writer.transport.pause_reading()
-            accepted.set()
-            await done.wait()
-            writer.close()
+    async def deaf(reader, writer):
+        writer.transport.pause_reading()
+        accepted.set()
+        await done.wait()
+        writer.close()
 
-        server = await asyncio.start_unix_server(deaf, folder / "ecm.sock")
-        client = ProcessorClient(
-            folder / "ecm.sock",
-            SHOP,
-            interval_s=lambda: 3600,
-            requested=lambda: 3,
-            assigned=lambda processors: None,
-        )
-        client.start()
-        async with asyncio.timeout(PATIENCE_S):
-            await accepted.wait()
-        for _ in range(50_000):  # far more than socket and limit hold
-            client.tell()
-        await asyncio.sleep(0)
-        assert client.unsent_bytes < 200_000
-        done.set()
-        client.stop()
-        server.close()
-
-    run(scene())
+    server = await asyncio.start_unix_server(deaf, folder / "ecm.sock")
+    client = ProcessorClient(
+        folder / "ecm.sock",
+        SHOP,
+        interval_s=lambda: 3600,
+        requested=lambda: 3,
+        assigned=lambda processors: None,
+    )
+    client.start()
+    async with asyncio.timeout(PATIENCE_S):
+        await accepted.wait()
+    for _ in range(50_000):  # far more than socket and limit hold
+        client.tell()
+    await asyncio.sleep(0)
+    assert client.unsent_bytes < 200_000
+    done.set()
+    client.stop()
+    server.close()
 
 
-def test_the_gate_asks_and_is_told(folder):
-    async def scene():
-        manager = Manager(folder / "ecm.sock")
-        await manager.start()
-        async with bed(
-            cpu_manager=manager.path,
-            application="gold",
-            priority=3,
-            time_scale=1000,
-            connection_admission="eac",
-            connection_admission_parameters={"ctn_s": 2.0, "cto_s": 0.1},
-        ) as b:
-            await until_in_loop(lambda: CpusRequest(1) in manager.told)
-            assert manager.told[0] == Register("gold", 3.0, os.getppid())
-            manager.say(Assigned(1.5, (0, 1)))
-            await until_in_loop(
-                lambda: b.gateway.figures.snapshot()["cpu_manager"]["assigned"] == 1.5
-            )
-            assert b.gateway.parts.gate.described()["snapshot"]["processors"] == 1.5
-            assert b.gateway.parts.processors.assigned == 1.5
-            metrics = b.gateway.metrics.text()
-            assert b"doorbuster_gateway_assigned_processors 1.5\n" in metrics
-            assert b"doorbuster_gateway_requested_processors 1.0\n" in metrics
-            b.gateway.controls.switch_connection_admission("none", {})
-            await until_in_loop(lambda: manager.told[-1] == CpusRequest(0))
-        await until_in_loop(lambda: manager.writers[-1].transport.is_closing())
-        await manager.stop()
-
-    run(scene())
+async def test_the_gate_asks_and_is_told(folder):
+    manager = Manager(folder / "ecm.sock")
+    await manager.start()
+    async with bed(
+        cpu_manager=manager.path,
+        application="gold",
+        priority=3,
+        time_scale=1000,
+        connection_admission="eac",
+        connection_admission_parameters={"ctn_s": 2.0, "cto_s": 0.1},
+    ) as b:
+        await until_in_loop(lambda: CpusRequest(1) in manager.told)
+        assert manager.told[0] == Register("gold", 3.0, os.getppid())
+        manager.say(Assigned(1.5, (0, 1)))
+        await until_in_loop(lambda: b.gateway.figures.snapshot()["cpu_manager"]["assigned"] == 1.5)
+        assert b.gateway.parts.gate.described()["snapshot"]["processors"] == 1.5
+        assert b.gateway.parts.processors.assigned == 1.5
+        metrics = b.gateway.metrics.text()
+        assert b"doorbuster_gateway_assigned_processors 1.5\n" in metrics
+        assert b"doorbuster_gateway_requested_processors 1.0\n" in metrics
+        b.gateway.controls.switch_connection_admission("none", {})
+        await until_in_loop(lambda: manager.told[-1] == CpusRequest(0))
+    await until_in_loop(lambda: manager.writers[-1].transport.is_closing())
+    await manager.stop()
 
 
-def test_without_a_manager_there_is_none():
-    async def scene():
-        async with bed() as b:
-            assert b.gateway.figures.snapshot()["cpu_manager"] is None
-
-    run(scene())
+async def test_without_a_manager_there_is_none():
+    async with bed() as b:
+        assert b.gateway.figures.snapshot()["cpu_manager"] is None

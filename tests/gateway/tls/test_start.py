@@ -9,7 +9,6 @@ import pytest
 from gateway import settings
 from gateway.service import Gateway
 from gateway.settings import Settings, SettingsError
-from tests.gateway.real_sockets import run
 from tests.gateway.tls_customers import (
     handshake_threads,
     make_certificate,
@@ -41,7 +40,7 @@ async def refusal(files, **settings):
     return str(caught.value)
 
 
-def test_files_that_cannot_be_used_name_the_setting(files, tmp_path):
+async def test_files_that_cannot_be_used_name_the_setting(files, tmp_path):
     other = make_certificate(tmp_path / "other")
     rubbish = tmp_path / "rubbish"
     rubbish.write_text("rubbish")
@@ -49,21 +48,18 @@ def test_files_that_cannot_be_used_name_the_setting(files, tmp_path):
     encrypted.write_bytes(_encrypted(files.key))
     certificate, key = "DOORBUSTER_GATEWAY_TLS_CERTIFICATE: ", "DOORBUSTER_GATEWAY_TLS_KEY: "
 
-    async def scene():
-        for given, words in (
-            ({"tls_certificate": tmp_path / "no"}, (certificate, "No such file")),
-            ({"tls_key": tmp_path / "no"}, (key, "No such file")),
-            ({"tls_key": tmp_path}, (key, "directory")),
-            ({"tls_certificate": rubbish}, (certificate, "is not a certificate in PEM form")),
-            ({"tls_key": rubbish}, (key, "is not a usable, unencrypted private key")),
-            ({"tls_key": encrypted}, (key, "is not a usable, unencrypted private key")),
-            ({"tls_key": other.key}, (key, "is not the key of the certificate")),
-            ({"tls_certificate": files.key}, (certificate, "is not a certificate in PEM form")),
-        ):
-            said = await refusal(files, **given)
-            assert all(word in said for word in words), said
-
-    run(scene())
+    for given, words in (
+        ({"tls_certificate": tmp_path / "no"}, (certificate, "No such file")),
+        ({"tls_key": tmp_path / "no"}, (key, "No such file")),
+        ({"tls_key": tmp_path}, (key, "directory")),
+        ({"tls_certificate": rubbish}, (certificate, "is not a certificate in PEM form")),
+        ({"tls_key": rubbish}, (key, "is not a usable, unencrypted private key")),
+        ({"tls_key": encrypted}, (key, "is not a usable, unencrypted private key")),
+        ({"tls_key": other.key}, (key, "is not the key of the certificate")),
+        ({"tls_certificate": files.key}, (certificate, "is not a certificate in PEM form")),
+    ):
+        said = await refusal(files, **given)
+        assert all(word in said for word in words), said
 
 
 def _encrypted(key: Path) -> bytes:
@@ -76,15 +72,12 @@ def _encrypted(key: Path) -> bytes:
     )
 
 
-def test_a_port_that_is_taken_names_the_setting(files):
-    async def scene():
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
-            said = await refusal(files, tls_port=port)
-            assert f"cannot listen on 127.0.0.1:{port}" in said
-            assert "DOORBUSTER_GATEWAY_TLS_PORT" in said
-
-    run(scene())
+async def test_a_port_that_is_taken_names_the_setting(files):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = await refusal(files, tls_port=port)
+        assert f"cannot listen on 127.0.0.1:{port}" in said
+        assert "DOORBUSTER_GATEWAY_TLS_PORT" in said
 
 
 @pytest.mark.parametrize(
@@ -106,12 +99,9 @@ def test_settings_that_cannot_be(options, words):
     assert words in str(caught.value)
 
 
-def test_without_a_port_there_is_no_tls_and_no_thread(files):
-    async def scene():
-        async with tls_bed(files, tls_port=None) as b:
-            assert (await b.get("/")).endswith(b"you asked for /")
-            assert not handshake_threads()
-            _, snapshot = await b.admin("GET", "/snapshot")
-            assert snapshot["connections"]["under_way"] == 0
-
-    run(scene())
+async def test_without_a_port_there_is_no_tls_and_no_thread(files):
+    async with tls_bed(files, tls_port=None) as b:
+        assert (await b.get("/")).endswith(b"you asked for /")
+        assert not handshake_threads()
+        _, snapshot = await b.admin("GET", "/snapshot")
+        assert snapshot["connections"]["under_way"] == 0

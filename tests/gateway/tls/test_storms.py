@@ -111,60 +111,54 @@ def test_a_storm_of_ten_thousand(files):
     run(check_a_storm_of_refused(files, 10_000, 32 * 2**20))
 
 
-def test_a_storm_that_is_let_in_is_held_at_the_limit(files):
+async def test_a_storm_that_is_let_in_is_held_at_the_limit(files):
     """The storm exceeds the limit: one handshake after another gives way, and all ends
     as it began."""
 
-    async def scene():
-        already = len(alive((Handshake, AskedSSLObject)))
-        async with tls_bed(files, tls_waiting=20, tls_handshake_s=2, shop_idle_s=0.2) as b:
-            before = resources()
-            storm = Storm(b.gateway.tls_port, at_once=100)
-            await storm(500)
-            await quiet(b)
-            found = b.gateway.parts.gate.counts()
-            reset = found["turned_away"] + found["evicted"]
-            assert reset == storm.said.count(None) > 0
-            assert found["handshake_timed_out"] == 500 - reset <= 20
-            await serves(b, files)
-            await b.until(lambda: len(alive((Handshake, AskedSSLObject))) <= already)
-            await b.until(lambda: resources()[0] <= before[0])
-
-    run(scene())
+    already = len(alive((Handshake, AskedSSLObject)))
+    async with tls_bed(files, tls_waiting=20, tls_handshake_s=2, shop_idle_s=0.2) as b:
+        before = resources()
+        storm = Storm(b.gateway.tls_port, at_once=100)
+        await storm(500)
+        await quiet(b)
+        found = b.gateway.parts.gate.counts()
+        reset = found["turned_away"] + found["evicted"]
+        assert reset == storm.said.count(None) > 0
+        assert found["handshake_timed_out"] == 500 - reset <= 20
+        await serves(b, files)
+        await b.until(lambda: len(alive((Handshake, AskedSSLObject))) <= already)
+        await b.until(lambda: resources()[0] <= before[0])
 
 
-def test_those_who_wait_in_every_place_starve_nobody_who_comes_back(files):
+async def test_those_who_wait_in_every_place_starve_nobody_who_comes_back(files):
     """New customers knock without end, read the gateway's first words and send no more."""
 
-    async def scene():
-        async with tls_bed(files, tls_waiting=20, **UNDER_WAY) as b:
-            port = b.gateway.tls_port
-            contexts = [trusting(files, version) for version in (V1_2, V1_3)]
-            sessions = [(await asyncio.to_thread(ask, port, each))[1] for each in contexts]
-            over = asyncio.Event()
-            knocked = []
+    async with tls_bed(files, tls_waiting=20, **UNDER_WAY) as b:
+        port = b.gateway.tls_port
+        contexts = [trusting(files, version) for version in (V1_2, V1_3)]
+        sessions = [(await asyncio.to_thread(ask, port, each))[1] for each in contexts]
+        over = asyncio.Event()
+        knocked = []
 
-            async def knock():
-                while not over.is_set():
-                    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-                    knocked.append(writer)
-                    writer.write(hello())
-                    await record(reader)
+        async def knock():
+            while not over.is_set():
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                knocked.append(writer)
+                writer.write(hello())
+                await record(reader)
 
-            storm = [asyncio.ensure_future(knock()) for _ in range(5)]
-            await b.until(lambda: counts(b, "evicted")[0] > 20)
-            for _ in range(3):
-                for number, context in enumerate(contexts):
-                    answer, sessions[number], resumed = await asyncio.to_thread(
-                        ask, port, context, sessions[number]
-                    )
-                    assert resumed
-                    assert answer.startswith(b"HTTP/1.1 200 ")
-            over.set()
-            await asyncio.gather(*storm)
-            assert counts(b, "turned_away") == (0,)
-            for writer in knocked:
-                writer.transport.abort()
-            await quiet(b)
-
-    run(scene())
+        storm = [asyncio.ensure_future(knock()) for _ in range(5)]
+        await b.until(lambda: counts(b, "evicted")[0] > 20)
+        for _ in range(3):
+            for number, context in enumerate(contexts):
+                answer, sessions[number], resumed = await asyncio.to_thread(
+                    ask, port, context, sessions[number]
+                )
+                assert resumed
+                assert answer.startswith(b"HTTP/1.1 200 ")
+        over.set()
+        await asyncio.gather(*storm)
+        assert counts(b, "turned_away") == (0,)
+        for writer in knocked:
+            writer.transport.abort()
+        await quiet(b)
