@@ -219,14 +219,6 @@ async def test_draining_finishes_what_is_there_and_accepts_nobody():
         assert await draining is True
 
 
-async def test_draining_ends_at_its_deadline():
-    async with bed(Shop(is_held=True), drain_s=0.1) as b:
-        answer = asyncio.ensure_future(b.get("/"))
-        await b.until(lambda: b.shop.busy == 1)
-        assert await b.gateway.drain() is False
-        assert await answer == b""
-
-
 @pytest.mark.parametrize("abandonment", ["ignore", "drop-queued", "cancel"])
 async def test_a_wild_crowd_before_a_wild_shop_leaves_nothing_behind(abandonment):
     """Customers send slowly, pipeline, break off, leave; the shop breaks rules, breaks off, is

@@ -4,6 +4,7 @@ import asyncio
 import json
 import math
 import time
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -12,7 +13,7 @@ from gateway.policies.interface import BrokenPolicyError
 from gateway.queues import load_probe
 from gateway.queues.load_probe import LoadProbe, ProbeError, Status, read_status, sample
 from tests.fake_shop.in_loop import Shop
-from tests.gateway.real_sockets import bed, run
+from tests.gateway.real_sockets import bed
 from tests.waiting import until_in_loop
 
 STATUS = {"time_s": 1.0, "cpu_s": 0.5, "cpus": 1, "busy_workers": 3, "orders": 9}
@@ -69,13 +70,20 @@ class Controller(Shop):
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(text), text))
 
 
-async def test_the_shop_is_asked_once_per_interval_over_one_connection():
+@asynccontextmanager
+async def controlled(*, answers=True, **settings):
+    """Yield a gateway and the controller of its shop."""
     controller = Controller()
+    controller.answers = answers
     await controller.start()
-    port = controller.port
-    async with bed(
-        shop_controller_port=port, policy="lifo-at-overload", utilisation_interval_s=0.2
-    ) as b:
+    given = {"shop_controller_port": controller.port, "utilisation_interval_s": 0.2} | settings
+    async with bed(**given) as b:
+        yield b, controller
+    await controller.stop()
+
+
+async def test_the_shop_is_asked_once_per_interval_over_one_connection():
+    async with controlled(policy="lifo-at-overload") as (b, controller):
         await b.until(lambda: b.gateway.parts.probe.samples >= 5)
         load = b.gateway.figures.snapshot()["load"]
         assert load["cpu_utilisation_ratio"] == pytest.approx(0.5, abs=0.001)
@@ -83,14 +91,11 @@ async def test_the_shop_is_asked_once_per_interval_over_one_connection():
         assert load["error"] is None
         assert load["status"]["orders"] == 9
         assert controller.connections == 1
-    await controller.stop()
 
 
 async def test_a_shop_that_goes_away_and_comes_back():
-    controller = Controller()
-    await controller.start()
-    port = controller.port
-    async with bed(shop_controller_port=port, utilisation_interval_s=0.2) as b:
+    async with controlled() as (b, controller):
+        port = controller.port
         probe = b.gateway.parts.probe
         await b.until(lambda: probe.samples >= 1)
         controller.stop_listening()
@@ -99,36 +104,25 @@ async def test_a_shop_that_goes_away_and_comes_back():
         assert (await b.get("/")).startswith(b"HTTP/1.1 200 ")
         await controller.start(port)
         await b.until(lambda: probe.snapshot()["error"] is None)
-    await controller.stop()
 
 
 async def test_a_slow_shop_costs_samples_and_nothing_else(monkeypatch):
     monkeypatch.setattr(load_probe, "LEAST_PATIENCE_S", 0.1)
-
-    controller = Controller()
-    controller.answers = False
-    await controller.start()
-    port = controller.port
-    async with bed(shop_controller_port=port, utilisation_interval_s=0.2) as b:
+    async with controlled(answers=False) as (b, controller):
         probe = b.gateway.parts.probe
         await b.until(lambda: "no answer within 0.1 s" in (probe.snapshot()["error"] or ""))
         assert (await b.get("/")).startswith(b"HTTP/1.1 200 ")
         controller.answers = True
         await b.until(lambda: probe.samples >= 1)
         assert probe.snapshot()["error"] is None
-    await controller.stop()
 
 
 async def test_a_new_interval_begins_at_once():
-    controller = Controller()
-    await controller.start()
-    port = controller.port
-    async with bed(shop_controller_port=port, utilisation_interval_s=3600) as b:
+    async with controlled(utilisation_interval_s=3600) as (b, controller):
         await b.until(lambda: controller.asked == 1)
         await b.admin("PUT", "/settings", {"utilisation_interval_s": 0.2})
         await b.until(lambda: b.gateway.parts.probe.samples >= 2)
         assert controller.asked >= 2
-    await controller.stop()
 
 
 async def test_an_interval_in_which_the_time_scale_changed_is_what_paper_time_says():
@@ -152,30 +146,26 @@ async def test_an_interval_in_which_the_time_scale_changed_is_what_paper_time_sa
     assert [load.interval_s for load in loads] == [32.0]
 
 
-def test_a_policy_that_cannot_take_a_sample_does_not_end_the_asking(caplog):
-    taken = []
+async def test_a_policy_that_cannot_take_a_sample_does_not_end_the_asking(caplog):
+    taken, errors = [], set()
 
     def hand_over(load):
         taken.append(load)
         if len(taken) < 3:
             raise BrokenPolicyError("dispatched 7\ntwice")
 
-    async def scene():
-        controller = Controller()
-        await controller.start()
-        where = {"host": "127.0.0.1", "port": controller.port}
-        probe = LoadProbe(PaperClock(10), **where, interval_s=0.2, hand_over=hand_over)
-        errors = set()
+    controller = Controller()
+    await controller.start()
+    where = {"host": "127.0.0.1", "port": controller.port}
+    probe = LoadProbe(PaperClock(10), **where, interval_s=0.2, hand_over=hand_over)
+    with caplog.at_level("ERROR", "gateway.load"):
         probe.start()
         await until_in_loop(lambda: errors.add(probe.snapshot()["error"]) or len(taken) >= 4)
-        assert probe.snapshot()["error"] is None
-        probe.stop()
-        await controller.stop()
-        said = "the policy could not handle a load sample: BrokenPolicyError: dispatched 7 twice"
-        assert said in errors
-
-    with caplog.at_level("ERROR", "gateway.load"):
-        run(scene())
+    assert probe.snapshot()["error"] is None
+    probe.stop()
+    await controller.stop()
+    said = "the policy could not handle a load sample: BrokenPolicyError: dispatched 7 twice"
+    assert said in errors
     assert len(caplog.records) == 1  # once for both
 
 
