@@ -1,6 +1,6 @@
 """Slow calls of the admin API, which read students' files. A thread reads one file at a time, so
-the event loop does not wait, and most of the CPU remains for customers. Of calls that change the
-same object, the call that arrived last wins, even if an earlier call finishes after it.
+the event loop does not wait, and most of the CPU remains for customers. If several calls change
+the same object, the call that arrived last wins, even if an earlier call finishes after it.
 """
 
 import asyncio

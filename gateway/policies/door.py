@@ -36,7 +36,7 @@ class Entrance:
         self.line = Line(places)
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
-        """Queue a request of a new session; return a verdict if this or another one must go."""
+        """Queue a request of a new session; return a verdict if it or another must go."""
         raise NotImplementedError
 
     def turn_away(self, time_s: float) -> Verdicts:

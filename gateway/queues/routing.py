@@ -30,7 +30,7 @@ class Bypass:
 
 
 def queue_for(target: bytes, bypasses: Sequence[Bypass]) -> BypassQueue:
-    """Return the queue of the first bypass whose prefix matches, otherwise the last one's."""
+    """Return the queue of the first bypass whose prefix matches, otherwise of the last."""
     for one in bypasses:
         if target.startswith(one.prefix):
             return one.queue

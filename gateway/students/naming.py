@@ -24,7 +24,7 @@ class _Started(NamedTuple):
 
 
 remembered: OrderedDict[str, _Started] = OrderedDict()
-"""The sheets by their files' digests, the latest used last; reading one needs a process."""
+"""The sheets by their files' digests, the latest used last; reading a sheet needs a process."""
 
 
 def sheet_of_file(file: PolicyFile) -> Sheet:
