@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gateway.clock import PaperClock
-from gateway.http import forwarding, rejection
+from gateway.http import forwarding, refusals
 from gateway.http.limits import BodyLimits, HeadLimits
 from gateway.http.request_reader import RequestHead, RequestReader
 from gateway.http.session_cookie import SessionCookie
@@ -83,7 +83,7 @@ def cases() -> list[tuple[str, Callable[[], object]]]:
         ("an answer with a new cookie", lambda: known.set_cookie(new)),
         ("a request's head to the shop, without the gateway's cookie", passed_on(shops)),
         ("a request's head to the shop, with the gateway's cookie", passed_on(bearer)),
-        ("rejection page", lambda: rejection.page("no new sessions for now", 30, 1.8e9)),
+        ("rejection page", lambda: refusals.rejection_page("no new sessions for now", 30, 1.8e9)),
     ]
 
 

@@ -148,7 +148,7 @@ class Policy(Protocol):
         """Handle a request that has arrived."""
 
     def workers_free(self, time_s: float, free: int) -> Verdicts:
-        """Return verdicts for `free` idle workers (at least 1), at most `free` of them `Dispatch`."""
+        """Return verdicts, at most `free` of them `Dispatch`; at least one worker is free."""
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
         """Handle the end of a dispatched request."""

@@ -38,11 +38,14 @@ CALLS = [
 
 
 @pytest.fixture(scope="module")
-async def described():
-    async with bed() as b:
-        status, document = await b.admin("GET", "/openapi.json")
+def described():
+    async def document():
+        async with bed() as b:
+            return await b.admin("GET", "/openapi.json")
+
+    status, found = asyncio.run(document())
     assert status == 200
-    return Described(document)
+    return Described(found)
 
 
 def described_path(path):
