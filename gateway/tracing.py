@@ -49,9 +49,7 @@ class TracedExchange(Exchange):
     )
 
     def __init__(self, tracer: Tracer, queue_name: str, *about: Any, **more_about: Any) -> None:
-        """Begin the trace; `queue_name` is `policy`, or the name of a bypass. The other arguments
-        are those of an exchange.
-        """
+        """Begin the trace; `queue_name` is `policy` or a bypass; see `Exchange` for the rest."""
         super().__init__(*about, **more_about)
         self._tracer = tracer
         self._queue_name = queue_name

@@ -47,9 +47,7 @@ _CONFIRM = [str(page) for page in PAGES].index(CONFIRM_PAGE)
 
 
 class Record:
-    """The record of a simulation in progress. The lists of counts have an entry for each page in
-    SERVED_PAGES; the arrays have an entry for each session.
-    """
+    """The record of a simulation in progress, with counts by page and arrays by session."""
 
     def __init__(self, scenario: Scenario, server: Server, log: AttemptKeeper | None) -> None:
         self._policy = scenario.policy

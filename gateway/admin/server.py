@@ -66,9 +66,7 @@ class AdminConnection(asyncio.Protocol):
         self._body: list[bytes] = []
         self._is_refused = False
         self._is_known = False
-        """Whether the caller is known: it has sent an accepted call that needs the token. The
-        connection then keeps its place.
-        """
+        """Whether the caller has sent an accepted call with the token; it keeps its place then."""
         self._awaited: asyncio.Future[Answer] | None = None
         """The task of a slow call; further calls on this connection wait for its answer."""
         self._transport = cast(asyncio.Transport, None)
@@ -130,9 +128,7 @@ class AdminConnection(asyncio.Protocol):
             self._refuse(refusal)
 
     def _refuse(self, refusal: RefusedError) -> None:
-        """Send the reason, then read for a moment. Closing a connection with unread bytes would
-        reset it, and the caller might lose the answer.
-        """
+        """Send the reason, then read for a moment, or the answer might be lost (RFC 9112, 9.6)."""
         text = f'{{"error": "{refusal.reason}"}}\n'.encode()
         self._write(Answer(refusal.status, text), keeps_alive=False, is_head=False)
         self._is_refused = True

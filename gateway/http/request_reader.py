@@ -62,9 +62,7 @@ Field = tuple[bytes, bytes, bytes]
 
 
 PassedOn = tuple[bytes, bytes, bytes, bool]
-"""The passed-on part of a head: (name of the gateway's cookie that was removed, lines of the fields
-except Via, value of Via, whether the lines include Date).
-"""
+"""(Removed gateway cookie's name, fields except Via, value of Via, whether Date is included)."""
 
 
 @dataclass(slots=True)

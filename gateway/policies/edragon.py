@@ -95,9 +95,7 @@ class ProcessorAdmission:
 
     @property
     def requested(self) -> int | None:
-        """R_i, the number of processors to request, rounded up and at least 1; None before the
-        first prediction. With 0 processors, an application could never show that it needs one.
-        """
+        """R_i, the processors to request, at least 1; None before the first prediction."""
         demand = self.monitor.demand_processors
         return None if demand is None else max(1, math.ceil(demand - _TOLERANCE))
 

@@ -29,9 +29,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """An application's share: `whole` exclusive processors and, if there is a `partner`, half of a
-    processor that the application shares with the partner.
-    """
+    """An application's share: `whole` processors and, with a `partner`, half a shared one."""
 
     whole: int
     partner: str | None = None

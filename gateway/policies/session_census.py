@@ -64,9 +64,7 @@ class SessionCensus:
 
     @property
     def inter_request_s(self) -> float | None:
-        """The mean time between successive requests of a session in paper seconds (response time +
-        think time); None before a session has sent its second request.
-        """
+        """The mean paper seconds between requests of one session; None if there were none."""
         return self._gaps_s / self._gaps if self._gaps else None
 
     def session_length(self, estimate: float = 0.0) -> float | None:

@@ -137,9 +137,7 @@ class Dispatcher:
         self._handle(completion)
 
     def client_left(self, id: int, mode: Abandonment | None = None) -> None:
-        """Handle the departure of a request's customer as `Driver.abandonment` does. Without
-        `mode`, the attribute `abandonment` applies.
-        """
+        """Handle a departure as `Driver.abandonment` does, by default in the mode `abandonment`."""
 
         def abandonment(now_s: float) -> None:
             does = mode or self.abandonment
@@ -165,9 +163,7 @@ class Dispatcher:
         self._handle(load_sample)
 
     def tick(self, due_s: float = inf) -> None:
-        """Handle the timer that was set for `due_s`. The policy is called only if its timer is due
-        by `due_s`; otherwise, the timer is the observer's.
-        """
+        """Handle the timer set for `due_s`; if the policy's is due later, it was the observer's."""
 
         def timer_due(now_s: float) -> None:
             wanted_s = self.policy.next_timer_s()
@@ -235,9 +231,7 @@ class Dispatcher:
         return len(self._driver.in_service)
 
     def requests_now(self) -> RequestsNow:
-        """Return all requests: the waiting ones in order of arrival, those in service in order of
-        dispatch, and the ids of waiting requests whose customers have left.
-        """
+        """Return requests: waiting, in service, and waiting ones whose customers left."""
         driver = self._driver
         return RequestsNow(
             [*driver.waiting.values()], [*driver.in_service.values()], {*driver.gone}

@@ -69,9 +69,7 @@ class PolicyChoice:
         limits: Limits = IN_THE_GATEWAY,
         on_fall_back: Callable[[FallBack], None] = lambda _: None,
     ) -> Policy:
-        """Return a new policy; raises PolicyError if the choice is invalid. `on_fall_back` is
-        called when FIFO replaces a student's policy that has failed.
-        """
+        """Return a new policy or raise PolicyError; `on_fall_back`: a student's policy failed."""
         chosen = (self.parameters, self.admission, self.admission_parameters)
         if self.file is None:
             return registry.create(self.name, *chosen)
@@ -100,9 +98,7 @@ class PolicyChoice:
 
     @property
     def label(self) -> str:
-        """A label such as `door-lifo+sbac (hands 4, sbac ac_weight 0.3)`: the policies' names, and
-        the parameters that differ from their defaults.
-        """
+        """A label such as `door-lifo+sbac (hands 4, sbac ac_weight 0.3)`, without defaults."""
         admission = registry.admission_sheet(self.admission)
         own = (("", self.sheet, self.parameters),)
         others = ((f"{self.admission} ", admission, self.admission_parameters),)

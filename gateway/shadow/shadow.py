@@ -57,9 +57,7 @@ class _Case:
 
 
 class Shadow:
-    """A shadow; `policy` makes its decisions. Events must come in the order of their times. Every
-    method that handles an event may raise the policy's error.
-    """
+    """A shadow, which gets events in order of time; they may raise the policy's error."""
 
     def __init__(self, policy: Policy, *, now_s: float, real: RealWorld) -> None:
         self._now_s = now_s

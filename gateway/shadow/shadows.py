@@ -68,7 +68,7 @@ class Shadows:
         caller must set the gateway's timer again.
         """
         now_s = self._caught_up_s()
-        going = self._going()
+        going = {entry.name: entry for entry in self.entries if entry.shadow is not None}
         self._become(
             going[name]
             if name in going and going[name].described == described
@@ -81,7 +81,7 @@ class Shadows:
         shadow already runs or there are too many shadows, including failed ones.
         """
         others = [entry for entry in self.entries if entry.name != name or entry.shadow is not None]
-        if name in self._going():
+        if name in dict(self._going()):
             raise ShadowsError(f"{name} is a shadow already", "another policy")
         if len(others) >= MOST:
             allowed = f"at most {MOST} shadows; remove a shadow first"
@@ -117,19 +117,11 @@ class Shadows:
 
     def disagreements(self) -> dict[str, list[dict[str, object]]]:
         """Return each running shadow's latest disagreements, the newest first, by its name."""
-        return {
-            entry.name: entry.shadow.tally.disagreements()
-            for entry in self.entries
-            if entry.shadow is not None
-        }
+        return {name: shadow.tally.disagreements() for name, shadow in self._going()}
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return the number of requests by verdict, for the name of each running shadow."""
-        return {
-            entry.name: entry.shadow.tally.counts()
-            for entry in self.entries
-            if entry.shadow is not None
-        }
+        return {name: shadow.tally.counts() for name, shadow in self._going()}
 
     # ---- calls of the dispatcher ---------------------------------------------------------------
 
@@ -201,8 +193,8 @@ class Shadows:
 
     # ---- the machinery -------------------------------------------------------------------------
 
-    def _going(self) -> dict[str, Entry]:
-        return {entry.name: entry for entry in self.entries if entry.shadow is not None}
+    def _going(self) -> list[tuple[str, Shadow]]:
+        return [(entry.name, entry.shadow) for entry in self.entries if entry.shadow is not None]
 
     def _caught_up_s(self) -> float:
         """Advance the shadows' worlds to the present time, and return this time."""

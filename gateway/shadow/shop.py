@@ -20,9 +20,7 @@ from gateway.policies.patience_estimate import PatienceEstimate
 FILL: Final = 1.0 / BUSY_RATIO
 """The requests in service that keep a CPU busy: one computes, another waits for the back end."""
 FIRST_GUESS_S: Final = 0.2501 * BUSY_RATIO
-"""The assumed CPU seconds of a request until one has been measured: the mean of LIFO-Pri's Table 2,
-weighted by how often each page is requested.
-"""
+"""The assumed CPU seconds of a request until one was measured: the mean of LIFO-Pri's Table 2."""
 REMEMBERED: Final = 200
 """The approximate number of latest requests in the mean of a page type."""
 AGES: Final = 16
@@ -54,9 +52,7 @@ class RealRequest:
     request: Request
     decision: Decision | None = None
     started_s: float | None = None
-    """The time at which the real shop received the request, or at which the model first saw the
-    request in service; a decision `left` may be earlier.
-    """
+    """The time at which the real shop got the request, or the model first saw it there."""
     from_work_s: float = 0.0
     """The real account's `work_s` at the dispatch, or when the request was first seen."""
     is_measured: bool = True
@@ -183,9 +179,7 @@ class ModelShop:
     account: Account
     _serving: dict[int, _Serving] = field(default_factory=dict)
     _done: list[tuple[float, int]] = field(default_factory=list)
-    """A heap of (`work_s` of the account at which the request is done, id); a pair is valid only if
-    `done_at_work_s` in `_serving` is the same.
-    """
+    """A heap of (`work_s` at a request's end, id); `_serving` shows if a pair is valid."""
     _late: dict[int, None] = field(default_factory=dict)
     """The requests on which the real shop has spent the mean work without finishing them."""
 

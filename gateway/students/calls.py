@@ -58,9 +58,7 @@ class Calls(ABC):
 
     @abstractmethod
     def decision(self, message: object, what: str, reader: Callable[[object], T], most: Most) -> T:
-        """Return the answer to a message, as read by `reader`. The time limit of a decision
-        applies, because a request may be waiting for the answer.
-        """
+        """Return the answer to a message, read by `reader`, within a decision's time limit."""
 
     @abstractmethod
     def cpu_s(self) -> float:

@@ -77,9 +77,7 @@ FromApplication = Register | CpusRequest | CpusAssigned | StatusWanted
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """The assignment to an application. `assigned` is the number of processors (A_i); a shared
-    processor counts as a half. `processors` are the CPU numbers.
-    """
+    """`assigned` processors (A_i; a shared one counts as a half), and their CPU numbers."""
 
     assigned: float
     processors: tuple[int, ...]
