@@ -221,35 +221,22 @@ class GatewayMetrics(Collector):
         waiting = {(page,): number for page, number in self._figures.waiting().items()}
         yield _family("waiting_requests", "Requests that wait for a worker", waiting, "page")
         refusals = {(str(status),): n for status, n in self._figures.refusals().items()}
-        yield _family(
-            "refusals_total",
-            "Answers by the gateway itself, such as error pages and rejections",
-            refusals,
-            "status",
-        )
+        meaning = "Answers by the gateway itself, such as error pages and rejections"
+        yield _family("refusals_total", meaning, refusals, "status")
 
     def _policies(self) -> Iterator[Metric]:
         chosen = self._figures.in_force()
-        yield _family(
-            "policy_info",
-            "Always 1; the labels name the policies and the abandonment setting in force",
-            {tuple(chosen[each] for each in CHOICES): 1},
-            *CHOICES,
-        )
+        meaning = "Always 1; the labels name the policies and the abandonment setting in force"
+        in_force = {tuple(chosen[each] for each in CHOICES): 1}
+        yield _family("policy_info", meaning, in_force, *CHOICES)
         name, snapshot = self._figures.policy()
         discipline = snapshot.get("discipline")
-        yield _family(
-            "discipline_info",
-            "Always 1; the label names the order in which the policy serves its queues",
-            {(self._disciplines.label(str(discipline)),): 1} if discipline else {},
-            "discipline",
-        )
+        meaning = "Always 1; the label names the order in which the policy serves its queues"
+        served = {(self._disciplines.label(str(discipline)),): 1} if discipline else {}
+        yield _family("discipline_info", meaning, served, "discipline")
+        meaning = "Changes of the order in which the policy in force serves a queue"
         switches = _numbers({(): snapshot.get("discipline_switches")})
-        yield _family(
-            "discipline_switches_total",
-            "Changes of the order in which the policy in force serves a queue",
-            switches,
-        )
+        yield _family("discipline_switches_total", meaning, switches)
         for key, metric, meaning in _QUEUES:
             by_queue: dict[tuple[str, ...], float] = {}
             for (queue,), value in _numbers(_by_label(_mapping(snapshot, key))).items():
@@ -260,19 +247,16 @@ class GatewayMetrics(Collector):
         for key, metric, meaning in _ADMISSION:
             found = _numbers({(name,): admission.get(key)})
             yield _family(f"admission_{metric}", meaning, found, "policy")
-
-        yield _family(
-            "shadow_requests_total",
+        meaning = (
             "Requests by shadow and verdict; the verdict compares the shadow's decision with the "
-            "decision of the policy in force",
-            {
-                (_short(shadow), verdict): number
-                for shadow, verdicts in self._figures.shadow_counts().items()
-                for verdict, number in verdicts.items()
-            },
-            "policy",
-            "verdict",
+            "decision of the policy in force"
         )
+        requests = {
+            (_short(shadow), verdict): number
+            for shadow, verdicts in self._figures.shadow_counts().items()
+            for verdict, number in verdicts.items()
+        }
+        yield _family("shadow_requests_total", meaning, requests, "policy", "verdict")
 
     def _connections(self) -> Iterator[Metric]:
         counts = self._figures.connections()
@@ -285,53 +269,30 @@ class GatewayMetrics(Collector):
             ("unknown", "evicted"): counts["evicted"],
             ("unknown", "turned_away"): counts["turned_away"],
         }
-        yield _family(
-            "tls_connections_total",
-            "TLS connections by kind (new, resumed or unknown) and outcome",
-            found,
-            "kind",
-            "outcome",
-        )
-        yield _family(
-            "tls_handshakes_under_way",
-            "TLS handshakes in progress",
-            {(): counts["under_way"]},
-        )
+        meaning = "TLS connections by kind (new, resumed or unknown) and outcome"
+        yield _family("tls_connections_total", meaning, found, "kind", "outcome")
+        under_way = {(): counts["under_way"]}
+        yield _family("tls_handshakes_under_way", "TLS handshakes in progress", under_way)
         eac = self._figures.connection_admission()
-        kinds = {(kind,): eac.get(f"predicted_{kind}") for kind in ("resumed", "new")}
-        yield _family(
-            "connection_admission_predicted_connections",
-            "Connections that EAC predicts for the current interval",
-            _numbers(kinds),
-            "kind",
-        )
-        yield _family(
-            "connection_admission_acceptable_connections",
-            "New connections that EAC can accept in the current interval",
-            _numbers({(): eac.get("acceptable_new")}),
-        )
+        kinds = _numbers({(kind,): eac.get(f"predicted_{kind}") for kind in ("resumed", "new")})
+        meaning = "Connections that EAC predicts for the current interval"
+        yield _family("connection_admission_predicted_connections", meaning, kinds, "kind")
+        acceptable = _numbers({(): eac.get("acceptable_new")})
+        meaning = "New connections that EAC can accept in the current interval"
+        yield _family("connection_admission_acceptable_connections", meaning, acceptable)
 
 
 def _process() -> Iterator[Metric]:
     """Iterate over three metrics of the process. The library's ProcessCollector would also count
     the open files. With 5,000 customers, this count would block the event loop for 7 ms.
     """
-    yield CounterMetricFamily(
-        "process_cpu_seconds",
-        "Total user and system CPU time spent in seconds.",
-        time.process_time(),
-    )
-    yield GaugeMetricFamily(
-        "process_start_time_seconds",
-        "Start time of the process since unix epoch in seconds.",
-        _STARTED_S,
-    )
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    yield GaugeMetricFamily(
-        "process_resident_memory_bytes",
-        "Resident memory size in bytes.",
-        pages * _PAGE_BYTES,
-    )
+    meaning = "Total user and system CPU time spent in seconds."
+    yield CounterMetricFamily("process_cpu_seconds", meaning, time.process_time())
+    meaning = "Start time of the process since unix epoch in seconds."
+    yield GaugeMetricFamily("process_start_time_seconds", meaning, _STARTED_S)
+    resident = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * _PAGE_BYTES
+    meaning = "Resident memory size in bytes."
+    yield GaugeMetricFamily("process_resident_memory_bytes", meaning, resident)
 
 
 _Labels = tuple[str, ...]
