@@ -53,7 +53,7 @@ def register(copy: ProjectCopy, module: str, line: str, after: str) -> None:
 def test_a_policy_takes_three_files(copy: ProjectCopy) -> None:
     """It runs in a simulation, and the commands, the documentation and the console list it."""
     line, _ = guide.additions(REGISTRY)
-    after = '    "waiting-room": Entry("waiting_room", "WAITING_ROOM", "waiting_room"),\n'
+    after = '    "waiting-room": Entry("waiting_room", "WAITING_ROOM", "WaitingRoom"),\n'
     register(copy, "stale", line, after)
     assert "\n### stale\n" in (copy.folder / "docs/policies.md").read_text(encoding="utf-8")
     assert "\nstale\n" in copy.doorbuster("policy", "list")
