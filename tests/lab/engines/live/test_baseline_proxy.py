@@ -19,8 +19,8 @@ from lab.files.run_folder import PlannedRun, RunFolder
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
 from runtime import settings
-from tests.fake_shop.server import Request, fake_server
-from tests.lab.baselines.test_process import Customer, needs, slow_shop
+from tests.fake_shop.server import HoldingServer, Request, fake_server
+from tests.lab.baselines.test_process import PAGE, Customer, needs
 from tests.waiting import until
 
 SNAPSHOT = {
@@ -83,7 +83,7 @@ def a_run(name, tmp_path, shop, **parameters):
 
 def test_the_proxy_answers_in_the_gateways_form(tmp_path):
     with (
-        slow_shop().serving() as shop,
+        HoldingServer(PAGE).serving() as shop,
         a_run("haproxy", tmp_path, shop, maxconn=1, queue_s=3600) as (run, asked),
     ):
         assert "/policy" not in [path for _, path, _ in asked]  # the gateway's stays
@@ -133,7 +133,7 @@ def test_an_interrupted_run_leaves_nothing_running(name, tmp_path):
     seen = []
 
     def interrupted():
-        with slow_shop().serving() as shop, a_run(name, tmp_path, shop) as (run, _):
+        with HoldingServer(PAGE).serving() as shop, a_run(name, tmp_path, shop) as (run, _):
             seen.extend((psutil.Process(proxy_of(run).process.pid), run.folder))
             until(lambda: baseline_proxy.read_status(run.folder), 60)
             raise KeyboardInterrupt
@@ -147,7 +147,7 @@ def test_an_interrupted_run_leaves_nothing_running(name, tmp_path):
 
 
 def test_a_proxy_that_dies_ends_the_run(tmp_path):
-    with slow_shop().serving() as shop, a_run("nginx", tmp_path, shop) as (run, _):
+    with HoldingServer(PAGE).serving() as shop, a_run("nginx", tmp_path, shop) as (run, _):
         run.log_changes(())
         process = proxy_of(run).process
         process.kill()
