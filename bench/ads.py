@@ -73,7 +73,10 @@ class Times(NamedTuple):
         return cls(low, middle, high, tuple(measured))
 
     def gain_over(self, alone: "Times") -> Estimate:
-        """Return the mean gain over `alone` in percent, with its interval over the equal rounds."""
+        """Return the mean gain over `alone` in percent, with its interval over the rounds.
+
+        Both measurements must have the same number of rounds.
+        """
         pairs = [one - other for one, other in zip(alone.each, self.each, strict=True)]
         found, mean = estimate(pairs), fmean(alone.each)
         half = None if found.half_width is None else 100 * found.half_width / mean
@@ -85,9 +88,10 @@ class Times(NamedTuple):
 
 
 def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any, Times]:
-    """Measure each kind `rounds` times in random order, after one warm-up round.
+    """Measure each kind `rounds` times, after one warm-up round.
 
-    After BUDGET_S, the measurement ends, but not before five complete rounds.
+    The order within a round is random. After BUDGET_S, the measurement ends early, but not before
+    five rounds are complete.
     """
     measured: dict[Any, list[float]] = {kind: [] for kind in kinds}
     rng = random.Random(1)
@@ -107,7 +111,11 @@ def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any
 
 
 def lets_others_run(operation: Callable[[], object], times: int = 20) -> float:
-    """Return the share of calls (0 to 1) in which another thread ran without the GIL."""
+    """Return the share of calls (0 to 1) during which another thread ran.
+
+    The interpreter does not switch threads by time during the measurement, so the other thread runs
+    only if the operation releases the GIL.
+    """
     go, gone = threading.Lock(), threading.Lock()
     go.acquire()
     gone.acquire()
@@ -237,7 +245,9 @@ class World:
         return session.execute(QUERY, parameters, prepare=True, binary=True).fetchall()
 
     def posting_lists(self) -> Callable[[int], Any]:
-        """Return a search by an index of concepts; the rest is checked on a concept's rows."""
+        """Return a search that uses an index by concept and checks the other conditions only on the
+        concept's rows.
+        """
         held = self.inventory
         lists = {
             concept: np.flatnonzero((held.concepts == concept).any(axis=0))
@@ -283,7 +293,10 @@ def searches(world: World, threads: Sequence[int], rounds: int) -> dict[str, dic
 
 
 def selections_rps(world: World, threads: int, requesters: int, duration_s: float) -> float:
-    """Return the selections/s of `requesters` threads, each for three slots."""
+    """Return the selections per second of `requesters` threads, for pages with three slots.
+
+    Each selection uses `threads` threads of one fan-out.
+    """
     fan_out = FanOut({0: threads}, requesters)
     ledger = Ledger(world.inventory, world.delivered, block=10**9)
     request = selector.Request(3, world.size, world.concepts)
@@ -313,7 +326,10 @@ def selections_rps(world: World, threads: int, requesters: int, duration_s: floa
 def responses(
     port: int, words: Sequence[str], levels: Sequence[int], clients: int, requests: int
 ) -> dict[int, Times]:
-    """Return the response times by priority level, of `requests` requests per client and level."""
+    """Return the response times by priority level.
+
+    Each client of a closed loop sends `requests` requests of each level, in random order.
+    """
     path = f"/ads/select?slots=3&size={SIZE}&concepts={','.join(words)}&priority="
     measured: dict[int, list[float]] = {level: [] for level in levels}
 
@@ -342,7 +358,9 @@ def responses(
 def gain_table(
     title: str, times: Mapping[str, Mapping[int, Times]], concepts: int, others: float
 ) -> Table:
-    """Return a table by measurement (`memory`, `server`) and threads, with gains over one."""
+    """Return a table with a row for each kind of measurement (`memory`, `server`) and each number
+    of threads. Gains are relative to one thread.
+    """
     table = Table(title=f"{title}\nother processes had {others:.0%} of {CPUS} CPUs", min_width=72)
     table.add_column("")
     for heading in ("threads", "ms, median (quartiles)", "gain", "ideal"):
@@ -357,7 +375,9 @@ def gain_table(
 
 
 def gain_words(by_threads: Mapping[int, Times]) -> str:
-    """Return a line for each number of threads above 1: the mean gain, its 95 % interval."""
+    """Return a line for each number of threads above 1, with the mean gain of the rounds and its
+    95 % interval.
+    """
     return "\n".join(
         f"Gain of {threads} threads in memory, %: {measured.gain_over(by_threads[1]).text(1)} "
         f"(95 % interval, {len(measured.each)} rounds)"

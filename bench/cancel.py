@@ -1,7 +1,9 @@
 """The time that a query still runs after its customer has closed the connection.
 
-In `make bench-cancel`, customers request a page of a real Gunicorn, directly or through a gateway,
-and leave. The page's query holds a lock for which another database session waits.
+`make bench-cancel` uses a real Gunicorn (30 threads, on the shop's CPU), a separate PostgreSQL, and
+a gateway with 30 workers. Customers request a page from the shop or the gateway, and leave.
+The page's query holds a lock. When the query ends, the database wakes a session that waits for the
+lock. The bench also measures the sentry's cost for a request whose customer stays.
 """
 
 import os
@@ -76,9 +78,10 @@ class Observers:
         self._looking = bench.session()
 
     def round(self, first_key: int, queued: int = 0) -> list[float]:
-        """Let a client per observer leave at once; return how long, in ms, each query still ran.
+        """Let one client per observer leave, all at the same time.
 
-        Another `queued` clients, whose requests wait in a queue, leave at the same time.
+        Return the time for which each query still ran, in ms. Another `queued` clients, whose
+        requests wait in a queue, leave at the same time.
         """
         keys = range(first_key, first_key + len(self._sessions))
         clients = [self._bench.request(f"/wait/{key}/") for key in keys]
@@ -148,7 +151,10 @@ def interpreter_busy(bench: Bench, threads: int) -> Iterator[None]:
 
 @contextmanager
 def served(folder: Path, worker_class: str = "gthread") -> Iterator[tuple[Bench, Bench]]:
-    """Run PostgreSQL and a gateway on the first CPUs and Gunicorn on the last, as two benches."""
+    """Run PostgreSQL and a gateway on the first CPUs and Gunicorn on the last.
+
+    Yield two benches: one at the shop's address and one at the gateway's address.
+    """
     own, others = harness.split_cpus()
     port, gateway_port = ports.free(2)
     gunicorn = [
@@ -230,7 +236,9 @@ def shown(rows: Rows) -> Table:
 
 
 def verdicts(rows: Rows) -> dict[tuple[str, str], tuple[float, bool]]:
-    """Return the p99 in ms, and whether it meets the target, by scene and place."""
+    """Return the p99 in ms and whether it meets the target, for each scene with a target and each
+    place (shop or gateway).
+    """
     return {
         (scene, where): (p99_ms, p99_ms <= TARGET_P99_MS[scene])
         for (scene, where), values in rows.items()

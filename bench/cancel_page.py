@@ -1,4 +1,5 @@
-"""The Django project of `bench.cancel`, and the sentry's cost if the customer stays."""
+"""The Django project whose page the customers of `bench.cancel` leave, and the cost of the sentry
+for a request whose customer stays."""
 
 import os
 import socket

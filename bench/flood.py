@@ -1,7 +1,9 @@
 """Sessions in progress during a flood of new customers: the gateway with DOOR, HAProxy and nginx.
 
-In `make bench-flood`, the same customers (ρ = 0.9) meet each proxy with and without wrk's flood. A
-proxy has a CPU to itself. Each round measures all proxies in random order.
+In `make bench-flood`, customers walk through a shop at ρ = 0.9, while wrk sends requests without
+cookies over 400 connections in a closed loop. Each proxy is measured with and without the flood;
+the same customers arrive both times. A proxy has a CPU to itself; wrk (at a lower priority), the
+customers and the shop share the others. Each round measures all proxies in random order.
 """
 
 import http.client
@@ -37,7 +39,10 @@ from lab.errors import ExperimentError
 LOAD = 0.9
 CONNECTIONS = 400
 PAPER_CAPACITY_RPS = 7.0
-"""The shop's capacity per paper second; 70 pages per real second mean a time scale of 10."""
+"""The shop's capacity in pages per paper second. With a shop of 70 pages per real second, a real
+second has 10 paper seconds. The limits of all proxies are in paper seconds, as on the live
+leaderboard.
+"""
 CALM_S, QUICK_CALM_S = 100.0, 30.0
 """The time before the flood in paper seconds; a session takes about 60 paper seconds."""
 QUICK_CAPACITY_RPS = 140
@@ -59,7 +64,9 @@ SUBJECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
 
 @dataclass(frozen=True)
 class Score:
-    """A measurement; `memory_mib` is the proxy's at the start, after a third, and at the end."""
+    """A measurement. `memory_mib` is the proxy's memory at the start, after a third of the time,
+    and at the end.
+    """
 
     under_way: int
     completed: int
@@ -142,7 +149,9 @@ def work_s(port: int) -> dict[str, float]:
 
 @contextmanager
 def flooding(port: int, seconds: int, on: tuple[int, ...]) -> Iterator[Callable[[], Wrk]]:
-    """Let wrk flood the port; the yielded function waits for its end and returns its counts."""
+    """Let wrk flood the port for `seconds` real seconds. The yielded function waits for wrk's end
+    and returns its counts.
+    """
     command = harness.wrk_command(
         port, connections=CONNECTIONS, seconds=seconds, timeout_s=10,
         options=["-H", f"User-Agent: {flood_shop.FLOOD}"],

@@ -1,6 +1,7 @@
 """The customers of `bench.flood`: Poisson arrivals of sessions with eight pages.
 
-A customer leaves when a request is turned away or takes over `PATIENCE_S` paper seconds.
+A customer keeps one connection and its cookies, and pauses between pages. The customer leaves when
+a request is turned away, or when a page takes longer than `PATIENCE_S` paper seconds.
 """
 
 import http.client
@@ -48,7 +49,10 @@ class Session:
 
 
 class Customers:
-    """Customers who arrive at `rate_per_s` until `stop`; `time_scale` is paper per real seconds."""
+    """Customers who arrive at `rate_per_s` on CPUs `cpus` until `stop` is called.
+
+    `time_scale` is the number of paper seconds per real second.
+    """
 
     def __init__(
         self, port: int, rate_per_s: float, seed: int, cpus: set[int], time_scale: float

@@ -1,7 +1,8 @@
 """The shop of `bench.flood`, whose 30 workers share a virtual processor.
 
-A page takes 1 / capacity seconds, in slices, in which the shop only waits, so the flood's client
-cannot make it slower. `GET /counts` returns the seconds of work for sessions and flood.
+A page occupies the processor for 1 / capacity seconds, in slices, and requests in service take
+turns. The shop only waits during a slice, so the flood's client cannot make the shop slower. `GET
+/counts` returns the seconds of work done, for the sessions and for the flood.
 """
 
 import asyncio

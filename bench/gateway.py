@@ -116,7 +116,9 @@ def measure(
 
 
 def rate_and_p99(text: str) -> tuple[float, float]:
-    """Return wrk's requests/s and p99 in ms. Raises ClickException if requests failed."""
+    """Return requests/s and the p99 in ms that wrk printed. Raises ClickException if wrk did not
+    measure, or if requests failed.
+    """
     wrk = Wrk.read(text)
     if math.isnan(wrk.p99_ms) or wrk.turned_away or wrk.errors:
         raise harness.wrk_failed(text)
@@ -124,7 +126,10 @@ def rate_and_p99(text: str) -> tuple[float, float]:
 
 
 def table(scores: dict[str, list[Score]]) -> Table:
-    """Return a table with medians over the rounds; ratios to YARDSTICK are within a round."""
+    """Return a table with one row for each server.
+
+    The rows have medians over the rounds. The ratios to YARDSTICK are taken within a round.
+    """
     shown = Table(title=f"{BODY_BYTES} B GETs, c = {CONNECTIONS}, one CPU for the measured server")
     columns = ("", "requests/s", "p99 ms", f"÷ {YARDSTICK}", "least–most", "its CPU", "per CPU s")
     for column in columns:

@@ -53,7 +53,10 @@ def split_cpus() -> tuple[tuple[int, ...], tuple[int, ...]]:
 def until(
     condition: Callable[[], bool], what: str, within_s: float = PATIENCE_S, every_s: float = 0.1
 ) -> None:
-    """Wait for the condition, or raise ClickException; `what` begins its message."""
+    """Wait for the condition. Raises ClickException after `within_s` real seconds.
+
+    `what` begins the error message, for example "the queries did not begin".
+    """
     if not wait_until(condition, within_s, every_s=every_s):
         raise click.ClickException(f"{what} within {within_s:g} s")
 
@@ -70,8 +73,9 @@ def running(
 ) -> Iterator[psutil.Process]:
     """Run `command` on the CPUs `on`, by default all, and yield its process once `ready` is true.
 
-    The program gets this process's environment, without `DOORBUSTER_...`, and `environment`. The
-    signal `stop` ends it after the block, and the kernel if this process dies.
+    At the end of the block, the signal `stop` ends the program. The program inherits the
+    environment variables of this process, except `DOORBUSTER_...`, and gets those in `environment`.
+    If this process dies, the kernel ends the program.
     """
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("DOORBUSTER_")}
     with tempfile.TemporaryFile() as errors:

@@ -1,6 +1,8 @@
 """The time for which a hostile policy's answer can stop the gateway: `python -m bench.own_answers`.
 
-The bench measures the answers of the maximum length that take longest to read.
+The gateway reads a policy's answers in its event loop. The maximum length of an answer grows with
+the number of requests to which it can refer. This bench measures the answers within this limit that
+take longest to read.
 """
 
 import time

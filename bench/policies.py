@@ -1,7 +1,18 @@
 """The CPU time of a decision in µs per event, for every policy and several queue lengths.
 
-In a round of `make bench-policies`, the queue keeps its length, and the time includes the gateway's
-driver. The last column is the cost of the policy as a shadow of SQ at twice the capacity.
+    make bench-policies
+    make bench-policies ARGS="--policies sq,door-lifo --rounds 5"
+
+The queue keeps its length during a round: a request arrives, the request in service ends, and the
+policy chooses the next request for the worker. The measured time includes the gateway's driver,
+which passes these events to the policy and carries out the decisions. Each round measures all
+lengths. The cost at the longest queue, divided by the cost at the shortest queue, shows how the
+cost of a decision grows. Some policies turn arrivals away before the queue has the wanted length.
+For these policies, the longest possible queue is measured, and the table shows its length.
+
+The last column is the cost of the policy as a shadow: the additional time for an arrival or a
+completion in the gateway's dispatcher. SQ is the acting policy, at twice the shop's capacity. The
+cost includes the shadow's model of the shop, its load samples and the comparison.
 """
 
 import statistics
@@ -108,7 +119,9 @@ class Queue:
 
 
 class Busy:
-    """A dispatcher, perhaps with a shadow, and a shop that completes requests in order."""
+    """A dispatcher with or without a shadow policy, and a shop that completes requests in the
+    order in which they began.
+    """
 
     def __init__(self, name: str | None) -> None:
         self._time_s = 0.0

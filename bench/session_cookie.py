@@ -1,6 +1,7 @@
 """The cost of the session cookie for the gateway's thread, in nanoseconds per request.
 
-Each value of `python -m bench.session_cookie` is the minimum of many short rounds.
+Each value that `python -m bench.session_cookie` prints is the minimum of many short rounds, because
+other work on the machine can only add CPU time.
 """
 
 import secrets

@@ -1,7 +1,9 @@
 """The cost of a page with sessions in Redis's memory, in its append-only file, or in PostgreSQL.
 
-In each round of `make bench-sessions`, a customer walks through the eight pages of every shop, in
-random order. Pages have no page work (profile `real`).
+`make bench-sessions` starts four shops, a separate PostgreSQL and two Redis servers, with the
+appliance's configuration. One customer at a time walks through the eight pages of a shop. Each
+round has a walk in every shop, in random order. Pages have no page work (profile `real`). The table
+also has the CPU time of the processes of PostgreSQL and Redis.
 """
 
 import os
@@ -141,7 +143,9 @@ def walk(shop: Shop, rng: random.Random, servers: list[psutil.Process], counts: 
 
 
 def table(shops: list[Shop]) -> Table:
-    """Return a table of each page's median ms: CPU time, and waits for the databases."""
+    """Return a table of each page's median times in ms: the CPU time of the shop's thread, and its
+    wait for PostgreSQL and Redis.
+    """
     drawn = Table("page", *(shop.name for shop in shops))
     for page in PAGES:
         costs = [shop.pages[page] for shop in shops]

@@ -1,8 +1,13 @@
 """The simulator's speed: an M/M/1 queue compared with SimPy and Ciw, and the models of two papers.
 
-Each round of `make bench-simulator` runs all simulations in random order on one core. M/M/1 has ρ =
-0.8. *Textbook* is the shortest M/M/1 in SimPy; *Same model* uses the customers of `loadgen` and the
-policy object.
+`make bench-simulator` measures CPU time in one process on one core. Each round runs all simulations
+in random order, and ratios are taken within a round. All M/M/1 simulations have ρ = 0.8 and start
+empty.
+
+Two rows of the table are for SimPy. *Textbook* is the shortest M/M/1 in SimPy: a Resource, and two
+draws of `random` per customer. It records only response times. *Same model* uses the customers and
+the random numbers of `loadgen`, and the policy object in front of the server. Its customers never
+think, leave or retry. It counts no outcomes and takes no samples.
 """
 
 import math
@@ -224,7 +229,10 @@ def measure(subject: Subject, seed: int) -> Score:
 
 
 def table(scores: dict[str, list[Score]]) -> Table:
-    """Return a table of medians over the rounds, for M/M/1 also with the ratio to YARDSTICK."""
+    """Return a table with one row for each simulation.
+
+    The rows have medians over the rounds. For M/M/1, they also have the ratio to YARDSTICK.
+    """
     shown = Table(title=f"simulated per second of CPU time; M/M/1 at ρ = {RHO}")
     for column in ("", "requests/s", "events/s", "÷ SimPy, textbook", "least–most"):
         shown.add_column(column, justify="right" if column else "left", no_wrap=True)

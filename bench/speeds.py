@@ -1,7 +1,8 @@
 """The command that stores the costs of the shipped experiments: `make bench-speeds`.
 
-`lab/machine/speeds.json` gets the costs that `doorbuster estimates --run all` measured here, and
-keeps the other costs, scaled to this machine's speed for simulations.
+The command writes `lab/machine/speeds.json` from the costs that `doorbuster estimates --run all`
+measured on this idle machine. Kinds of work that were not measured keep their previous cost; for
+simulations, this cost is scaled to this machine's speed.
 """
 
 import json

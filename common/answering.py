@@ -1,6 +1,7 @@
 """The check whether a server answers over HTTP, or over TLS with the expected certificate.
 
-`python -m common.answering HOST PORT PATH [CERTIFICATE]` prints why not, with status 1.
+If the server does not answer, `python -m common.answering HOST PORT PATH [CERTIFICATE]` prints the
+reason and ends with status 1.
 """
 
 import http.client
@@ -14,9 +15,10 @@ PAGE_TIMEOUT_S = 10.0
 
 
 def get_refusal(host: str, port: int, path: str, trust: Path | None = None) -> str | None:
-    """Return why `GET path` does not get status 200, or None if it does.
+    """Return why `GET path` does not get status 200, or None if it does. The call uses no proxy.
 
-    With `trust`, a PEM file, the server must use TLS and the file's first certificate.
+    With `trust`, a PEM file, the call uses TLS. The server must present the file's first
+    certificate; the host name is not checked.
     """
     scheme = "http" if trust is None else "https"
     url = f"{scheme}://{hosts.authority(host, port)}{path}"

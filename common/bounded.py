@@ -1,6 +1,8 @@
 """Calls of functions that read a student's input, each in a child process with limits.
 
-The child runs only the project's code; students' code runs in `gateway.students`.
+Parsers may need far more memory and time than the size of their input suggests. If the child
+reaches a limit, it ends, and the caller gets a one-line error. The child runs only the project's
+code and may open files; students' code runs in `gateway.students`.
 """
 
 import contextlib
@@ -34,7 +36,9 @@ _OF_ONE_THREAD: Final = {
     "ARROW_IO_THREADS": "1",
     "MALLOC_ARENA_MAX": "1",
 }
-"""The variables that limit libraries' threads; RLIMIT_AS counts every thread's address space."""
+"""The environment variables that limit libraries' threads, because RLIMIT_AS counts the address
+space of every thread.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +70,11 @@ def call(
 ) -> Any:
     """Return the result of `function` ("package.module:name"); argument and result are JSON values.
 
-    The child's environment is `environment` and a few fixed variables. Raises BoundsExceededError
-    if the child reaches a limit, and BoundedError, with the message, for any other exception.
+    The child's environment contains only `environment` and a few fixed variables. Raises
+    BoundsExceededError if the child reaches a limit, recurses too deeply or ends by a signal.
+    Raises BoundedError if the function raises any other exception than MemoryError and
+    RecursionError, or if the child cannot start or fails. The message for an exception is its text,
+    after its class unless the function's package defines the class.
     """
     deadline_s = time.monotonic() + bounds.wall_s
     with tempfile.TemporaryFile() as asked:

@@ -1,4 +1,8 @@
-"""The division of the machine's CPUs between the shop and the rest, and processes' CPU time."""
+"""The division of the machine's CPUs between the shop and everything else, and processes' CPU time.
+
+By default, if the machine has several CPUs, no other process of the appliance uses the shop's CPUs.
+"Server CPU" then means the same as in the papers.
+"""
 
 import os
 import sys
@@ -9,7 +13,9 @@ _CPU_CLOCK: Final = 2  # with a process id, the number of its CPU clock (linux/p
 
 
 def usable() -> frozenset[int]:
-    """Return the CPUs of the caller and of the machine's first process."""
+    """Return the CPUs that processes of this machine may use: the caller's, and those of the
+    machine's first process.
+    """
     if sys.platform == "linux":
         return here() | os.sched_getaffinity(1)
     return here()
@@ -28,13 +34,18 @@ def for_shop() -> tuple[int, ...]:
 
 
 def for_others(shop_cpus: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the CPUs of other processes: all except the shop's, or the shop's without others."""
+    """Return the default CPUs of other processes: all except the shop's or, without others, the
+    shop's.
+    """
     left = here() - set(shop_cpus)
     return tuple(sorted(left)) or shop_cpus
 
 
 def parse(text: str, among: frozenset[int] | None = None) -> tuple[int, ...]:
-    """Read a CPU list such as `0,2-3`. Raises `ValueError` if it is invalid or not in `among`."""
+    """Read a CPU list such as `1`, `2-3` or `0,2-3`.
+
+    Raises `ValueError` if the text is not a CPU list, or names CPUs outside `among`.
+    """
     chosen: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
@@ -67,5 +78,7 @@ def _is_number(text: str) -> bool:
 
 
 def cpu_s(process: int) -> float:
-    """Return the CPU time of all threads of a process so far. Raises OSError if it is unknown."""
+    """Return the CPU time of all threads of a process so far. Raises OSError if there is no such
+    process on this machine, or if the system does not measure this.
+    """
     return time.clock_gettime((~process << 3) | _CPU_CLOCK)

@@ -1,4 +1,7 @@
-"""A quiet end at Ctrl-C and SIGTERM while a command still imports its modules."""
+"""The handling of Ctrl-C and SIGTERM while a command still imports its modules.
+
+Otherwise, Python would print a traceback, although the command has not begun its work yet.
+"""
 
 import os
 import signal

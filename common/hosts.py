@@ -5,7 +5,9 @@ import re
 import socket
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""The addresses that stand for all of a machine's, each with the one that reaches such a server."""
+"""The addresses that stand for all addresses of a machine, each with the address at which the
+machine reaches a server that listens there.
+"""
 
 LOOPBACK = "127.0.0.1"
 
@@ -16,7 +18,9 @@ _NAME = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*")
 
 
 def listening(text: str) -> str:
-    """Return the host if a server can listen on it. Raises ValueError with the allowed form."""
+    """Return the host if a server can listen on it; otherwise raise ValueError, which shows the
+    allowed form.
+    """
     host = text.removeprefix("[").removesuffix("]").lower()
     if not _is_address(host) and (not _NAME.fullmatch(host) or host.rpartition(".")[2].isdigit()):
         raise ValueError(f"not a host; allowed: {_FORM}")
@@ -24,7 +28,9 @@ def listening(text: str) -> str:
 
 
 def reached(text: str) -> str:
-    """Return the host if it has the form for calls. Raises ValueError, also for 0.0.0.0."""
+    """Return the host if its form allows calls to it. Raises ValueError for any other text, also
+    for addresses such as 0.0.0.0.
+    """
     host = listening(text)
     if host in EVERYWHERE:
         raise ValueError(f"the address for all interfaces cannot be called; allowed: {_FORM}")
@@ -64,7 +70,9 @@ def unknown(host: str) -> str | None:
 
 
 def address(host: str) -> str:
-    """Return an address of `host`, preferably IPv4. Raises OSError or UnicodeError without one."""
+    """Return an address of `host`, preferably IPv4, for programs that do not accept names. Raises
+    OSError or UnicodeError if it cannot be resolved.
+    """
     if _is_address(host):
         return host
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)

@@ -1,4 +1,6 @@
-"""HTTP APIs that pydantic models describe: allowed callers, checks of calls, and documents."""
+"""HTTP APIs that pydantic models describe: the allowed callers, the checks of calls, OpenAPI
+documents, and the tables of the documentation.
+"""
 
 import json
 import re
@@ -25,7 +27,9 @@ _NULL: Final = "null"
 
 
 def _without_null(schema: Schema) -> None:
-    """Remove the default null of optional fields from the schema; callers must not send null."""
+    """Remove the default null of optional fields from the schema, because callers must not send
+    null.
+    """
     for given in schema.get("properties", {}).values():
         if given.get("default", 0) is None:
             del given["default"]
@@ -117,13 +121,16 @@ class Callers:
 
     @classmethod
     def of(cls, names: Iterable[str], token: str | None = None) -> Self:
-        """Return the callers that use one of these names or a loopback name; 0.0.0.0 is ignored."""
+        """Return the callers that use one of these names or a loopback name. An address such as
+        0.0.0.0 is ignored, because no caller uses it as a host name.
+        """
         return cls(frozenset((*_LOOPBACK, *names)).difference(hosts.EVERYWHERE), token)
 
     def check_site(self, host: str, origins: Iterable[str]) -> None:
-        """Raise CallError if another site's web page may have sent the call through a browser.
+        """Raise CallError if a web page of another site may have sent the call through a browser.
 
-        The page's site is in Origin; with DNS rebinding, the page's host name is in Host.
+        `host` and `origins` are the values of the header fields Host and Origin. The page's site is
+        in Origin; with DNS rebinding, the page's host name is in Host.
         """
         host = host.lower()
         if hosts.host_of(host) not in self.names:
@@ -173,7 +180,10 @@ def first_fault(faults: Sequence[ParameterFaults]) -> CallError:
 
 
 def refused(model: type[BaseModel], error: ValidationError, above: int = 0) -> CallError:
-    """Return the error for a value's first fault, without the first `above` steps of its path."""
+    """Return the error for the first fault of a value that does not match the model.
+
+    The first `above` steps of a fault's path lead to the value, and are left out.
+    """
     fault = error.errors(include_url=False)[0]
     steps = fault["loc"][above:]
     root = schema = _schema(model)

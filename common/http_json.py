@@ -14,7 +14,9 @@ _Content = str | bytes | IO[bytes] | None
 
 
 class NoAnswerError(Exception):
-    """The error for a missing answer, or a 2xx answer that is not JSON, with the reason."""
+    """The error for a missing answer, or a 2xx answer that is not JSON. The message is the reason;
+    `__cause__` is the underlying exception.
+    """
 
 
 class RefusedError(Exception):
@@ -39,9 +41,10 @@ class JsonClient:
     def at(
         cls, url: str, *, timeout_s: float, token: str = "", authority: Path | None = None
     ) -> Self:
-        """Return a client for the server at `http[s]://host:port`.
+        """Return a client for the server at `http://host:port` or `https://host:port`.
 
-        `authority` is a PEM file with trusted certificates, which may raise OSError.
+        `authority` is a PEM file with trusted certificates in place of the system's. Raises OSError
+        if the file cannot be read.
         """
         parts = urlsplit(url)
         host, is_tls = parts.hostname or "127.0.0.1", parts.scheme == "https"

@@ -13,17 +13,25 @@ if sys.platform != "win32":
 
 
 def are_missing(error: OSError) -> bool:
-    """Return whether the error means that the file system, such as NFS, has no locks."""
+    """Return whether the error means that the file system has no locks, such as NFS without a lock
+    service.
+    """
     return error.errno in (errno.ENOLCK, errno.EBADF, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 def hold(handle: int, *, waits: bool = False) -> None:
-    """Lock an open file or folder until it is closed. Raises BlockingIOError unless it `waits`."""
+    """Lock an open file or folder until it is closed.
+
+    Raises BlockingIOError if another process holds the lock and `waits` is false.
+    """
     fcntl.flock(handle, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def is_held(handle: int) -> bool:
-    """Return whether another process has the lock; if not, none can take it while this is open."""
+    """Return whether another process holds the lock on this open file.
+
+    If not, no process can take the lock until the file is closed.
+    """
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -33,9 +41,10 @@ def is_held(handle: int) -> bool:
 
 @contextlib.contextmanager
 def locked(path: Path, *, waits: bool) -> Iterator[None]:
-    """Hold a lock on the file `path`, created with mode 600 and not removed, during the block.
+    """Hold a lock on the file `path` during the block.
 
-    Raises BlockingIOError if another process holds the lock and `waits` is false, and
+    The file is created with mode 600, because a user who can read a file can lock it. The file is
+    not removed. Raises BlockingIOError if another process holds the lock and `waits` is false, and
     PermissionError if the file belongs to another user or is not a plain file.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK

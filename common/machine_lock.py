@@ -1,7 +1,8 @@
 """A lock for the whole machine, which no other user can forge or hide.
 
 The lock is a Unix socket with an abstract name, which the kernel gives to only one process at a
-time and frees when the process ends. Each container has separate names.
+time and frees when the process ends. The kernel also reports the process and its user. No file can
+be left behind. Containers have separate names, because a name belongs to a network namespace.
 """
 
 import errno
@@ -24,7 +25,9 @@ if sys.platform != "win32":
 _PREFIX: Final = "doorbuster/"
 _DAY_S: Final = 86_400
 _MOST_LOOK_UPS: Final = 128
-"""The look-ups that find any user's process; later ones find only the caller's user's."""
+"""The maximum number of look-ups that find any user's process. Later look-ups find only processes
+of the caller's user.
+"""
 
 # sock_diag(7), for AF_UNIX sockets with name and user; Python lacks these constants.
 _NETLINK_SOCK_DIAG: Final = 4
@@ -75,7 +78,9 @@ class Holder:
             return str(self.user)
 
     def environment(self) -> dict[str, str]:
-        """Return the environment with which the process started; empty for other users'."""
+        """Return the environment with which the process started; empty for another user's
+        process.
+        """
         if not self.is_ours:
             return {}
         try:
@@ -86,7 +91,9 @@ class Holder:
         return {name: text for name, _, text in pairs}
 
     def interrupt(self) -> bool:
-        """Send SIGINT to the holder, never to a later process with its id, if it is this user's."""
+        """Send SIGINT to the holder if it is a process of this user and still holds the lock. The
+        signal cannot reach a later process with the same id.
+        """
         if not self.is_ours or self.process is None or self.process <= 1:
             return False
         try:
@@ -105,7 +112,9 @@ class Holder:
 
 
 class HeldError(Exception):
-    """The error for a held lock; `holder` is None if it is unknown."""
+    """The error for a lock that another process holds. `holder` is None if that process has just
+    ended, or if the kernel hides it.
+    """
 
     def __init__(self, holder: Holder | None) -> None:
         super().__init__(str(holder) if holder else "a process that is not visible here")
@@ -113,10 +122,11 @@ class HeldError(Exception):
 
 
 def take(name: str, known: Holder | None = None) -> socket.socket:
-    """Take the lock `name`, and return its socket, which holds the lock until it is closed.
+    """Take the lock `name`, and return its socket, which holds the lock until it is closed or this
+    process ends.
 
-    Raises HeldError if another process holds the lock. `known` is the holder of the last attempt,
-    which saves a search.
+    Raises HeldError if another process holds the lock. `known` is the holder that the last attempt
+    found. If it still holds the lock, the function does not search for its process again.
     """
     lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -131,7 +141,9 @@ def take(name: str, known: Holder | None = None) -> socket.socket:
 
 
 def holder_of(name: str, known: Holder | None = None) -> Holder | None:
-    """Return the holder of the lock `name`, or None; `known` is as in `take`."""
+    """Return the holder of the lock `name`; None if no process holds it. `known` has the same
+    meaning as in `take`.
+    """
     found = _socket_named(_address(name))
     if found is None:
         return None

@@ -39,9 +39,13 @@ PAGE_TYPES: Final = (
 NAMES: Final = tuple(page.name for page in PAGE_TYPES)
 
 CAPACITY_RPS: Final = 5.6
-"""The capacity of LIFO-Pri's shop in requests per paper second, at ρ = 1 (section 3.2.2)."""
+"""The capacity of LIFO-Pri's shop in requests per paper second, which ρ = 1 uses fully (section
+3.2.2).
+"""
 BUSY_RATIO: Final = 0.714
-"""The CPU's share of a page's execution time, with which one CPU serves CAPACITY_RPS."""
+"""The share of a page's execution time in which the page uses the CPU instead of waiting. With this
+value, the capacity of one CPU is CAPACITY_RPS.
+"""
 SPREAD_RATIO: Final = 0.5
 """Execution times are uniform within ± this share of the mean."""
 SLICES: Final = 4

@@ -1,6 +1,8 @@
-"""A program's CPUs and limits: `python -m common.pinned [options] CPUS -- COMMAND`.
+"""A wrapper that sets CPUs and limits, and then becomes another program: `python -m common.pinned
+[options] CPUS -- COMMAND`.
 
-The wrapper sets CPUs, scheduling, limits and user, and then becomes the program. The process id
+It sets the process's CPUs and scheduling, raises the limit on open files, and gives up root if an
+option names a user. It can ask the kernel to end the program when its parent dies. The process id
 stays the same, so that signals reach the program.
 """
 
@@ -36,8 +38,9 @@ def command(
 ) -> list[str]:
     """Return the command line that runs `program` on the CPUs `on` through this module.
 
-    An `idle` program uses only CPU time that no other program needs. `data_bytes` limits each
-    process's private memory. An `expendable` program ends first when memory runs out.
+    An `idle` program uses only CPU time that no other program needs. `data_bytes` limits the
+    private memory of each process. When memory runs out, the kernel ends an `expendable` program
+    first.
 
     `parent` is the id of the process that will start the program, or a file with this id. With
     `end_with_parent`, the program is not started if the parent has died.
@@ -131,7 +134,9 @@ def _environment(plain: bool) -> dict[str, str]:
 
 
 def raise_open_files() -> int:
-    """Raise the limit on open files to OPEN_FILES or the lower hard limit, and return it."""
+    """Raise the limit on open files to `OPEN_FILES`, or to the hard limit if that is lower; return
+    the limit.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
     with contextlib.suppress(OSError, ValueError):

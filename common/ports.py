@@ -21,7 +21,8 @@ class AddressError(ValueError):
 
 
 def holder(port: int, host: str = "127.0.0.1") -> str | None:
-    """Return None if a server can listen on `port`, otherwise a description of its user.
+    """Return None if a server can listen on `port`, otherwise a description of its user: a process,
+    or the system.
 
     Raises `AddressError` if this machine does not have the address `host`.
     """
@@ -52,15 +53,19 @@ def accepts(port: int, host: str = "127.0.0.1") -> bool:
 
 
 def first_free(start: int, avoid: Collection[int], host: str = "127.0.0.1") -> int | None:
-    """Return the first free port from `start` not in `avoid`, or None. Raises AddressError."""
+    """Return the first free port from `start` that is not in `avoid`, or None.
+
+    Raises `AddressError` if this machine does not have the address `host`.
+    """
     wanted = (port for port in range(start, 65536) if port not in avoid)
     return next((port for port in wanted if holder(port, host) is None), None)
 
 
 def free(count: int, host: str = "127.0.0.1") -> list[int]:
-    """Return `count` free ports of `host`, each given only once by a process.
+    """Return `count` free ports of `host`; a process never gets the same port twice.
 
-    The kernel does not give these ports to outgoing connections until a server uses them.
+    The kernel does not give these ports to outgoing connections, so that they stay free until a
+    server uses them.
     """
     found: list[int] = []
     while len(found) < count:

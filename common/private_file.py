@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Final
 
 _LONGEST_SOCKET_PATH_BYTES: Final = 90
-"""The longest path of a socket in bytes: the kernel's limit, less supervisord's process id."""
+"""The maximum length of a socket's path in bytes: the kernel accepts 107, and supervisord appends
+its process id.
+"""
 _SOCKET_FOLDER_PREFIX: Final = "doorbuster-"
 
 
@@ -27,14 +29,20 @@ def write(path: Path, content: bytes, mode: int = 0o600) -> None:
 
 
 def put(aside: Path, path: Path) -> None:
-    """Rename `aside`, a file or folder, to `path`, completely even in a crash."""
+    """Rename `aside`, a file or folder on the same file system, to `path`.
+
+    The content is written to the disk before the new name, so that after a power failure, `path`
+    has the old or the new content.
+    """
     _flush(aside)
     aside.replace(path)
     _flush(path.parent)
 
 
 def socket_path(wanted: Path) -> Path:
-    """Return the path of the socket `wanted`, in another folder if `wanted` is too long."""
+    """Return the path of the socket `wanted`, which is in another folder if `wanted` is too long
+    for a socket.
+    """
     if _fits(wanted):
         return wanted
     try:
@@ -47,7 +55,8 @@ def socket_path(wanted: Path) -> Path:
 def make_socket_path(wanted: Path) -> Path:
     """Return the path at which to create the socket `wanted`.
 
-    If it is too long, `wanted` becomes a link into a new private folder. Raises OSError.
+    If its path is too long for a socket, `wanted` becomes a link into a new private folder with a
+    random name. Raises OSError if that fails.
     """
     there = socket_path(wanted)
     if _fits(there):

@@ -1,4 +1,8 @@
-"""The end of child processes, and notes that identify a process by its id and start time."""
+"""Functions that end a child process, let a process end with its parent, and identify a process.
+
+A note contains the id and the start time of a process. With a note, another program can find out
+whether the process still runs.
+"""
 
 import contextlib
 import ctypes

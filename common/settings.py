@@ -30,7 +30,9 @@ class Form:
 
 
 class SettingsModel(BaseModel):
-    """The settings of one part; durations are real seconds unless a description says otherwise."""
+    """The settings of one part. A duration is in real seconds, unless its description says paper
+    seconds.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -56,7 +58,9 @@ def setting(
     page: str | None = None,
     secret: bool = False,
 ) -> Any:
-    """Declare a setting; `shown` describes a computed default, `page` has the details."""
+    """Declare a setting; `shown` describes a computed default, and `page` is the page
+    with details.
+    """
     extra: dict[str, Any] = {
         "variable": PREFIX + variable,
         "shown": shown,
@@ -99,9 +103,9 @@ def read_leniently(
     options: Mapping[str, object] | None = None,
     context: Mapping[str, object] | None = None,
 ) -> tuple[M, list[str]]:
-    """Read settings as `read` does, with defaults for invalid ones; return them and the faults.
-
-    Raises SettingsError if `defaults` are invalid or settings contradict each other.
+    """Read settings as `read` does, but use the default for an invalid setting. Return the settings
+    and a line for each fault. `defaults` override the declared defaults. Raises SettingsError if
+    a default is invalid or settings contradict each other.
     """
     values = dict(defaults or {})
     origins: dict[str, str] = {}

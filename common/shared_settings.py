@@ -1,4 +1,7 @@
-"""The settings that several parts read, with the defaults of a process that is started alone."""
+"""The settings that several parts read, each declared once with its environment variable. The
+defaults suit a process that is started alone; for the appliance, `runtime.settings` computes some
+of them.
+"""
 
 from pathlib import Path
 from typing import Annotated, Final
@@ -14,11 +17,15 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 # ---- types ---------------------------------------------------------------------------------------
 
 LEAST_SECRET_CHARACTERS = 16
-"""The minimum length of a secret that a person chooses; parts can answer thousands of guesses/s."""
+"""The minimum length, in characters, of a secret that a person chooses, because some parts can
+answer thousands of guesses per second.
+"""
 LEAST_KEY_CHARACTERS = 32
 """The minimum length, in characters, of the key that signs the gateway's cookies."""
 BOOKS, LEAST_BOOKS, MOST_BOOKS = 4309, 1_000, 500_000
-"""The number of books: the Connection Sentry paper's (section 4), the fewest, and the most."""
+"""The default number of books, which is from the Connection Sentry paper (section 4), and its
+limits. With fewer books, some searches find no book; with more books, seeding takes minutes.
+"""
 LEAST_BANNERS, MOST_BANNERS = 0, 2_000_000
 
 
@@ -52,7 +59,9 @@ def _cpus(text: object, info: ValidationInfo) -> object:
 
 
 def strong(least: int, text: str) -> str:
-    """Return the secret if it is empty or has `least` printable ASCII characters."""
+    """Return the secret if it is empty or has at least `least` printable ASCII characters;
+    otherwise raise ValueError.
+    """
     if text and (len(text) < least or not text.isascii() or not text.isprintable()):
         raise ValueError(
             f"too weak; it must have at least {least} printable ASCII characters; fix: remove "
@@ -78,7 +87,9 @@ Port = Annotated[int, Field(ge=1, le=65535)]
 FreePort = Annotated[int, Field(ge=0, le=65535)]
 """The type of a port of a single process; 0 means any free port."""
 Listening = Annotated[str, AfterValidator(hosts.listening), Form("a name or an address")]
-"""The type of a host on which a server listens; `0.0.0.0` and `::` mean every address."""
+"""The type of a host on which a server listens; `0.0.0.0` and `::` mean every address of the
+machine.
+"""
 Reached = Annotated[str, AfterValidator(hosts.reached), Form("a name or an address")]
 """The type of a host that other machines or processes can call."""
 Names = Annotated[

@@ -1,4 +1,8 @@
-"""The wait for a condition, with pauses from `every_s` up to a twentieth of the time waited."""
+"""The wait for a condition: a loop that checks, sleeps and checks again.
+
+An exception of the check ends the wait. A check may be expensive, so the pauses grow from `every_s`
+to a twentieth of the time already waited, up to 0.1 s.
+"""
 
 import time
 from collections.abc import Callable
@@ -11,7 +15,11 @@ _LONGEST_GROWN_S = 0.1
 
 
 def wait_until(look: Callable[[], T], within_s: float, *, every_s: float = 0.05) -> T:
-    """Call `look` at least once, until its answer is true or `within_s` has passed; return it."""
+    """Call `look` until its answer is true, and return the answer.
+
+    After `within_s` seconds, return the last answer, which is false. `look` is called at least
+    once.
+    """
     began_s = time.monotonic()
     while not (answer := look()) and time.monotonic() < began_s + within_s:
         _pause(began_s, every_s)
@@ -19,7 +27,11 @@ def wait_until(look: Callable[[], T], within_s: float, *, every_s: float = 0.05)
 
 
 def wait_while(look: Callable[[], T], within_s: float, *, every_s: float = 0.05) -> T:
-    """Call `look` at least once, until its answer is false or `within_s` has passed; return it."""
+    """Call `look` until its answer is false, and return the answer.
+
+    After `within_s` seconds, return the last answer, which is true and may be the reason for
+    waiting.
+    """
     began_s = time.monotonic()
     while (answer := look()) and time.monotonic() < began_s + within_s:
         _pause(began_s, every_s)
@@ -27,7 +39,10 @@ def wait_while(look: Callable[[], T], within_s: float, *, every_s: float = 0.05)
 
 
 def retry(ask: Callable[[], T], fault: type[Exception], within_s: float, *, every_s: float) -> T:
-    """Call `ask` until it does not raise `fault`; after `within_s`, raise the last fault."""
+    """Call `ask` until it does not raise `fault`, and return its answer.
+
+    Raises the last fault after `within_s` seconds.
+    """
     began_s = time.monotonic()
     while True:
         try:

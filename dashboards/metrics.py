@@ -1,6 +1,7 @@
 """All metrics of the project's parts, as their collectors report them.
 
-`python -m dashboards.metrics PART` prints one part's, because a process has one Django project.
+`python -m dashboards.metrics PART` prints one part's metrics as JSON, in a separate process,
+because a process can belong to only one Django project.
 """
 
 import asyncio

@@ -1,6 +1,8 @@
-"""The CPUs on which a process tree's threads may run (Guitart et al., 2008, section 3.1.2).
+"""The CPUs on which the threads of a process tree may run (Guitart et al., 2008, section 3.1.2:
+sched_setaffinity).
 
-A tree can grow while it is bound, so it is read again until every thread is on the right CPUs.
+Threads and processes can start and end while the tree is bound to CPUs. The tree is therefore read
+again, at most MOST_PASSES times, until every thread runs on the right CPUs.
 """
 
 import logging
@@ -15,7 +17,9 @@ from hosting.processes import Listing, Process, has_thread, read, threads
 log = logging.getLogger(__name__)
 
 MOST_PASSES = 50
-"""The most passes each time a tree is bound; it may start threads faster than they can be bound."""
+"""The maximum number of passes each time a tree is bound, because it may start threads faster than
+they can be bound.
+"""
 
 
 class AffinityError(RuntimeError):
@@ -25,7 +29,7 @@ class AffinityError(RuntimeError):
 def check(cpus: Sequence[int]) -> None:
     """Bind this process to each of `cpus` in turn, as a test, and restore its CPUs.
 
-    Raises AffinityError if this fails, also without /proc or Linux.
+    Raises AffinityError if this fails, /proc is not mounted, or the system is not Linux.
     """
     if sys.platform != "linux" or not hasattr(os, "sched_setaffinity"):
         raise AffinityError(f"CPU affinity needs Linux (sched_setaffinity); this is {sys.platform}")
@@ -64,15 +68,17 @@ def _may_use(cpu: int) -> bool:
 class ProcessTree:
     """A process, all its descendants, and their threads.
 
-    A process once found stays in the tree, even if its parent ends.
+    A process that was found once stays in the tree, even if its parent ends. A process whose parent
+    ends before the process is found keeps its CPUs.
     """
 
     def __init__(
         self, root: Process, listing: Listing, found: frozenset[int] | None = None
     ) -> None:
-        """Read the tree of `root`. Raises OSError if its CPUs are unknown and not in `found`.
+        """Read the tree of `root`.
 
-        `found` has the CPUs to restore at the end, if an earlier manager set the root's CPUs.
+        If an earlier manager set the root's CPUs, `found` contains the CPUs to restore at the end.
+        Without `found`, raise OSError if the root's CPUs cannot be read.
         """
         self.root = root
         self.members: dict[int, Process] = {root.pid: root}
@@ -93,7 +99,9 @@ class ProcessTree:
         return not all(process.has_ended for process in self.members.values())
 
     def inherit(self, former: "ProcessTree") -> None:
-        """Take over the processes and original CPUs of a tree that shares processes with this."""
+        """Take over the processes and original CPUs of another tree that shares processes with this
+        tree.
+        """
         self.members = {**former.members, **self.members}
         self._found = {**self._found, **former._found}
         self._root_found = former._root_found
@@ -103,7 +111,10 @@ class ProcessTree:
         return self._bind(lambda process: cpus)
 
     def hand_back(self) -> None:
-        """Restore every process's original CPUs; a later process gets the root's."""
+        """Restore the original CPUs of every process.
+
+        A process that started after the tree was created gets the root's original CPUs.
+        """
 
         def found(process: Process) -> frozenset[int]:
             then, cpus = self._found.get(process.pid, (None, self._root_found))

@@ -10,7 +10,9 @@ from common import cpus, log_tail, processes
 from hosting import starting
 
 END_PATIENCE_S = 30.0
-"""The real seconds in which gateway and shops may finish requests before they are killed."""
+"""The time, in real seconds, in which the gateway and the shops may finish their requests before
+they are killed.
+"""
 MOST_WORKERS = 1000
 VARIABLES = ("DOORBUSTER_SHOP_CPUS", "DOORBUSTER_SHOP_WORKERS")
 """The environment variables that `run` reads."""
@@ -18,10 +20,11 @@ _SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
 
 
 def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]) -> str | None:
-    """Run until a signal arrives or a child ends; return why the child ended, or None.
+    """Run until a signal arrives or a child ends. Return None after a signal; otherwise, return why
+    the child ended.
 
-    `shops` has each shop process's port and controller's port. `environ` has all other settings
-    (hosting/template.py). Each process logs to `logs`/<name>.log.
+    `shops` contains the port and the controller's port of each shop process. All other settings are
+    in `environ` (hosting/template.py). Each process logs to `logs`/<name>.log.
     """
     logs.mkdir(parents=True, exist_ok=True)
     on = cpus.parse(environ["DOORBUSTER_SHOP_CPUS"])

@@ -1,4 +1,7 @@
-"""The threads for which the appliance's PostgreSQL has free connections, one each."""
+"""The number of threads for which the appliance's PostgreSQL has free connections.
+
+Each thread of a shop keeps a connection (docs/decisions/0005-shop-database-connections.md).
+"""
 
 import psycopg
 
@@ -9,17 +12,21 @@ from runtime.native import redis_server
 from runtime.settings import Settings
 
 BESIDE_THREADS = 3
-"""A shop process's other connections: for its controller, and to cancel queries."""
+"""The connections of a shop process in addition to those of its threads: at least one for its
+controller, and at least one to cancel queries.
+"""
 FOR_OTHERS = 30
 """The connections that stay free for the ad server, the console, seeding and people."""
 LEAST_THREADS = 2
 
 
 def threads_of_a_shop(lab: Settings, shop_processes: int, wanted: int | None) -> int:
-    """Return the threads of each shop process that runs next to the appliance's shop.
+    """Return the number of threads for each shop process that runs in addition to the appliance's
+    shop.
 
-    Without `wanted`, it is the largest number with connections, at most MOST_THREADS. Raises
-    HostingError if PostgreSQL has too few connections or does not answer.
+    The number is `wanted` or, without it, the largest number for which PostgreSQL has connections,
+    at most MOST_THREADS. Raises HostingError if PostgreSQL has too few connections or does not
+    answer.
     """
     room = _connections(lab) - lab.shop_workers - FOR_OTHERS
     fitting = room // shop_processes - BESIDE_THREADS

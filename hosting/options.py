@@ -18,7 +18,9 @@ Admission = Literal["eac", "none"]
 Profile = Literal["paper", "cpu", "real"]
 
 K_ECM_S = K_APL_S = 2.0
-"""The paper seconds between two decisions of the CPU manager or an admission policy (3.2)."""
+"""The time, in paper seconds, between two decisions of the CPU manager or of an admission policy
+(section 3.2).
+"""
 PERSISTENCE_S = 10.0
 """The time, in paper seconds, after which an idle connection is closed (section 4)."""
 MOST_THREADS = 30
@@ -31,11 +33,19 @@ MOST_APPLICATIONS = 16
 class PlatformOptions:
     """The options of a platform.
 
-    `cpus` are its processors, by default all. `priorities` has each application's P_i of eq. (1).
-    `provisioning` `ecm` lets the CPU manager assign processors, `static` gives even shares, and
-    `linux` lets each application use all (section 2). `eac` needs the CPU time of a resumed
-    (`cto_s`) and a new (`ctn_s`) connection, in paper seconds. `port` is the first HTTPS port, if
-    they are not any free ports.
+    - `cpus`: the platform's processors. If empty, the platform takes all that it may use.
+    - `priorities`: the weights P_i of eq. (1), one for each application.
+    - `provisioning`: with `ecm`, the CPU manager assigns processors to the applications. With
+      `static`, each application always has an even share of the processors. With `linux`, Linux
+      schedules all applications over all processors, and the admission policy of each application
+      assumes that the application has all of them (section 2).
+    - `admission`: the policy `eac` needs `cto_s` and `ctn_s`, the CPU time of a resumed and of a
+      new connection in paper seconds.
+    - `key`: the kind of key of the server's certificate (runtime/certificates.py).
+    - `shop_threads`: the number of threads of each shop process. If it is None, the platform uses
+      as many as PostgreSQL has connections for, at most MOST_THREADS.
+    - `port`: the first application's HTTPS port. The other applications get the next ports. If it
+      is None, all applications get free ports.
     """
 
     applications: int = 2
@@ -54,7 +64,9 @@ class PlatformOptions:
     port: int | None = None
 
     def __post_init__(self) -> None:
-        """Check the options. Raises HostingError, which names the option and the allowed values."""
+        """Check the options; if one is invalid, raise HostingError, which names it and the allowed
+        values.
+        """
         if not 1 <= self.applications <= MOST_APPLICATIONS:
             raise HostingError(
                 f"applications: {self.applications}; allowed: 1 to {MOST_APPLICATIONS}"
@@ -127,7 +139,9 @@ class PlatformOptions:
 
 
 def most_halves(priorities: Sequence[float], sharing: Sharing) -> int:
-    """Return the most processors that applications with these priorities can share in pairs."""
+    """Return the maximum number of processors that applications with these priorities can share in
+    pairs.
+    """
     if sharing == "none":
         return 0
     pairs = len(priorities) // 2
@@ -139,7 +153,9 @@ def most_halves(priorities: Sequence[float], sharing: Sharing) -> int:
 def even_shares(
     applications: int, processors: tuple[int, ...]
 ) -> list[tuple[float, tuple[int, ...]]]:
-    """Return (processors, CPUs) for each application; a remainder below 0.5 each stays unused."""
+    """Return (number of processors, CPUs) for each application; the number is a multiple of 0.5,
+    and a remainder stays unused.
+    """
     halves = 2 * len(processors) // applications
     shares = []
     for i in range(applications):

@@ -1,7 +1,11 @@
 """Complete shops next to the appliance's, each with a gateway, a shop and a database schema.
 
-Each shop has its CPUs; all gateways share others. The shops use the appliance's databases, and end
-with the thread that enters the block.
+    with PlainShops(lab, "race", shop_cpus=[(2,), (3,)], other_cpus=(0, 1), books=4309) as shops:
+        shops.settings[0]  # the first shop's gateway and controller
+
+Each shop runs on separate CPUs, and all gateways share the other CPUs. The shops use the running
+appliance's PostgreSQL and Redis. The thread that enters the block must not end before the block,
+because all processes end with the thread.
 """
 
 import subprocess
@@ -47,7 +51,9 @@ def settings_of(
 
 
 def environment(settings: Settings, name: str) -> dict[str, str]:
-    """Return the environment of a shop; `name` has lower-case letters, digits and hyphens."""
+    """Return the environment of a shop, whose `name` has only lower-case letters, digits and
+    hyphens.
+    """
     schema = name.replace("-", "_")
     own = {
         APPLIANCE_VARIABLE: settings.state_dir,  # so that `make down` also ends it
@@ -72,9 +78,10 @@ class _Part:
 
 
 class PlainShops(Started):
-    """A context manager of shops called `name`-1, `name`-2 and so on.
+    """A context manager that runs additional shops, called `name`-1, `name`-2 and so on.
 
-    Entering it raises HostingError if a part cannot be started. `say` gets the progress.
+    Entering it raises HostingError if a shop or a gateway cannot be started. `say` receives the
+    progress messages.
     """
 
     def __init__(

@@ -1,6 +1,10 @@
 """The hosting platform, which starts and ends the applications and the CPU manager.
 
-It uses the appliance's databases, and ends with the thread that enters the block.
+    with Platform(lab, PlatformOptions(cto_s=…, ctn_s=…)) as platform:
+        platform.applications[0].https_url
+
+The platform uses the running appliance's PostgreSQL and Redis. The thread that enters the block
+must not end before the block, because all processes end with the thread.
 """
 
 import subprocess
@@ -29,7 +33,8 @@ _PAUSE_S = 0.1
 class Platform(Started):
     """A context manager that runs a hosting platform.
 
-    Entering it raises HostingError if a part cannot be started. `say` gets the progress.
+    Entering it raises HostingError if an application or the CPU manager cannot be started. `say`
+    receives the progress messages.
     """
 
     def __init__(
@@ -46,7 +51,10 @@ class Platform(Started):
         self._cpu_manager: ManagerProcess | None = None
 
     def check(self) -> None:
-        """Start the CPU manager again if it has ended. Raises HostingError."""
+        """Start the CPU manager again if it has ended.
+
+        Raises HostingError, with the reason, if this fails, or if an application has ended.
+        """
         for application in self.applications:
             if application.process.poll() is not None:
                 raise HostingError(f"{application.name} has ended: {application.last_words()}")
@@ -114,7 +122,9 @@ class Platform(Started):
         return found
 
     def _certificates(self) -> CertificateFiles:
-        """Return the certificates, which are kept because a large key takes half a minute."""
+        """Return the applications' certificates. Later platforms use them again, because creating a
+        large key takes half a minute.
+        """
         key = self.options.key
         try:
             return certificates.keep(self.lab.state_dir / "certificates" / key, key)[0]

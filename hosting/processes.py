@@ -14,10 +14,12 @@ _GONE = (FileNotFoundError, ProcessLookupError)
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """The state of a process; with `started_ticks`, another process may have the same `pid`.
+    """The state of a process; `started_ticks` distinguishes it from a later process with the same
+    `pid`.
 
-    `ended_children_ticks` is the CPU time of ended descendants whose parents waited for them.
-    `has_ended` is true for a zombie, whose parent has not waited for it yet.
+    `own_ticks` is the CPU time of its threads, and `ended_children_ticks` that of its ended
+    descendants, if their parents waited for them. Both include user and system time since its
+    start. If `has_ended` is true, the process is a zombie: its parent has not waited for it yet.
     """
 
     pid: int

@@ -21,7 +21,10 @@ _CALL_TIMEOUT_S = 60.0
 
 
 class RunningApplication:
-    """A running application, whose controllers receive `token` with each call."""
+    """A running application. `process` is the parent of its gateway and shops. `token` is sent with
+    every call of its gateway's admin API and its shops' controllers. A failed call raises
+    HostingError.
+    """
 
     def __init__(
         self,

@@ -50,7 +50,11 @@ def start(
     log: Path,
     own_session: bool = True,
 ) -> subprocess.Popen[bytes]:
-    """Start `python -m MODULE …` on these CPUs; with `own_session`, it does not get Ctrl-C."""
+    """Start `python -m MODULE …` on these CPUs.
+
+    With `own_session`, the process does not get Ctrl-C, so that the starting process can end its
+    processes in order.
+    """
     command = pinned.command(
         on,
         [sys.executable, "-m", *module],
@@ -72,7 +76,9 @@ def start(
 def seed(
     name: str, *, books: int, on: tuple[int, ...], environment: Mapping[str, str], log: Path
 ) -> None:
-    """Create the tables, books and accounts of the shop `name`. Raises HostingError."""
+    """Create the tables, books and accounts of the shop in this `environment`. Raises HostingError,
+    which names the shop `name`, if this fails or takes too long for `books` books.
+    """
     process = start(["shop", "migrate-and-seed"], on=on, environment=environment, log=log)
     try:
         status = process.wait(SEEDING_PATIENCE_S + SEEDING_PATIENCE_S_PER_BOOK * books)

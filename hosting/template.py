@@ -10,18 +10,24 @@ from runtime.native.services import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 
 CATALOGUE_BOOKS = 1_000
-"""The fewest books, because eDragon's experiment does not study searches."""
+"""The number of books in the shop's catalogue: the smallest allowed number, because eDragon's
+experiment does not study searches.
+"""
 DRAIN_S = 5.0
 _HOSTS = tuple(f"DOORBUSTER_{name}HOST" for name in ("", "INNER_", "GATEWAY_", "SHOP_"))
-"""The variables of hosts; all parts of an application use this machine's loopback address."""
+"""The environment variables of hosts; all parts of an application use this machine's loopback
+address.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
     """An application, with its ports and processors.
 
-    `cpus` are the CPUs on which its processes start. `processors` is the number that its admission
-    policy assumes; with 0, it is the CPU manager's assignment.
+    `port` is the plain HTTP port of its gateway. The ports of shops and controllers are in the same
+    order. `cpus` are the CPUs on which its processes start. `processors` is the number of
+    processors that its admission policy assumes. If it is 0, the policy uses the CPU manager's
+    assignment.
     """
 
     name: str
@@ -37,7 +43,9 @@ class Application:
 
     @property
     def schema(self) -> str:
-        """The application's schema, from which its cache keys' and cookies' names are derived."""
+        """The name of the application's schema, from which the names of its cache keys and cookies
+        are derived.
+        """
         return self.name.replace("-", "_")
 
 
@@ -54,7 +62,10 @@ def environment(
     key: Path,
     cpu_manager: Path | None,
 ) -> dict[str, str]:
-    """Return the environment of an application's processes, without the ports of its shops."""
+    """Return the environment of an application's parent process, which all its processes inherit.
+
+    `hosting.application` adds the ports to each shop process's environment.
+    """
     parameters: dict[str, float] = {}
     if options.admission == "eac":
         assert options.cto_s is not None

@@ -1,4 +1,6 @@
-"""The command `python -m loadgen`: customers without a web UI, session files, session models."""
+"""The command `python -m loadgen`, which runs customers without a web UI, prints a session file for
+httperf, or shows the session model.
+"""
 
 import os
 import sys
@@ -15,7 +17,9 @@ from loadgen.workload.sessions import MEAN_EXECUTION_S, PAGES, SessionModel
 
 
 def describe_sessions(model: SessionModel | None = None) -> Iterator[str]:
-    """Yield the lines of a session model's table, by default LIFO-Pri's, in paper seconds."""
+    """Yield the lines of a session model's table, by default LIFO-Pri's. Times are in paper
+    seconds, except the mean execution time (paper milliseconds).
+    """
     model = model or SessionModel()
     chain = model.chain
     visits = chain.visits()

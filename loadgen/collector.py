@@ -68,7 +68,9 @@ class Collector:
         part.done = done
 
     def files(self) -> list[tuple[Path, RowLog]]:
-        """Return the files and their rows; the file of attempts is last and shows completeness."""
+        """Return the files to write and their rows. The file of attempts is last, so that its
+        existence means that all files are written.
+        """
         path = self.plan.attempts_file
         if path is None:
             return []
@@ -77,7 +79,10 @@ class Collector:
         return [(connections_file(path), self.connections), (path, self.log)]
 
     def remove_stale(self) -> None:
-        """Remove an earlier run's connection file; writing the new one reports faults."""
+        """Remove the connection file of an earlier run.
+
+        An error is ignored, because writing the new files reports any fault of the folder.
+        """
         if self.plan.attempts_file is not None:
             with suppress(OSError):
                 connections_file(self.plan.attempts_file).unlink()
@@ -137,7 +142,9 @@ class Collector:
         return found
 
     def _all_ended(self) -> bool:
-        """Return whether every planned session has ended; a closed loop ends at a fixed time."""
+        """Return whether every planned session has ended; True for a closed loop, which ends at a
+        fixed time.
+        """
         counts = self.counts()
         return isinstance(self.plan.load, ClosedLoop) or counts["ended"] == counts["planned"]
 

@@ -11,17 +11,20 @@ LOOK_EVERY_S = 0.2
 
 
 class Change(NamedTuple):
-    """From `at_s` paper seconds on, sessions arrive at `factor` times the planned rate."""
+    """A change of the load: after `at_s` paper seconds of the run's clock, sessions arrive at
+    `factor` times the planned rate.
+    """
 
     at_s: float
     factor: float
 
 
 class Pace:
-    """The relation between the run's clock and the schedule's, `factor` times as fast, in paper
-    seconds.
+    """The relation between the run's clock and the schedule's clock, which runs `factor` times as
+    fast. All times are paper seconds.
 
-    The customers stay the same, and Poisson arrivals stay Poisson arrivals.
+    The customers stay the same, and Poisson arrivals stay Poisson arrivals at `factor` times the
+    rate.
     """
 
     def __init__(self) -> None:
@@ -36,7 +39,9 @@ class Pace:
         self.changes.append(Change(now_s, factor))
 
     def due_s(self, schedule_s: float) -> float:
-        """Return the run's time at which the schedule's clock shows `schedule_s` at this factor."""
+        """Return the run's time at which the schedule's clock will show `schedule_s`, if the factor
+        does not change.
+        """
         ahead_s = schedule_s - self._schedule_s
         if ahead_s <= 0:
             return self._run_s

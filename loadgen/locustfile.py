@@ -1,7 +1,9 @@
 """Locust's entry point: `locust -f loadgen/locustfile.py`.
 
-Customers arrive at planned times (an open loop). Locust therefore starts only one `Arrivals` user
-per process, which starts every customer as a separate Locust user.
+Locust keeps a given number of users, but here, customers arrive at planned times, which do not
+depend on the shop (an open loop). Locust therefore starts only one `Arrivals` user per process,
+which starts every customer as a separate Locust user. The web UI's number of users counts customers
+and arrival processes.
 """
 
 import logging
@@ -95,7 +97,9 @@ class UntilTheLastSessionEnds(LoadTestShape):
 
 
 class OneArrivalProcessEach(UsersDispatcher):
-    """A dispatcher that starts one `Arrivals` user per process and leaves the customers alone."""
+    """A dispatcher that starts one `Arrivals` user per process and does not control the
+    customers.
+    """
 
     def __init__(self, worker_nodes: Iterable[WorkerNode], user_classes: list[type[User]]) -> None:
         self._nodes = list(worker_nodes)
@@ -199,9 +203,10 @@ def _quitting(environment: Environment, **_: object) -> None:
 
 
 def _interrupt_the_main_greenlet_alone(environment: Environment) -> None:
-    """Make Ctrl-C, or SIGTERM in a headless run, end the run in the greenlet that Locust expects.
+    """Make Ctrl-C end the run in the greenlet that Locust expects.
 
-    Python raises KeyboardInterrupt in the running greenlet, which may be a customer's.
+    Python raises KeyboardInterrupt in the running greenlet, which may be a customer's. SIGTERM gets
+    the same handler, because in a headless run with a shape, Locust handles it only after the run.
     """
     hub = gevent.get_hub()
     options, runner = _options(environment), _runner(environment)
@@ -254,7 +259,9 @@ def _spawner(environment: Environment) -> Callable[[Callable[[], object]], None]
 def _reporter(
     environment: Environment, plan: LoadPlan
 ) -> Callable[[Attempt, PageRequest, Fetched], None]:
-    """Return a function that adds an attempt to Locust's statistics, in real milliseconds."""
+    """Return a function that adds an attempt to Locust's statistics: its page type, its duration in
+    real milliseconds and, unless it completed, its outcome as a failure.
+    """
     fire = environment.events.request.fire
 
     def report(attempt: Attempt, request: PageRequest, fetched: Fetched) -> None:

@@ -23,7 +23,9 @@ _NOT_IN_WEB_UI = ("authority", "load-factor-file", "start-file", "attempts-file"
 
 
 class OptionError(ValueError):
-    """The error for an invalid option; its one line has the option and the allowed values."""
+    """The error for an invalid option; the message is one line with the option and the allowed
+    values.
+    """
 
     def __init__(self, option: str, message: str) -> None:
         super().__init__(f"{option}: {message}")
@@ -80,7 +82,9 @@ def _flag(given: str) -> bool:
 
 
 def _listed(given: str, words: int, what: str) -> list[tuple[Any, ...]]:
-    """Read entries such as `home:25`, with `words` words first; `what` describes an entry."""
+    """Read entries such as `home:25`, with `words` words before the numbers; `what` describes an
+    entry.
+    """
     form = what.partition("give ")[2].partition(",")[0]
     found = []
     for part in given.split(","):
@@ -305,9 +309,8 @@ _INSTEAD = {
 
 
 def plan_of(given: Mapping[str, object]) -> LoadPlan:
-    """Return the plan for these values of `Option.dest`; the others have their defaults.
-
-    Raises OptionError, which names the invalid option.
+    """Return the plan that `given` describes. The keys are values of `Option.dest`, and missing
+    options have their defaults. If a value is invalid, raise OptionError, which names the option.
     """
     text = {option.dest: str(given.get(option.dest, option.default)).strip() for option in OPTIONS}
     if text["plan"]:
@@ -330,7 +333,9 @@ def plan_of(given: Mapping[str, object]) -> LoadPlan:
 
 
 def plan_of_master(plain: Mapping[str, Any]) -> LoadPlan:
-    """Return the plan that a master has sent. Raises OptionError if it is invalid here."""
+    """Return the plan that a master has sent to this worker. Raises OptionError if it is invalid
+    here.
+    """
     return _playable(plain, plain["load"]["kind"].replace("closed-loop", "sessions"))
 
 

@@ -1,6 +1,7 @@
 """The plan of a load generator as plain values: the kind, number and times of its customers.
 
-The lab, the options and a Locust master give a plan. Durations are paper seconds.
+The lab sends a plan as JSON, and a Locust master sends the plan to its workers. The options of the
+command line and the web UI are converted to a plan. Durations are paper seconds.
 """
 
 import math
@@ -36,7 +37,9 @@ MOST_SESSIONS = 10_000_000
 
 
 class PlanError(ValueError):
-    """The error for an invalid plan; `field` names the value, and the message what is allowed."""
+    """The error for an invalid plan; `field` is the name of the value, and the message has the
+    allowed values.
+    """
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}" if field else message)
@@ -156,7 +159,9 @@ class Load(Protocol):
     def arrivals_until_s(self) -> float | None: ...
 
     def planned(self, seed: int) -> int:
-        """Return the number of sessions, clients or customers. Raises PlanError without any."""
+        """Return the number of sessions, clients or customers. Raises PlanError if no session
+        arrives, or too many.
+        """
         ...
 
     def facts(self, planned: int) -> dict[str, Any]: ...
@@ -227,7 +232,8 @@ class Sessions(_Values):
 
 
 class ClosedLoop(_Values):
-    """A capacity measurement: customers who never leave or pause play one session after another.
+    """A capacity measurement, in which customers who never leave or pause play one session after
+    another.
 
     The measurement begins after `warm_up_s` and takes `duration_s`.
     """
@@ -411,7 +417,9 @@ class LoadPlan(_Values):
         return self.load.facts(self.planned)
 
     def require_playable(self) -> None:
-        """Raise PlanError if the plan has no customers, or if a file cannot be used here."""
+        """Raise PlanError if the plan has no customers, or if one of its files cannot
+        be used here.
+        """
         _ = self.planned
         if self.authority and not self.authority.is_file():
             raise PlanError("authority", f"there is no file {self.authority}")

@@ -1,6 +1,7 @@
 """The roles that a process can have in a run: single process, worker or master.
 
-A role decides which sessions the process starts, how rows reach the file, and how the run ends.
+A role decides which sessions the process starts, how the workers' rows reach the file, and how the
+run ends. A run can end by itself, by the stop button or Ctrl-C, or because a worker is lost.
 """
 
 import json
@@ -121,7 +122,9 @@ class Alone(_Recorder):
 
 
 class Worker(Role):
-    """The role of a worker, which plays the master's part and reports rows and counts."""
+    """The role of a worker, which plays the part that the master assigns, and reports rows and
+    counts every second.
+    """
 
     def __init__(self, environment: Environment) -> None:
         assert isinstance(environment.runner, WorkerRunner)

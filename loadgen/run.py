@@ -44,7 +44,9 @@ class LoadRun:
         report: Reporter,
         spawn: Spawn,
     ) -> None:
-        """Create a part that calls `report` for every attempt and starts greenlets by `spawn`."""
+        """Create a part that calls `report` for every attempt and starts each customer's greenlet
+        with `spawn`.
+        """
         self.plan = plan
         self.part = part
         self.tally = Tally(part.count(plan.planned), Lag(plan.late_tolerance_s))
@@ -69,7 +71,9 @@ class LoadRun:
             gevent.sleep(_LOOK_FOR_START_EVERY_S)
 
     def play(self, stop_customers: Callable[[], None]) -> None:
-        """Run the part in this greenlet; `stop_customers` ends a capacity measurement."""
+        """Run the part in the calling greenlet. At the end of a capacity measurement,
+        `stop_customers` ends the active customers.
+        """
         self.clock = RunClock(self.plan.time_scale)
         load = self.plan.load
         if isinstance(load, ClosedLoop):

@@ -32,7 +32,9 @@ class RunClock:
 
 @dataclass(slots=True)
 class Lag:
-    """The lag of attempts behind their schedule, in real seconds, which this machine causes."""
+    """The lag of attempts behind their schedule, in real seconds. The load generator's machine, not
+    the shop, causes this lag.
+    """
 
     tolerance_s: float
     attempts: int = 0

@@ -19,7 +19,11 @@ _SUMMED = (
 
 @dataclass(slots=True)
 class Tally:
-    """The counts of one process; `ended` sessions have completed, given up or broken off."""
+    """The counts of one process.
+
+    `started` is the number of sessions that have begun, and `ended` the number of sessions that
+    have completed, given up or broken off.
+    """
 
     planned: int
     lag: Lag
@@ -41,7 +45,9 @@ class Tally:
             self.revenue_cents += paid_cents(body)
 
     def as_counts(self) -> dict[str, Any]:
-        """Return the counts for JSON; `behind_s` is the largest lag since the last call."""
+        """Return the counts, ready for JSON, with lags in real seconds; `behind_s` is the largest
+        lag since the last call.
+        """
         return {
             "planned": self.planned,
             "started": self.started,

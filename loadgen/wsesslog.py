@@ -1,6 +1,7 @@
 """The sessions as a file for `--wsesslog` of httperf, the paper's load generator.
 
-httperf cannot post a CSRF token, so it requests transaction pages with GET and places no orders.
+httperf does not read the pages, so it cannot post a CSRF token and requests transaction pages with
+GET. It puts load on the shop, but places no orders and has its own timeouts.
 """
 
 from collections.abc import Iterator
@@ -17,10 +18,11 @@ class ShopUnreadableError(Exception):
 
 
 def session_file(host: str, sessions: int, seed: int) -> Iterator[str]:
-    """Yield the file's lines: a comment, and a line for each request with empty lines after
-    sessions.
+    """Yield the file's lines: a comment, a line for each request, and an empty line after each
+    session.
 
-    Raises `HostError`, or `ShopUnreadableError` if the shop shows no categories or books.
+    Raises `HostError` for an unusable address, and `ShopUnreadableError` if the shop does not
+    answer or shows no categories or books.
     """
     customers = Customers(SessionModel(), seed, session_rate=1.0)
     sample = _Sample(host)

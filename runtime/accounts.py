@@ -33,8 +33,11 @@ class Account:
 
 
 def for_database(cluster: Path | None = None) -> Account | None:
-    """Return root's account for PostgreSQL, the owner of the folder `cluster` unless root; None for
-    other users, who run PostgreSQL themselves."""
+    """Return the account that runs PostgreSQL if this process is root, otherwise None: other users
+    run PostgreSQL themselves.
+
+    The account is the owner of the folder `cluster`, if the folder exists and is not root's.
+    """
     if os.geteuid() != 0:
         return None
     if cluster is not None and (owner := _owner(cluster)):
@@ -70,8 +73,11 @@ def can_start(program: Path, account: Account | None) -> bool:
 def run(
     command: Sequence[str | Path], account: Account | None, directory: Path, timeout_s: float = 60
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command as `account` in a minimal environment; `stdout` also has errors. Raises
-    `OSError` if it cannot start; `TimeoutExpired` after `timeout_s`."""
+    """Run a command as `account` in a minimal environment; `stdout` of the result has output and
+    errors.
+
+    Raises `OSError` if the account cannot start the program; `TimeoutExpired` after `timeout_s`.
+    """
     # A minimal environment, because the caller's locale and PG* variables must not reach a server.
     environment = {"PATH": os.defpath, "LC_ALL": "C", "HOME": str(directory)}
     return subprocess.run(
@@ -92,8 +98,11 @@ def run(
 
 
 def others() -> tuple[str, ...]:
-    """Return other people who may log in here, and thus reach all ports on loopback, as far as this
-    machine lists them."""
+    """Return the names of people who may log in here, except the user of this process.
+
+    They can reach every port on the loopback address. People whom a directory service does not list
+    are missing.
+    """
     return tuple(
         entry.pw_name
         for entry in pwd.getpwall()

@@ -48,8 +48,12 @@ def of(state_dir: Path) -> CertificateFiles:
 
 
 def rsa_bits(kind: str) -> int | None:
-    """Return the bits of an RSA key, or None for `ec-p256`; raises CertificateError. OpenSSL's
-    security level 2 forbids the eDragon paper's 1024 bits."""
+    """Return the size of an RSA key of this kind, or None for `ec-p256`. Raises CertificateError
+    for any other kind or size.
+
+    The 1024 bits of the eDragon paper are not possible: OpenSSL's security level 2, which Python's
+    TLS and Linux distributions use, requires at least 2048 bits.
+    """
     if kind == CHEAP_KEY:
         return None
     wanted = re.fullmatch(r"rsa-([1-9][0-9]{0,5})", kind)

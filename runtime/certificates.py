@@ -37,8 +37,11 @@ PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
 def own_names(*hosts: str) -> tuple[str, ...]:
-    """Return this machine's host name, its loopback names and `hosts`; with a host for all
-    addresses also its full name and its addresses in the network."""
+    """Return this machine's host name, its loopback names, and `hosts`.
+
+    If one of the hosts stands for all addresses, the result includes the machine's full name and
+    its addresses in the network.
+    """
     names = ["localhost", socket.gethostname(), "127.0.0.1", "::1"]
     names += [host for host in hosts if host not in EVERY_ADDRESS]
     if EVERY_ADDRESS.intersection(hosts):
@@ -55,7 +58,9 @@ def _outward_addresses() -> Iterator[str]:
 
 
 def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
-    """Return why the files are unusable for these names in the next 7 days, or None."""
+    """Return why the files cannot be used for these names during the next 7 days, or None if they
+    can.
+    """
     try:
         authority = x509.load_pem_x509_certificate(files.authority.read_bytes())
         server = x509.load_pem_x509_certificate(files.server.read_bytes())
@@ -129,8 +134,10 @@ def key_name(files: CertificateFiles) -> str:
 def keep(
     folder: Path, key: str = CHEAP_KEY, names: Iterable[str] = ()
 ) -> tuple[CertificateFiles, str]:
-    """Create certificates unless valid ones for these names exist. Return the files, and the reason
-    for creating them or "". Raises CertificateError as `make` does."""
+    """Create certificates unless valid certificates for these names exist. Return the files, and
+    the reason for creating them ("" if nothing was created). Raises CertificateError if the
+    key or a name is invalid, or if the folder cannot be written.
+    """
     rsa_bits(key)
     there = CertificateFiles(folder)
     names = tuple(names) or own_names()

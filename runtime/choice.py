@@ -24,11 +24,15 @@ class Choice(NamedTuple):
 
 
 class RuntimeChoiceError(RuntimeError):
-    """The error for an invalid RUNTIME, or one that is not running; it has the fix."""
+    """The error for an unknown RUNTIME, or for one that differs from the running appliance's. The
+    message has the fix.
+    """
 
 
 def asked(environ: Mapping[str, str] = os.environ) -> Runtime | None:
-    """Return RUNTIME, or None if it is not set; raises RuntimeChoiceError if it is unknown."""
+    """Return the value of RUNTIME, or None if it is not set. Raises RuntimeChoiceError if the value
+    is unknown.
+    """
     text = environ.get(VARIABLE, "")
     found = next((runtime for runtime in RUNTIMES if runtime == text), None)
     if text and found is None:
@@ -70,7 +74,9 @@ def choose(settings: Settings) -> Choice:
 
 
 def why_native() -> str | None:
-    """Return why `choose` ignores the installed Docker; None if it does not."""
+    """Return why `choose` does not use the installed Docker. Return None if Docker can be used or
+    is not installed, or if RUNTIME is set.
+    """
     return engine.problem() if asked() is None and shutil.which("docker") else None
 
 

@@ -244,8 +244,10 @@ def _become(settings: Settings, command: tuple[str, ...]) -> None:
 
 
 def run_inside(command: Sequence[str]) -> int | None:
-    """Run `command` in the workers' container and return its exit status; None without containers.
-    After a fault, print an error and end the process."""
+    """Run `command` in the workers' container and return its exit status, or None if the appliance
+    does not run in containers. If something fails, the function prints an error and ends the
+    process.
+    """
     status: int | None = None
 
     def run(settings: Settings, progress: Progress) -> None:

@@ -28,8 +28,11 @@ VARIABLES = tuple(f"DOORBUSTER_{field.name.upper()}" for field in fields(Credent
 
 
 def read(state_dir: Path) -> Credentials:
-    """Return this folder's secrets; empty if it has none or belongs to another user. Raises
-    `ValueError` with the fix if the file is damaged."""
+    """Return the secrets of this state folder. They are empty if the folder has no secrets or
+    belongs to another user.
+
+    Raises `ValueError` with the fix if the file is damaged.
+    """
     path = state_dir / FILE_NAME
     try:
         return Credentials(**json.loads(path.read_text(encoding="utf-8")))
@@ -42,7 +45,9 @@ def read(state_dir: Path) -> Credentials:
 
 
 def make(state_dir: Path) -> Credentials:
-    """Return this folder's secrets; generate missing ones unless the file is unreadable."""
+    """Return the secrets of this state folder. Missing secrets are generated, unless this user
+    cannot read the file.
+    """
     path = state_dir / FILE_NAME
     kept = read(state_dir)
     if path.exists() and not kept.secret_key:  # the file belongs to another user

@@ -1,4 +1,6 @@
-"""The command `make doctor`, which prints one finding per line, with the fix for a fault."""
+"""The command `make doctor`, which checks this machine and the appliance and prints one finding per
+line, with the fix for each fault.
+"""
 
 import os
 import platform
@@ -394,7 +396,9 @@ def running(settings: Settings, state: State) -> Iterator[Finding]:
 
 
 def chosen_runtime(settings: Settings) -> tuple[choice.Runtime | None, list[Finding]]:
-    """Return the runtime that `make up` would start, or None, and the findings on it."""
+    """Return the runtime that `make up` would start (None if it would refuse), and findings on the
+    choice.
+    """
     try:
         chosen = choice.choose(settings)
     except choice.RuntimeChoiceError as error:

@@ -130,7 +130,9 @@ class Trust:
 
 
 def trust(settings: Settings) -> Trust | None:
-    """Return the certificate of a console with accounts, otherwise None; raises OSError."""
+    """Return the certificate to trust for a console with accounts; None if it serves plain HTTP.
+    Raises OSError if the certificate cannot be read.
+    """
     if settings.lab_trust is None:
         return None
     from runtime import certificates  # takes a while
@@ -154,8 +156,14 @@ def write_targets(path: Path, groups: Sequence[Group]) -> None:
 def configure(
     folder: Path, name: str, groups: Sequence[Group], console: Trust | None = None
 ) -> None:
-    """Write the configuration, rules and only these targets; scrape the `console` over TLS. All
-    users may read the files, because containers' Prometheus is `nobody`; none has a secret."""
+    """Write the configuration and rules to `folder`, and these targets to `targets/<name>.json`,
+    the only file of targets.
+
+    With `console`, Prometheus scrapes the console over TLS.
+
+    Every user may read the files, because Prometheus runs as `nobody` in containers; the files
+    contain no secret.
+    """
     for kind in ("rules", "targets"):
         shutil.rmtree(folder / kind, ignore_errors=True)
         (folder / kind).mkdir(parents=True)
@@ -184,15 +192,20 @@ def folder_of(state_dir: Path) -> Path:
 
 
 def scrapes_loopback(settings: Settings) -> bool:
-    """Return whether Prometheus, unless elsewhere or in a container, can scrape loopback."""
+    """Return whether Prometheus can scrape this machine's loopback address; from a container or
+    another machine, it cannot.
+    """
     there = (folder_of(settings.state_dir) / "targets").is_dir()
     return there and settings.inner_host not in hosts.EVERYWHERE
 
 
 @contextlib.contextmanager
 def also_scraped(settings: Settings, name: str, groups: Sequence[Group]) -> Iterator[None]:
-    """Let a running Prometheus also scrape these loopback targets during the block. A second file
-    names the process that owns the file, for `forget_dead`."""
+    """Let a running Prometheus also scrape these loopback targets during the block.
+
+    `name` is the name of the targets file; a file next to it names the process that owns it, for
+    `forget_dead`.
+    """
     if not scrapes_loopback(settings):
         yield
         return
@@ -246,7 +259,9 @@ def prometheus(program: Program, settings: Settings) -> list[str]:
 
 
 def exporter(job: str, program: Program, settings: Settings) -> list[str]:
-    """Return an exporter's command line; PostgreSQL's needs `prepare_postgres`."""
+    """Return an exporter's command line; SIGTERM ends the process. PostgreSQL's exporter reads the
+    file that `prepare_postgres` writes.
+    """
     port = settings.ports()[f"DOORBUSTER_{job.upper()}_EXPORTER_PORT"]
     listens = f"--web.listen-address={hosts.authority(settings.inner_host, port)}"
     if job == "redis":
@@ -269,7 +284,10 @@ def exporter(job: str, program: Program, settings: Settings) -> list[str]:
 
 
 def _given_by_environment(name: str, setting: str, *command: str) -> list[str]:
-    """Return a command with the variable `name`, because command lines are public."""
+    """Return a command that sets the variable `name` to the value of the variable `setting`.
+
+    The password is not an argument, because other users can see command lines.
+    """
     return ["sh", "-c", f'{name}="${setting}" exec "$@"', "sh", *command]
 
 

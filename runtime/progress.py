@@ -27,7 +27,9 @@ class Progress:
 
     @contextmanager
     def step(self, title: str) -> Iterator[Step]:
-        """Show a step during the block; then print ✓, or ✗ after an error, and its seconds."""
+        """Show a step during the block. Then print ✓, or ✗ after an error, and the seconds that the
+        step took.
+        """
         step = Step(title)
         began_s = time.monotonic()
         try:

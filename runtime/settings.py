@@ -33,7 +33,8 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 IS_CLONE = (REPOSITORY / "pyproject.toml").is_file()
 """Whether the code runs from a clone of the repository."""
 FOLDER = REPOSITORY if IS_CLONE else Path.cwd()
-"""The folder of `.env` and `results`: the clone or the current folder."""
+"""The folder of `.env` and `results`: the clone or, for an installed program, the current folder.
+"""
 
 __all__ = ["REPOSITORY", "Settings", "SettingsError", "load", "load_leniently"]
 
@@ -312,13 +313,17 @@ class Settings(SettingsModel):
 
     @property
     def lab_is_hidden(self) -> bool:
-        """Whether the console without accounts is on the inner host only, unlike the shop."""
+        """Whether the console stays on the inner host, because it has no accounts, while other
+        machines can reach the shop at `host`.
+        """
         shown = self.lab_host in (self.host, *hosts.EVERYWHERE)
         return not (shown or hosts.is_loopback(self.host))
 
     @property
     def gateway_pages_host(self) -> str:
-        """The host of the gateway's pages for the lab and its customers."""
+        """The host at which the lab and its customers reach the gateway's pages, with or without
+        TLS.
+        """
         return self.gateway_host or hosts.from_here(self.host)
 
     @property
@@ -393,8 +398,10 @@ def load(environ: Mapping[str, str] | None = None, repository: Path = FOLDER) ->
 def load_leniently(
     environ: Mapping[str, str] | None = None, repository: Path = FOLDER
 ) -> tuple[Settings, list[str]]:
-    """Read the settings as `load` does, with defaults for invalid variables; also return the
-    faults, one line each. Commands that stop and show the appliance must work with every `.env`."""
+    """Read the settings as `load` does, but with defaults for invalid variables; also return the
+    faults, one line each. Commands that stop and show the appliance use this, because they must
+    work with every `.env`.
+    """
     environ = os.environ if environ is None else environ
     faults: list[str] = []
     from_file = _env_file(repository / ".env", faults)
@@ -511,8 +518,10 @@ def redis_address(host: str, port: int, password: str) -> str:
 
 
 def default_state_dir(repository: Path = FOLDER) -> Path:
-    """Return `state/` in the repository, a folder for root that PostgreSQL's user can reach, or
-    `.doorbuster` in the home folder of an installed program's user."""
+    """Return `state/` in the repository or, for root, a folder that PostgreSQL's user can reach.
+
+    For an installed program, return `.doorbuster` in the user's home folder.
+    """
     if not IS_CLONE:
         return Path.home() / ".doorbuster"
     if os.geteuid() != 0:
@@ -529,7 +538,9 @@ OPTIONAL_PORTS = frozenset(
     f"DOORBUSTER_{name}_PORT"
     for name in ("PROMETHEUS", "GRAFANA", "NODE_EXPORTER", "POSTGRES_EXPORTER", "REDIS_EXPORTER")
 )
-"""The ports of services that run only if installed; their starts check them."""
+"""The port variables of services that run only if their programs are installed. The code that
+starts such a service checks its port.
+"""
 
 _REACHED = tuple(
     f"DOORBUSTER_{name}_HOST" for name in ("POSTGRES", "REDIS", "SHOP", "ADS", "GATEWAY")

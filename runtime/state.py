@@ -1,4 +1,7 @@
-"""The state folder of one appliance; only one command at a time may change it."""
+"""The state folder, which keeps the data of one appliance.
+
+Its lock lets only one command at a time change the folder.
+"""
 
 import contextlib
 import hashlib
@@ -14,13 +17,17 @@ from runtime.settings import REPOSITORY, default_state_dir
 
 MARKER = "doorbuster-state"
 _OTHER_MARKS = ("secrets.json", "supervisord.conf", "signatures.json")
-"""The files that also mark a state folder, because they may come before the marker."""
+"""The files that also identify a state folder, because commands may write them before `make up`
+writes the marker.
+"""
 LEAST_DISK_BYTES = 512 * 1024**2
 _PASSED_THROUGH = ("postgres", "redis")
 """The folders that belong to the accounts of PostgreSQL and Redis, if root starts the appliance."""
 _SHARED = ("certificates", "prometheus", "postgresql")
-"""The folders for other accounts: browsers' certificate authority, Prometheus' configuration, and
-root's PostgreSQL. Secrets in these folders have mode 600."""
+"""The folders with files for other accounts: the certificate authority for browsers, Prometheus'
+configuration for containers, and programs for the account of root's PostgreSQL. Secrets in these
+folders have mode 600.
+"""
 
 
 class StateError(RuntimeError):
@@ -34,7 +41,9 @@ NO_LOCKS = (
 
 
 def said(error: OSError) -> str:
-    """Return the system's message in one line, with the first file that it names."""
+    """Return the system's message in one line, with the file if the error names a file. If a folder
+    cannot be copied, this is the message of the first file.
+    """
     if isinstance(error, shutil.Error):
         (_, _, first), *_ = error.args[0]
         return str(first)
@@ -97,7 +106,9 @@ class State:
 
     @property
     def is_somebodys(self) -> bool:
-        """Whether a folder, except the default one, has only files of other programs."""
+        """Whether the folder contains files, but no appliance has created it; False for the default
+        folder.
+        """
         if self.folder == default_state_dir() or not self.folder.is_dir():
             return False
         return not self.is_ours and any(self.folder.iterdir())
@@ -142,7 +153,10 @@ class State:
         )
 
     def close_to_others(self, results: Path) -> None:
-        """Close paths that are open to other users; raises `StateError` if that fails."""
+        """Close paths that an earlier version or another umask left open to other users.
+
+        Raises `StateError` if a path cannot be changed.
+        """
         try:
             for path in self.open_to_others(results):
                 mode = stat.S_IMODE(path.stat().st_mode)
@@ -151,8 +165,12 @@ class State:
             raise self._unwritable(error) from error
 
     def open_to_others(self, results: Path) -> list[Path]:
-        """Return this user's paths (folder and entries, not results) that are wrongly open to
-        others. Raises OSError if a path cannot be read."""
+        """Return the paths in the folder, and the folder itself, that are open to other users, but
+        should not be.
+
+        The folder of results and other users' paths are left out. Raises OSError if a path
+        cannot be read.
+        """
         if not self.folder.is_dir() or not stat.S_IMODE(self.folder.stat().st_mode) & 0o077:
             return []
         found = []
@@ -178,8 +196,10 @@ class State:
         return 0o055 if path.name in _SHARED else 0o000
 
     def empty(self, keep: Path) -> None:
-        """Remove everything except `keep`. Raises `StateError` for a folder that Doorbuster did not
-        create or cannot write."""
+        """Remove everything in the folder except `keep`.
+
+        Raises `StateError` for a folder that Doorbuster did not create, or that cannot be written.
+        """
         if not self.folder.exists():
             return
         if not (self.folder / MARKER).exists():

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class PageCount:
-    """The counters of one page type, in real seconds.
+    """The counters of one page type; all times are real seconds.
 
-    `own_cpu_s` and `own_wait_s` are the cost without page work; `drawn_s` is what page work drew.
+    `own_cpu_s` and `own_wait_s` are the pages' cost without page work (docs/shop.md). `drawn_s` is
+    the sum of the times that page work drew.
     """
 
     served: int = 0

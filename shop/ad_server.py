@@ -1,6 +1,7 @@
-"""The client of the ad server, with a deadline for each answer and a connection for each thread.
+"""The client of the ad server, with a deadline for each answer.
 
-`http.client` would limit only the time of each read.
+Each thread keeps one connection open. The module does not use `http.client`: its time limit applies
+to each read separately, so a slow answer could delay a page for ever.
 """
 
 import contextlib
@@ -51,7 +52,9 @@ class _Whereabouts:
         self._is_name = self._address is None
 
     def address(self) -> str:
-        """Return the address of the latest successful look-up. Raises Failed without any."""
+        """Return the address from the latest successful look-up. Raises Failed until an address is
+        found.
+        """
         if self._address is None:
             self.look_up()
             raise Failed(f"no address of {self._host} is known yet")
@@ -83,7 +86,10 @@ class AdServer:
         self._mine = threading.local()
 
     def get(self, target: str) -> bytes:
-        """Return the body of an answer with status 200. Raises Refused (400 to 499) or Failed."""
+        """Send a GET request for `target`, and return the body of an answer with status 200.
+
+        Raises Refused for a status from 400 to 499, and Failed for any other failure.
+        """
         deadline_s = time.monotonic() + self.deadline_s
         question = f"GET {target} HTTP/1.1\r\nHost: {self._authority}\r\n\r\n".encode("ascii")
         # Removed until the answer is complete, so that no call uses a half-read connection.

@@ -1,6 +1,7 @@
 """The banner of a page: the call of the ad server, and the pauses after failed calls.
 
-A banner delays a page by at most `ad_server.DEADLINE_S`, and a failed slot stays empty.
+A banner delays a page by at most `ad_server.DEADLINE_S` real seconds. If the call fails, the page's
+slot remains empty.
 """
 
 import json
@@ -53,7 +54,10 @@ class Banner:
 
 
 def read(body: bytes) -> Banner | None:
-    """Return the banner in this answer of the ad server, if any. Raises Failed if it is invalid."""
+    """Return the banner in this answer of the ad server, or None if the answer has no banner.
+
+    Raises Failed if the answer is invalid.
+    """
     try:
         placed = json.loads(body)["banners"]
         if placed == []:
@@ -73,7 +77,9 @@ def read(body: bytes) -> Banner | None:
 
 
 class Patience:
-    """After FAILURES_IN_A_ROW failures, only one page per PAUSE_S may call; thread-safe."""
+    """The limit on calls of a failing ad server: after FAILURES_IN_A_ROW failures, only one page
+    per PAUSE_S may call it. The class is thread-safe.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -107,7 +113,9 @@ class Patience:
 
 
 class Banners:
-    """The banners of this shop's pages; they are off without an ad server or by the controller."""
+    """The banners of this shop's pages. They are off if the shop has no ad server, or if the
+    controller has switched them off.
+    """
 
     def __init__(self, server: AdServer | None, patience: Patience) -> None:
         self.wanted = server is not None
@@ -115,7 +123,10 @@ class Banners:
         self._patience = patience
 
     def want(self, wanted: bool) -> None:
-        """Switch banners on or off. Raises SettingRefused if there is no ad server."""
+        """Switch banners on or off.
+
+        Raises SettingRefused if banners are wanted but the shop has no ad server.
+        """
         if wanted and self._server is None:
             raise SettingRefused("false; this shop has no ad server (DOORBUSTER_ADS_PORT)")
         self.wanted = wanted
@@ -123,9 +134,10 @@ class Banners:
     def choose(
         self, size: str, concepts: Iterable[str], priority: int, page: PageType | None = None
     ) -> Banner | None:
-        """Return a banner of this size for some of these concepts, or None after a failure.
+        """Return a banner of this size for at most MOST_CONCEPTS of these concepts, or None, for
+        example if the ad server fails.
 
-        The ad server counts the impression for `page`, if any.
+        The ad server counts the impression for `page`, or for no page if `page` is None.
         """
         if self._server is None or not self._patience.may_ask():
             return None
@@ -159,9 +171,10 @@ def _some(concepts: Iterable[str]) -> list[str]:
 
 
 class Slot:
-    """The slot for a banner on one page, which the template fills by reading `banner`.
+    """The slot for a banner on one page.
 
-    `concepts` returns the shelves of the page's books, by default random ones.
+    When the page's template reads `banner`, the slot calls `concepts` and the ad server. `concepts`
+    returns the shelves of the page's books; by default, the ad server gets random shelves.
     """
 
     def __init__(

@@ -53,7 +53,9 @@ def take_out(session: SessionBase, bought: Quantities) -> None:
 
 
 def lines(wanted: Quantities) -> list[CartLine]:
-    """Return the cart's lines for books that still exist, in the order of their adding."""
+    """Return the cart's lines for books that still exist, in the order in which the books were
+    added.
+    """
     found = Book.objects.listed().in_bulk(list(wanted))
     return [CartLine(found[id], number) for id, number in wanted.items() if id in found]
 

@@ -1,4 +1,8 @@
-"""The placing of an order in one transaction, at most once per idempotency key."""
+"""The placing of an order, at most once per idempotency key.
+
+One transaction creates the order and takes the copies from the stock, so an order is placed
+completely or not at all.
+"""
 
 import uuid
 from collections.abc import Mapping
@@ -56,11 +60,15 @@ def place_order(
 ) -> Order:
     """Return the order for this key; place it if it does not exist yet.
 
-    `total_cents` is the total that the customer saw; None accepts any. A second request with the
-    same key waits for the lock. Books are locked in the order of their ids, against deadlocks.
+    `total_cents` is the total that the customer saw; None means that any total is accepted.
 
-    The sentry may stop the request before the commit point. Raises OutOfStock, NoLongerSold,
-    AnotherTotal or NothingToOrder without any change of data.
+    A second request with the same key waits for the lock on the key, and then finds the first
+    request's order. Books are locked in the order of their ids, so that two orders cannot
+    deadlock.
+
+    The sentry may stop the request before the commit point; then, no order is placed. If the order
+    cannot be placed, raise OutOfStock, NoLongerSold, AnotherTotal or NothingToOrder without any
+    change of data.
     """
     with transaction.atomic(durable=True):
         _lock(key)

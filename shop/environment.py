@@ -50,7 +50,9 @@ def _schema(text: str) -> str:
 
 
 class Environment(SettingsModel):
-    """The settings that the shop reads from its environment; `shop.settings` has Django's."""
+    """The settings that the shop reads from its environment; `shop.settings` has Django's
+    settings.
+    """
 
     shop_schema: Annotated[str, AfterValidator(_schema), Form(_SCHEMA)] = Field(
         "public",

@@ -47,7 +47,9 @@ class PageWorkMiddleware:
 
 
 class ContentSecurityMiddleware:
-    """Add the header with which browsers load only the shop's styles and pictures."""
+    """The middleware that adds the header with which browsers load only the shop's styles and
+    pictures.
+    """
 
     def __init__(self, get_response: _Handler) -> None:
         self.get_response = get_response
@@ -59,7 +61,9 @@ class ContentSecurityMiddleware:
 
 
 class VisitMiddleware:
-    """Start a session when a visitor without one gets one of the eight pages."""
+    """The middleware that starts a session, and so sets its cookie, when a visitor without a
+    session gets one of the eight pages.
+    """
 
     def __init__(self, get_response: _Handler) -> None:
         self.get_response = get_response

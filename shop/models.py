@@ -1,6 +1,7 @@
 """The shop's tables: books on shelves, customers, orders.
 
-Stock is never negative, and a customer has one order for each idempotency key.
+The database enforces two rules: stock is never negative, and a customer has at most one order for
+each idempotency key.
 """
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager

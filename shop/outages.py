@@ -1,4 +1,8 @@
-"""The outages of PostgreSQL or Redis: their errors are recognised, counted and logged in a line."""
+"""The detection of outages, in which PostgreSQL or Redis is unavailable or closes connections.
+
+The module recognises the error of an outage, counts the requests that fail because of it, and logs
+each of these errors in one line.
+"""
 
 import logging
 

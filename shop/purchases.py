@@ -1,7 +1,8 @@
 """A purchase, which may become an order: its books, idempotency key, customer and address.
 
-Each checkout form carries its purchase, signed by the shop, so a customer may have several open.
-The session keeps the latest, for pages that are requested without a form.
+Each form of the checkout carries its purchase, signed by the shop. A customer may therefore have
+several purchases open. If the session is lost, the customer only has to sign in again. The session
+keeps the latest purchase, for pages that are requested without a form.
 """
 
 import uuid
@@ -36,13 +37,17 @@ class Purchase:
     """The total on the page with this form."""
 
     def for_customer(self, customer: int) -> Self:
-        """Return this purchase for a customer's id, without another customer's address."""
+        """Return this purchase for the customer with this id; another customer's address is
+        removed.
+        """
         if self.customer == customer:
             return self
         return replace(self, customer=customer, address=None)
 
     def or_as_kept(self, kept: "Purchase | None") -> "Purchase":
-        """Return this purchase, if necessary with the session's address for it."""
+        """Return this purchase; if it has no address, add the address that the session keeps for
+        the same purchase.
+        """
         if self.address or kept is None:
             return self
         is_same = (kept.key, kept.customer) == (self.key, self.customer)
@@ -72,7 +77,9 @@ def begun(wanted: Quantities) -> Purchase:
 
 
 def from_kept(state: Mapping[str, Any]) -> Purchase | None:
-    """Return the purchase in kept data, perhaps of an older version; None without books."""
+    """Return the purchase in this data from a session or a form; None if it has no books. The data
+    may be of an older version of the shop.
+    """
     if not state.get("wanted"):
         return None
     customer = state.get("customer")

@@ -1,6 +1,7 @@
 """The check that Redis still has the data that was written to it.
 
-A quick restart loses all data although no request fails, so each new connection looks for a mark.
+A quick restart of Redis loses all data, although no request fails. Therefore, whenever a thread
+opens a new connection, the shop checks whether a mark is still in Redis.
 """
 
 import secrets
@@ -21,9 +22,10 @@ class Memory:
         self.losses = 0
 
     def look(self, connection: redis.Connection) -> None:
-        """Check the mark, and set one if there is none; another value shows a loss.
+        """Check the mark through a new connection, and set a mark if there is none.
 
-        Raises redis.RedisError if Redis does not answer.
+        A mark with another value shows that Redis has lost its data. If Redis does not answer,
+        raise redis.RedisError.
         """
         mark = secrets.token_hex(8)
         connection.send_command("SET", _MARK, mark, "NX")

@@ -1,8 +1,12 @@
 """Sessions in PostgreSQL and Redis, which the shop reads from Redis.
 
-PostgreSQL has the sessions with a cart, a sign-in or a purchase, in case Redis loses its data. Each
-entry in Redis has an epoch. A change that cannot be sent to Redis starts a new epoch, and entries
-of earlier epochs are checked in PostgreSQL. Only the shop's process writes to Redis.
+PostgreSQL has the sessions with data that a customer would miss: a cart, a sign-in or a purchase.
+All other sessions are only in Redis. Redis may be unavailable or lose all data at any time; the
+shop then reads from PostgreSQL.
+
+Redis could return outdated data, such as a sign-in that has ended. Therefore, each entry has an
+epoch. The shop starts a new epoch whenever it cannot send a change to Redis, and checks entries of
+earlier epochs in PostgreSQL. Only the shop's single process writes to Redis.
 """
 
 import logging
@@ -23,7 +27,9 @@ from shop import outages
 _logger = logging.getLogger(__name__)
 
 _ASK_AGAIN_S = 1.0
-"""The real seconds without calls of Redis after a failed call, which could delay each page."""
+"""The real seconds after a failed call during which the shop does not call Redis, because each
+call could delay a page.
+"""
 _VISIT = frozenset({"visit"})
 
 _UPDATE = "UPDATE django_session SET session_data = %s, expire_date = %s WHERE session_key = %s"
@@ -49,7 +55,9 @@ class SessionCache:
         self.absences = 0
 
     def get(self, key: str) -> _Entry | None:
-        """Return the entry of this session, of any epoch, or None."""
+        """Return the entry of this session, of any epoch; None if Redis is unavailable or has no
+        entry.
+        """
         found = self._ask("get", _name(key))
         return _Entry(*found) if found else None
 
@@ -105,7 +113,9 @@ class SessionStore(db.SessionStore):
     """The key of the old row, which is deleted when the new row is first written."""
 
     def load(self) -> dict[str, Any]:
-        """Return the session's data, or empty data and no key if it does not exist."""
+        """Return the session's data; if the session does not exist, return empty data and forget
+        the key.
+        """
         key = self.session_key
         assert key is not None  # otherwise, Django does not call it
         entry = session_cache.get(key)
@@ -123,7 +133,11 @@ class SessionStore(db.SessionStore):
         self.modified = True
 
     def cycle_key(self) -> None:
-        """Continue with a new key, which `save` replaces in one statement, against loss."""
+        """Continue the session with a new key.
+
+        `save` writes the new row and deletes the old row in one statement, so that no data is lost
+        if a sign-in fails.
+        """
         data: dict[str, Any] = self._get_session()  # type: ignore[attr-defined] # Django's
         key, was_in_database = self.session_key, self._is_in_database
         self.create()

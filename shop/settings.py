@@ -1,4 +1,8 @@
-"""The bookshop's Django settings, with those of `shop.environment` (docs/settings.md)."""
+"""The bookshop's Django settings, which include the settings of `shop.environment`
+(docs/settings.md).
+
+The defaults are for a call of `django-admin`; an appliance sets the environment variables.
+"""
 
 import os
 from pathlib import Path

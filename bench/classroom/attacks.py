@@ -1,4 +1,7 @@
-"""The attacks of hostile students, which once succeeded, from a security review (SECURITY.md)."""
+"""The attacks of hostile students, from the findings of a security review.
+
+Each attack once succeeded. Now the console must refuse it or limit its effect (SECURITY.md).
+"""
 
 import io
 import json
@@ -71,7 +74,8 @@ class Attacker:
     def attend(self, over: threading.Event) -> None:
         """Log in, wait while the class logs in, and attack.
 
-        All people here use one IP address, whose logins wrong passwords block for five minutes.
+        All people of this bench use one IP address. The attackers' wrong passwords can prevent
+        every login from this address for five minutes (SECURITY.md).
         """
         self._person.log_in()
         over.wait(CLASS_HAS_LOGGED_IN_S)
@@ -222,7 +226,9 @@ class Attacker:
 
 
 def broken(answers: Sequence[Answer]) -> list[Answer]:
-    """Return the answers that show harm: server errors, and other than 401 without a token."""
+    """Return the answers that show harm: an error of the server, or a status other than 401 for a
+    call without a token.
+    """
     return [
         one
         for one in answers

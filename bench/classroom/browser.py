@@ -35,7 +35,9 @@ class Records:
     """The duration in seconds and the exit status of each check of a policy."""
 
     def errors(self) -> list[Answer]:
-        """Return the answers that no student should get: none, server errors, and refusals."""
+        """Return the answers that no student should get: missing answers, errors of the server, and
+        refusals.
+        """
         return [one for one in self.answers if one.status == 0 or one.status >= 400]
 
 
@@ -53,7 +55,9 @@ class Person:
         self.session.verify = str(certificate_files.of(lab.state_dir).authority)
 
     def stranger(self) -> "Person":
-        """Return another browser with the same console and records that is not logged in."""
+        """Return another browser that is not logged in. It has the same console and the same
+        records.
+        """
         return Person(self.lab, self.name, "", self._records)
 
     def get(self, page: str, path: str, **more: Any) -> requests.Response | None:

@@ -1,8 +1,21 @@
 """The benchmark in which thirty students use one console during a teacher's live runs.
 
-The command starts a separate appliance with accounts and classroom mode. A student is a thread that
-behaves as a browser does. The live runs have the same seeds and capacity with and without the
-class. The exit status is 1 if a target is missed.
+    make bench-class                                # two lessons of ten minutes: 35 minutes
+    make bench-class ARGS="--lesson 'a class'"      # without the lesson in which three more attack
+
+The command starts a separate appliance with accounts and classroom mode, in a temporary folder and
+on free ports, and stops it at the end. A student is a thread of this process that behaves as a
+browser does, with TLS, cookies, the CSRF token and pauses between pages. The teacher's live runs
+have the same seeds and the same capacity, with and without the class.
+
+The command prints:
+
+- the times of pages, and the errors,
+- the students' longest waits in the queue,
+- the memory of all parts,
+- the metrics of the live runs with and without the class.
+
+The exit status is 1 if a target is missed.
 """
 
 import contextlib
@@ -51,7 +64,9 @@ LESSONS = (PLAIN, HOSTILE)
 STUDENTS = 30
 ATTACKERS = 3
 SEEDS = 22
-"""The live runs in each lesson, and without a class; a run takes about 27 real seconds."""
+"""The number of live runs in each lesson, and without a class; a run takes about 27
+real seconds.
+"""
 RHO, SESSIONS = 1.4, 500
 THINK_S = 6.0
 """The mean pause of a student between two pages, in real seconds."""
@@ -223,9 +238,10 @@ def enrol(names: Sequence[str]) -> dict[str, str]:
 
 
 class MemoryMeter:
-    """The maximum memory (proportional set size) of every part, sampled every few seconds.
+    """The maximum memory use of every part of an appliance, sampled every few seconds.
 
-    The memory of launches counts for `lab-worker`, which starts them.
+    The meter adds up proportional set sizes, so that shared memory counts once. The memory of
+    launches counts for `lab-worker`, which starts them.
     """
 
     def __init__(self, lab: Settings) -> None:
@@ -288,7 +304,9 @@ class Waits:
     """The number of the class's launches by state, and each student's longest wait."""
 
     longest_s: dict[str, float]
-    """Each student's longest wait for a launch, also one that still waits, in real seconds."""
+    """The longest wait of each student's launches, in real seconds. Launches that still wait count,
+    too.
+    """
     ended: dict[str, int]
     """The number of launches in each state."""
 

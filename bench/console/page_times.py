@@ -65,7 +65,10 @@ class Browser:
 
 @contextmanager
 def drowning_shop(browser: Browser, appliance: Appliance) -> Iterator[str]:
-    """Let the console run at load RHO in the block; yield the launch's id. Raises RuntimeError."""
+    """Let the console launch a run at load RHO, and yield the launch's id.
+
+    The launch is cancelled at the end of the block. Raises RuntimeError if the run does not begin.
+    """
     browser.get("/")
     address = browser.post("/upload/", {"spec": ("bench.toml", SPEC)})
     launch = address.rstrip("/").rsplit("/", 1)[-1]
@@ -87,7 +90,9 @@ def drowning_shop(browser: Browser, appliance: Appliance) -> Iterator[str]:
 
 
 def pages_of(lab: Settings, launch: str) -> dict[str, str]:
-    """Return the paths of the pages by name; results' pages show the newest complete result."""
+    """Return the paths of the pages to measure, by name. Pages about results show the newest result
+    with a complete run.
+    """
     found = {
         "gallery": "/",
         "launch form": "/launch/lifo-pri/",

@@ -1,6 +1,7 @@
 """The effect of viewers on a run, in pairs of runs with and without a watching class.
 
-Both runs of a pair have the same seed, in alternating order, and all runs one capacity.
+Both runs of a pair have the same seed, and therefore the same customers. Their order alternates.
+All runs use one capacity, which is measured once. One thread simulates the class.
 """
 
 import selectors
@@ -62,7 +63,12 @@ class Compared:
 
     @property
     def verdict(self) -> str:
-        """The difference's interval is `within` or `beyond` a result's, or undecided."""
+        """The verdict on the difference, compared with a result's interval.
+
+        - `within`: the whole interval of the difference is at most the result's interval.
+        - `beyond`: the whole interval of the difference is larger.
+        - `undecided`: neither.
+        """
         most = abs(self.difference.mean) + (self.difference.half_width or 0.0)
         least = abs(self.difference.mean) - (self.difference.half_width or 0.0)
         if most <= self.interval:
@@ -71,7 +77,9 @@ class Compared:
 
 
 def compared(unwatched: Sequence[Row], watched: Sequence[Row]) -> list[Compared]:
-    """Compare each metric without and with viewers, in the same order of seeds."""
+    """Compare each metric without and with viewers. Both lists must have the same order of
+    seeds.
+    """
     found = []
     for place, name in enumerate(FIGURES):
         without, with_viewers = ([row[place] for row in rows] for rows in (unwatched, watched))
@@ -97,7 +105,9 @@ def pairs(
 ) -> tuple[list[Row], list[Row]]:
     """Return the rows without and with viewers, by seed.
 
-    Raises ExperimentError if a run fails, and RuntimeError if a viewer's stream ends.
+    `console` is the console's host and port.
+
+    Raises ExperimentError if a run fails, and RuntimeError if the console ends a viewer's stream.
     """
     spec = read_spec(SPEC.format(policy=POLICY, rho=rho, sessions=sessions), "bench")
     rows: dict[bool, list[Row]] = {False: [], True: []}
@@ -146,9 +156,11 @@ _LOOK_UP_EVERY_S = 0.2
 
 @contextmanager
 def watching(host: str, port: int, viewers: int) -> Iterator[None]:
-    """Let viewers read the watch page; the block begins once each has received a byte.
+    """Let `viewers` viewers read the watch page. The block begins once each viewer has received a
+    byte.
 
-    Raises RuntimeError if a stream ended before the end of the block.
+    Raises RuntimeError if a stream ended before the end of the block, because the run then had
+    fewer viewers.
     """
     over = threading.Event()
     cut_off: list[str] = []

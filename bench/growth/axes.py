@@ -17,8 +17,9 @@ Measure = Callable[[int], Costs]
 class Axis:
     """A size that grows up to a hundredfold, and the cost that is measured at each size.
 
-    `opened` yields the function that measures a size. `takes_s` has the expected real seconds of
-    the preparation, and of a measurement at the usual size and at a hundred times this size.
+    The context manager `opened` yields the function that measures the costs at one size. `takes_s`
+    has three expected durations in real seconds: of the preparation, of the measurement at the
+    usual size, and of the measurement at a hundred times the usual size.
     """
 
     key: str

@@ -1,4 +1,12 @@
-"""The command that measures how CPU costs grow with a size, and writes tables and figures."""
+"""The command that measures how costs grow with a size, and writes tables and figures.
+
+    make bench-growth                                # all axes, about eight minutes
+    make bench-growth ARGS=--quick                   # two sizes each, without figures: a minute
+    make bench-growth ARGS="--axes decisions,viewers"
+
+All costs are CPU times, so other programs disturb them less than response times. The figures and
+their values are written into a folder, by default docs/images/growth.
+"""
 
 import os
 import time

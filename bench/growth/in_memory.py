@@ -78,7 +78,9 @@ def rush(name: str, rho: float, sessions: int, seed: int) -> Scenario:
 
 
 def crowd(name: str, size: int, seed: int) -> Scenario:
-    """Return a simulation of `size` patient customers who come nearly at once and all wait."""
+    """Return a simulation in which `size` patient customers arrive nearly at once, so that nearly
+    all of them wait at the same time.
+    """
     model = SessionModel(timeout_s=math.inf, think_timeout_mean_s=0.0, max_retries=0)
     return Scenario(
         customers=Customers(model, seed, 1000.0 * size),
@@ -118,7 +120,10 @@ def simulated_sessions(is_quick: bool) -> Iterator[Measure]:
 
 @contextmanager
 def banners(is_quick: bool) -> Iterator[Measure]:
-    """Measure the CPU ms per selection by one thread, in repetitions of the seeded inventory."""
+    """Measure the CPU ms per selection, with one thread and a given number of banners.
+
+    The inventory is the appliance's seeded inventory, repeated until it has this number.
+    """
     with own_ad_server.seeded_database(SEEDED_BANNERS) as environment:
         world = World(environment, 10)
     fan_out = FanOut({0: 1}, 1)

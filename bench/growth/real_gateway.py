@@ -1,7 +1,9 @@
 """The gateway's CPU time per request with many waiting requests, customers and sessions.
 
-wrk's connections send the next request as soon as they have an answer, and nginx is the shop. The
-measurement begins after all customers have arrived.
+The gateway is a real process, alone on the last CPU. The customers are wrk's connections, each of
+which sends its next request as soon as it has an answer. The shop is nginx, which answers every
+page at once. The CPU time is measured between two snapshots of the gateway, after all customers
+have arrived.
 """
 
 import json
@@ -82,7 +84,9 @@ class Subject:
         return sum(counts["arrived"] for counts in self.snapshot()["counts"].values())
 
     def cpu_us(self, seconds: float) -> float:
-        """Return the CPU µs per request, over `seconds` and at least LEAST_REQUESTS requests."""
+        """Return the CPU time per request in µs, measured for `seconds` real seconds, or longer
+        until LEAST_REQUESTS requests have arrived.
+        """
         before_s, arrived = cpu_s(self.process), self.arrived()
         time.sleep(seconds)
         until(
@@ -94,7 +98,9 @@ class Subject:
 
 
 def allow_files(wanted: int) -> None:
-    """Allow this process and its children enough open files, or raise ClickException."""
+    """Allow this process and its children enough open files. Raises ClickException if the hard
+    limit is below `wanted`.
+    """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < wanted:
         raise click.ClickException(
@@ -163,7 +169,9 @@ def world() -> Iterator[tuple[Backend, Path]]:
 def with_customers(
     parameters: Callable[[str], Mapping[str, object]], *, waits: bool
 ) -> Callable[[bool], Any]:
-    """Return the opener of a measurement by waiting requests or, if not `waits`, by customers."""
+    """Return the function that opens a measurement. The measured size is the number of waiting
+    requests if `waits` is true, otherwise the number of customers at once.
+    """
 
     @contextmanager
     def opened(is_quick: bool) -> Iterator[Measure]:

@@ -26,7 +26,10 @@ _KINDS: Final = {
 
 
 class SpanExport:
-    """The export of a service's spans; a span is lost if the queue is full or on a refusal."""
+    """The export of one service's spans to a collector.
+
+    A span is lost if the background thread's queue is full, or if the collector does not accept it.
+    """
 
     def __init__(self, endpoint: str, service: str) -> None:
         """Start the thread; `endpoint` is the collector's address without a path."""

@@ -1,6 +1,7 @@
-"""The ids of a trace and its spans, and the header `traceparent` (W3C Trace Context, 3.2).
+"""The ids of a trace and its spans, and the header `traceparent` that carries them (W3C Trace
+Context, 3.2).
 
-Every program can calculate a trace's id, and whether it is exported, from the request's id.
+Every program can calculate a trace's id from the request's id, and whether the trace is exported.
 """
 
 import hashlib

@@ -1,4 +1,6 @@
-"""`python -m dashboards.grafana.asking`: the dashboards' queries without data in Prometheus."""
+"""The command `python -m dashboards.grafana.asking`, which sends every query of the dashboards to
+Prometheus and shows, without Grafana, which queries have no data.
+"""
 
 import contextlib
 import json
@@ -18,7 +20,9 @@ _TIMEOUT_S = 30.0
 
 
 class PrometheusError(click.ClickException):
-    """The error for a Prometheus that does not answer or refuses a query, in one line."""
+    """The error for a Prometheus that does not answer or refuses a query; the message is one
+    line.
+    """
 
     exit_code = 2
 
@@ -32,7 +36,9 @@ def known(name: str) -> Json:
 
 
 def series_of(prometheus: str, asked: Asked, from_s: float, to_s: float) -> list[Json]:
-    """Return Prometheus' series with a value between these Unix times. Raises PrometheusError."""
+    """Return Prometheus' series with a value between these times (Unix seconds). Raises
+    PrometheusError if Prometheus does not answer or refuses the query.
+    """
     # Prometheus' maximum number of points.
     step_s = max(asked.step_s, (to_s - from_s) / 10_000)
     form = {"query": asked.expr, "start": from_s, "end": to_s, "step": step_s}

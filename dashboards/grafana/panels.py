@@ -53,7 +53,9 @@ def lines(
     dashed: Iterable[str] = (),
     limits: Steps | None = None,
 ) -> Panel:
-    """Return a panel with lines over time; `stacked` fills them, `limits` adds lines."""
+    """Return a panel with lines over time; `stacked` fills and stacks them, and `limits` adds a
+    line at each limit.
+    """
     is_wide = wide >= _HALF
     panel = (
         timeseries.Panel()
@@ -111,7 +113,10 @@ def number(
     digits: int | None = None,
     empty: str = "–",
 ) -> Panel:
-    """Return a panel with the latest value, or the series' name with `words`, over its line."""
+    """Return a panel with the latest value in front of its line over time.
+
+    With `words`, the panel shows the name of the series instead of its value.
+    """
     if words:
         queries = _now(queries)
     panel = (
@@ -138,7 +143,9 @@ def states(
     wide: int = 12,
     tall: int = 5,
 ) -> Panel:
-    """Return a panel with a band for each series; `names` maps values to texts and colours."""
+    """Return a panel with a band over time for each series; `names` maps values to texts and
+    colours.
+    """
     options = {
         value: models.ValueMappingResult(text=text, color=colour, index=place)
         for place, (value, (text, colour)) in enumerate(names.items())
@@ -220,7 +227,9 @@ def rows(
     wide: int = 24,
     tall: int = 9,
 ) -> Panel:
-    """Return a panel with a table; `units` and `links` describe columns by their names."""
+    """Return a panel with a table; `units` has the units of columns, and `links` the titles and
+    URLs of their links.
+    """
     panel = table.Panel().show_header(True).cell_height(shapes.TableCellHeight.SM)
     for name, unit in units.items():
         panel = panel.override_by_name(name, [models.DynamicConfigValue("unit", unit)])

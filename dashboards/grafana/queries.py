@@ -23,7 +23,9 @@ OF_APPLICATION = 'application="$application"'
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A query in PromQL; `every_s` is the job's scrape interval, a quarter of a rate's range."""
+    """A query in PromQL. `every_s` is the scrape interval of the metric's job in seconds; a rate
+    covers at least four intervals.
+    """
 
     expr: str
     legend: str = ""

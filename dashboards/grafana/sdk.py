@@ -1,4 +1,8 @@
-"""The Grafana Foundation SDK for the classic dashboard model, which Grafana 12 provisions."""
+"""The Grafana Foundation SDK for the classic dashboard model.
+
+The module adds the PostgreSQL query that the SDK lacks. On import, the SDK warns that it prefers a
+newer dashboard model, which Grafana 12 does not provision from files by default.
+"""
 
 import json
 from typing import Any, Self
@@ -19,7 +23,10 @@ _IN_A_MENU = ("placement", "inControlsMenu")
 
 
 class SqlQuery(cogvariants.Dataquery):
-    """A query of the PostgreSQL data source in SQL, for a table or (`time_series`) lines."""
+    """A query of the PostgreSQL data source in SQL.
+
+    The answer is a table or, with format `time_series`, a line for each value of the text column.
+    """
 
     def __init__(
         self, raw_sql: str, ref_id: str, datasource: DataSourceRef, form: str = "table"
@@ -38,7 +45,9 @@ class SqlQuery(cogvariants.Dataquery):
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """Return the query in the data of `to_json`. Raises ValueError for any other data."""
+        """Return the query in the data of `to_json`. Raises ValueError for data that this class
+        would lose.
+        """
         source = DataSourceRef.from_json(data["datasource"])
         found = cls(data["rawSql"], data["refId"], source, data["format"])
         if as_plain(found) != data:

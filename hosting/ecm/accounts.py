@@ -1,4 +1,6 @@
-"""The processors that each application requested, got and used (Guitart et al., section 3.1.1)."""
+"""The CPU manager's accounts: the processors that each application requested, got and used in each
+interval ("complete accounting" in Guitart et al., 2008, section 3.1.1).
+"""
 
 import json
 import logging
@@ -13,7 +15,11 @@ log = logging.getLogger(__name__)
 
 
 class CpuMeter:
-    """A meter of a process tree's CPU time, with that of ended children whose parents wait."""
+    """A meter of the CPU time that a process tree uses after the meter's creation.
+
+    The CPU time of an ended child counts for the parent that waited for it. If no parent waits, the
+    time since the latest measurement is lost.
+    """
 
     def __init__(self, members: Mapping[int, Process]) -> None:
         self._before = dict(members)
@@ -45,9 +51,10 @@ class CpuMeter:
 
 
 class AccountFile:
-    """A file with a line of JSON for each interval, each written at once.
+    """A file with a line of JSON for each interval.
 
-    After a crash of the machine, a line may be incomplete; `read` skips it.
+    A single write appends each line, so that lines are complete even if the writing process dies.
+    After a crash of the machine or on a full disk, a line may be incomplete; `read` skips it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -79,7 +86,10 @@ class AccountFile:
 
 
 def read(path: Path) -> Iterator[dict[str, object]]:
-    """Yield the entries of a file of accounts, without incomplete lines. Raises OSError."""
+    """Iterate over the entries of a file of accounts, without incomplete lines.
+
+    Raises OSError if the file cannot be read.
+    """
     with path.open("rb") as file:
         for line in file:
             try:

@@ -1,4 +1,6 @@
-"""`python -m hosting ecm` and `ecm-status`, which run the CPU manager and show its state."""
+"""`python -m hosting ecm` and `ecm-status`: the commands that run the CPU manager and show its
+state.
+"""
 
 import logging
 import signal
@@ -149,7 +151,7 @@ def ecm_status(path: Path) -> None:
 def ask_status(path: Path, patience_s: float = _PATIENCE_S) -> Mapping[str, Any]:
     """Return the manager's state (docs/edragon.md).
 
-    Raises OSError without an answer, and ProtocolError if the answer is not a state.
+    Raises OSError if the manager does not answer, and ProtocolError if its answer is not a state.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(patience_s)

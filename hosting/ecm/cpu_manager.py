@@ -1,4 +1,6 @@
-"""The eDragon CPU manager, which divides the processors (Guitart et al., 2008, section 3.1)."""
+"""The eDragon CPU manager (ECM), which divides the platform's processors among the applications
+(Guitart et al., 2008, section 3.1).
+"""
 
 import logging
 import os
@@ -24,7 +26,8 @@ NOTHING: tuple[Share, frozenset[int]] = (Share(0), frozenset())
 class Application:
     """An application, from its registration until its last process has ended.
 
-    `share` is based on `considered` processors, and `requested` is its latest request.
+    `requested` is the number of processors in its latest request, and `considered` the number on
+    which `share` is based.
     """
 
     name: str
@@ -44,9 +47,12 @@ class Application:
 class CpuManager:
     """The manager of the processors `cpus`; the caller must call `turn` every `interval_s`.
 
-    An application that has left or requested nothing is parked on the last CPU. A manager that
-    succeeds a dead one (`is_successor`, or an application brings an earlier assignment) changes
-    nothing during its first `settle_s` seconds, so that all applications can register first.
+    An application that has left or has not requested processors gets none, and is parked on the
+    platform's last CPU.
+
+    The manager succeeds a dead manager if `is_successor` is true, or if an application registers
+    with an earlier assignment. It then changes nothing during its first `settle_s` seconds, so that
+    all applications of the dead manager can register first.
     """
 
     def __init__(
@@ -78,9 +84,8 @@ class CpuManager:
     # --------------------------------------------------------------------
 
     def register(self, message: Register, peer: int) -> Application:
-        """Register the application of the process `peer`.
-
-        Raises ProtocolError if the name is in use, or the application's process is unsuitable.
+        """Register the application in `message`, which the process `peer` sent. Raises
+        ProtocolError if the name is in use, or if the process that `message` names is unsuitable.
         """
         if any(one.name == message.application and not one.has_left for one in self.applications):
             raise ProtocolError(
@@ -172,7 +177,10 @@ class CpuManager:
         return self._is_successor and self._clock() < self._settled_s
 
     def turn(self) -> bool:
-        """Write the interval's accounts and decide the next; False while registrations last."""
+        """Write the accounts of the ended interval, and carry out the decision for the next one.
+
+        Returns False while the manager still waits for applications of a dead manager.
+        """
         self.turns += 1
         listing = Listing.now()
         for one in self.applications:

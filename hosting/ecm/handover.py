@@ -1,4 +1,8 @@
-"""The moves of processors without overlap, except shared ones (Guitart et al., section 3.1.2)."""
+"""The steps in which processors move between applications without overlap (Guitart et al.,
+2008, section 3.1.2).
+
+Assignments may overlap only in a shared processor.
+"""
 
 from collections.abc import Hashable, Mapping
 from typing import TypeVar
@@ -9,10 +13,15 @@ Application = TypeVar("Application", bound=Hashable)
 def steps(
     before: Mapping[Application, frozenset[int]], after: Mapping[Application, frozenset[int]]
 ) -> list[tuple[Application, frozenset[int]]]:
-    """Return the steps from `before` to `after`, which names all applications; taking comes first.
+    """Return the steps from `before` to `after`, in order. Steps that take processors away come
+    first.
 
-    Each step sets one application's processors. Two applications have a processor in common only if
-    they share it in `before` or `after`, so an application may have none for a moment.
+    Each step sets the processors of one application. `after` names all applications. An application
+    that `before` does not name has no processors yet.
+
+    Two applications have a processor in common only if they share it in `before` or `after`. An
+    application may therefore have to give up all its processors before it gets others, and then has
+    none for a moment.
     """
     now = {name: before.get(name, frozenset()) for name in after}
     done: list[tuple[Application, frozenset[int]]] = []

@@ -21,7 +21,11 @@ LEFT_OVER_PATIENCE_S = 10.0  # a killed platform has ended within this time
 
 
 class ManagerProcess:
-    """The process of a CPU manager: call `begin` first, `check` regularly, and `end` last."""
+    """The process of a CPU manager.
+
+    Call `begin` first, `check` regularly, and `end` last. `begin` and `check` raise HostingError if
+    a manager does not start.
+    """
 
     def __init__(
         self,
@@ -33,7 +37,8 @@ class ManagerProcess:
     ) -> None:
         """Create the object without starting the process.
 
-        `folder` gets its log and perhaps its socket. `begin` deletes the file `accounts` first.
+        `folder` gets the process's log, and its socket if the socket's path is short enough.
+        `accounts` is the file of the manager's accounts, which `begin` deletes first.
         """
         self._wanted_socket = folder / "ecm.sock"
         self._lab = lab
@@ -54,13 +59,17 @@ class ManagerProcess:
         return monitoring.group("cpu-manager", (hosts.LOOPBACK, self._metrics_port))
 
     def begin(self) -> None:
-        """Start the manager. Raises HostingError if another platform's still runs."""
+        """Start the manager. Raises HostingError if this fails, or if another platform's manager
+        still runs.
+        """
         self._wait_until_free()
         self._accounts.unlink(missing_ok=True)  # of an earlier platform
         self._start()
 
     def check(self) -> None:
-        """Start a new manager, which takes over the applications, if the manager has ended."""
+        """Start a new manager if the manager has ended; the new manager takes over the
+        applications.
+        """
         if self._process is not None and self._process.poll() is not None:
             self._say(
                 f"the CPU manager has ended; {log_tail.of(self._log)}\n  the platform restarts it"

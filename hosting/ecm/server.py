@@ -33,7 +33,9 @@ log = logging.getLogger(__name__)
 _LONGEST_PATH_BYTES = 107
 _MOST_CONNECTIONS = 1000
 _READ_BYTES = 4096
-"""The most bytes read at once, so that a long message does not delay the next assignment."""
+"""The maximum number of bytes read at once from a connection, so that a long message does not delay
+the next assignment.
+"""
 
 
 class SocketError(RuntimeError):
@@ -53,7 +55,9 @@ class EcmServer:
         self._stop.set()
 
     async def serve(self) -> None:
-        """Assign processors in every interval until `stop`; then restore the original CPUs."""
+        """Assign processors in every interval until `stop` is called; then restore the original
+        CPUs of all processes.
+        """
         loop = asyncio.get_running_loop()
         server = await loop.create_unix_server(lambda: Connection(self), sock=self._listener)
         due_s = loop.time()
@@ -96,7 +100,9 @@ class EcmServer:
 
 
 class Connection(asyncio.BufferedProtocol):
-    """A connection of an application or a tool, for which only the latest assignment is kept."""
+    """A connection from an application, or from a tool that only requests the status. For a client
+    that does not read, the server keeps only the latest assignment.
+    """
 
     def __init__(self, server: EcmServer) -> None:
         self._server = server
@@ -216,7 +222,10 @@ class Connection(asyncio.BufferedProtocol):
 
 
 class EcmSocket:
-    """The listening socket, and a lock that the kernel releases when the socket's owner dies."""
+    """The listening socket, and a lock that shows whether the owner of the socket file is alive.
+
+    The kernel releases the lock when the owner dies.
+    """
 
     def __init__(self, path: Path) -> None:
         """Take the lock and bind the socket; raise SocketError if one of the two fails."""

@@ -1,9 +1,14 @@
-"""The clients of the ad server: `python -m loadgen.customers.ad_clients URL`.
+"""The process that plays the clients of the ad server: `python -m loadgen.customers.ad_clients
+URL`.
 
-Each line of standard input is an order (`AdOrder`), and each line of output its counts and times.
+The process reads one order (`AdOrder`) per line of standard input, as JSON. It carries out the
+order, writes the attempts to a file, and prints a line of JSON with the counts and times. It ends
+when its input ends.
 
-Source: Diniz, Pereira, Meira, Almeida, *QoS in Parallelized E-Commerce Systems*, section V.B. The
-paper's clients read their requests from a file; these clients choose them at random.
+Source: Diniz, Pereira, Meira, Almeida, *QoS in Parallelized E-Commerce Systems*, section V.B. N
+clients each send the next request as soon as the previous one is answered; half of the requests
+have high priority. The paper's clients read their requests from a file; these clients choose them
+at random.
 """
 
 import json
@@ -36,15 +41,19 @@ PATIENCE_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class AdOrder:
-    """The order for one run; each request names `concepts` random words of `words`.
+    """The order for one run. Each request names `concepts` random words of `words`.
 
-    Requests of high priority have level `high`, and all others level 0. The attempts' file also
-    contains `facts`.
+    Requests of high priority have level `high`, and all others level 0. The file `attempts_file`
+    also contains `facts`. The same seed gives the same requests in the same order.
     """
 
     clients: int
     requests: int
-    """The minimum number of requests of each client; each goes on until all have sent this many."""
+    """The minimum number of requests of each client.
+
+    A client continues until all clients have sent this number, so that the last requests meet as
+    much competition as the first.
+    """
     concepts: int
     high: int
     words: tuple[str, ...]
@@ -67,8 +76,9 @@ class AdRequest(NamedTuple):
 def requests_of(order: AdOrder, client: int) -> Iterator[AdRequest]:
     """Yield the client's requests without end.
 
-    Half of each group of `requests` requests have high priority, in random order. An odd number's
-    extra request has high priority for odd-numbered clients.
+    In each group of `requests` requests, half have high priority, in random order. If `requests` is
+    odd, the extra request has high priority for odd-numbered clients, and low priority for the
+    others.
     """
     rng = Random(f"{order.seed}/ads/{client}")
     half = order.requests // 2
@@ -85,7 +95,11 @@ def requests_of(order: AdOrder, client: int) -> Iterator[AdRequest]:
 
 
 def play(order: AdOrder, address: ShopAddress) -> dict[str, Any]:
-    """Carry out an order, write its attempts and return its summary; `cpu_s` is this process's."""
+    """Carry out an order, write its attempts and return its summary.
+
+    The summary has `answered`, `failed`, `took_s`, the first `reason`, and `cpu_s` (the CPU time of
+    this process).
+    """
     log = AttemptLog()
     reasons: list[str] = []
 

@@ -1,6 +1,8 @@
-"""A customer's browser, with a connection, cookies and the customer's patience in real seconds.
+"""A customer's browser, with a connection, cookies and the customer's patience.
 
-It never repeats a request by itself, so that client and gateway count the same attempts.
+The browser keeps its connection alive between pages, and closes it when the customer leaves. Unlike
+a connection pool, it never repeats a request by itself, so that client and gateway count the same
+attempts. Durations are real seconds.
 """
 
 from dataclasses import dataclass
@@ -93,7 +95,9 @@ class _Response:
             self._parts.is_complete = True
 
     def _has_length(self) -> bool:
-        """Return whether the head defines where the body ends, instead of the connection's end."""
+        """Return whether the head defines where the body ends; otherwise the body ends with the
+        connection.
+        """
         return any(
             name in (b"content-length", b"transfer-encoding") for name, _ in self._parts.fields
         )
@@ -122,7 +126,9 @@ class Browser:
     __slots__ = ("_fixed", "_origin", "connection", "cookies")
 
     def __init__(self, address: ShopAddress, connected: Connected | None = None) -> None:
-        """Create a browser without a connection; it calls `connected` after every attempt."""
+        """Create a browser without a connection; it calls `connected` after every attempt to
+        connect.
+        """
         self.connection = Connection(address, connected)
         self.cookies: dict[str, str] = {}
         self._origin = f"{address.scheme}://{address.host_field}"
@@ -141,9 +147,9 @@ class Browser:
     ) -> Fetched:
         """Request `path` and wait at most `patience_s` real seconds, which may be `inf`.
 
-        `form` is the URL-encoded form of a POST. The patience includes connecting. When it ends,
-        the connection is closed. Faults of the server never raise an error; they determine the
-        outcome.
+        `form` is the URL-encoded form of a POST. The patience includes connecting (with the TLS
+        handshake), sending, and receiving the whole response. When the patience ends, the
+        connection is closed. Faults of the server never raise an error; they determine the outcome.
         """
         request = self._request(method, path, form, attempt)
         timeout = gevent.Timeout(patience_s) if patience_s != float("inf") else None

@@ -11,7 +11,11 @@ from loadgen.workload.clients import Clients
 
 
 class ClientProcess:
-    """The client with a given number, which keeps its cookies; `run` plays it in this greenlet."""
+    """The client with a given number; `run` plays it in the calling greenlet.
+
+    The client keeps its cookies. Its connection ends when the client leaves or the server closes
+    the connection.
+    """
 
     def __init__(
         self,
@@ -31,7 +35,8 @@ class ClientProcess:
     def run(self, until_s: float) -> None:
         """Send requests until `until_s` paper seconds after the run's start.
 
-        A request in progress at that time ends as usual, without a reload.
+        A request in progress at that time continues until it is answered or the patience ends,
+        without a reload.
         """
         turn = self._clients.first(self._client)
         due_s = turn.pause_s

@@ -1,6 +1,7 @@
 """The requests of a client of the Connection Sentry's model, and the check of their answers.
 
-Each request is drawn independently of the answers, and nothing is cached.
+The paper's clients replay a trace. Here, each request is drawn independently of the answers, so
+that two runs with the same seed send the same requests. The clients have no cache.
 """
 
 from urllib.parse import urlencode
@@ -52,7 +53,9 @@ class ClientPages:
         self._key = stream_key(seed, "client pages")
 
     def request(self, page: str, client: int, step: int) -> PageRequest:
-        """Return request `step` for a page type (Br-1 to Br-4, `file`), equal for each reload."""
+        """Return the client's request number `step`, for a page of type `page` (Br-1 to Br-4, or
+        `file`). A reload sends the same request again.
+        """
         draw = uniform(self._key, place(client, step))
         if page == "Br-1":
             path = "/"

@@ -57,8 +57,9 @@ class ShopAddress:
     def from_url(cls, url: str, authority: Path | None = None) -> "ShopAddress":
         """Resolve `http[s]://host[:port]`, once for all customers.
 
-        `authority` is a PEM file with the trusted certificates, by default the system's. Raises
-        `HostError` for an invalid URL, a name without an address, or an unusable PEM file.
+        `authority` is a PEM file with the trusted certificates for https; without it, the
+        certificates that the system trusts are used. Raises `HostError` for an invalid URL, a name
+        without an address, or an unusable PEM file.
         """
         fix = "give http://host:port or https://host:port, e.g. http://127.0.0.1:8080"
         try:
@@ -101,7 +102,9 @@ def _trusting(authority: Path | None) -> ssl.SSLContext:
 
 
 class NotConnectedError(Exception):
-    """The error for a connection that could not be opened; `kind` is `REFUSED` or `FAILED`."""
+    """The error for a connection that could not be opened; `kind` is `REFUSED` or `FAILED`, and the
+    message is one line.
+    """
 
     def __init__(self, kind: ConnectionKind, reason: str) -> None:
         super().__init__(reason)
@@ -144,7 +147,9 @@ class Connection:
         self._opened(kind)
 
     def give_up(self) -> None:
-        """Close the connection, even during the handshake, because the patience has ended."""
+        """Close the connection, even during the handshake, because the customer's patience has
+        ended.
+        """
         if self._began is not None:
             self._opened(ConnectionKind.TIMED_OUT)
         self.close()

@@ -29,7 +29,8 @@ class Form:
     def filled(self, typed: Mapping[str, str]) -> str:
         """Return the form as a URL-encoded body; `typed` has the customer's texts by field name.
 
-        Other fields keep the page's value. A required field without any value gets `1`.
+        Hidden fields and fields without such a text keep the page's value, for example the CSRF
+        token or a chosen option. A required field without any value gets `1`.
         """
         pairs = []
         for entry in self.fields:

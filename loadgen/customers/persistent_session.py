@@ -1,6 +1,7 @@
-"""A session of the partly-open model over one connection (eDragon, section 4).
+"""A session of the partly-open model, whose interactions use one connection.
 
-After a timeout, the session repeats the request over a new connection.
+A session requests a page and its images, pauses, and requests the next page (eDragon, section 4).
+After a timeout, the session closes the connection and repeats the request over a new one.
 """
 
 from functools import partial
@@ -47,10 +48,11 @@ class PersistentSession:
         """The number of interactions for which at least one attempt has ended."""
 
     def run(self, arrival_s: float, stop_s: float | None = None) -> bool:
-        """Play the session that is due at `arrival_s` paper seconds; return whether every reply
+        """Play the session that is due at `arrival_s`, in paper seconds; return True if every reply
         arrived.
 
-        At `stop_s`, the session is cut off. Pages without an ended attempt count as not generated.
+        At `stop_s`, the session is cut off and its connection closed. All pages for which no
+        attempt has ended then count as not generated.
         """
         pages = self._sessions.pages(self._session)
         left_s = None if stop_s is None else self._clock.real_s(stop_s - self._clock.now_s())
@@ -93,10 +95,11 @@ class PersistentSession:
     def _get(
         self, step: int, page: str, request: PageRequest, judge: Judge, due_s: float
     ) -> float | None:
-        """Request a page until it arrives; return that time, or None if the session gives up.
+        """Request a page until it arrives; return the time of its arrival, or None if the session
+        gives up.
 
-        A failure because the server closed the idle connection is neither a timeout nor in
-        `reconnects`.
+        If the server closed the connection during the think time, the failed attempt counts neither
+        as a timeout nor in `reconnects`.
         """
         model = self._sessions.model
         timeouts = nth = 0
@@ -120,7 +123,11 @@ class PersistentSession:
         self._covers = covers(body)
 
     def _images(self, step: int) -> list[PageRequest]:
-        """Return the requests for covers, repeated if the page shows too few; nothing is cached."""
+        """Return the requests for covers, in the page's order; repeat them if the page shows too
+        few.
+
+        As in httperf, nothing is cached. A page without covers has no images.
+        """
         wanted = self._sessions.images(self._session, step) if self._covers else 0
         return [
             PageRequest("GET", self._covers[image % len(self._covers)]) for image in range(wanted)

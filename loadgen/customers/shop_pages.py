@@ -60,7 +60,9 @@ class PageRequest(NamedTuple):
 
 
 class WrongPageError(Exception):
-    """The error for a page that lacks something that the customer needs, in one line."""
+    """The error for a page that lacks something that the customer needs; the message is one
+    line.
+    """
 
 
 class Shopper:

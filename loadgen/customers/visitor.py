@@ -100,7 +100,10 @@ class Visitor:
 
 
 def ended_s(attempt: Attempt) -> float:
-    """Return the paper time at which the attempt ended; after a timeout, the patience's end."""
+    """Return the paper time at which the attempt ended, and from which the next attempt may begin.
+
+    After a timeout, this is the end of the patience, even if this process woke up later.
+    """
     assert attempt.started_s is not None
     assert attempt.finished_s is not None
     assert attempt.patience_s is not None

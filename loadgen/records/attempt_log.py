@@ -39,13 +39,17 @@ class AttemptsFileError(RowsFileError):
 
 
 class AttemptLog(RowLog):
-    """The log of a run's attempts; attempts with equal sort keys keep their order."""
+    """The log of a run's attempts; attempts with equal session, step and number keep their
+    order.
+    """
 
     schema = SCHEMA
     order = (("session", "ascending"), ("step", "ascending"), ("attempt", "ascending"))
 
     def outcomes_between(self, first_s: float, last_s: float) -> Counter[str]:
-        """Return, by outcome, the attempts that ended in [first_s, last_s) paper seconds."""
+        """Return, by outcome, the number of attempts that ended in [first_s, last_s), in paper
+        seconds.
+        """
         return Counter(
             outcome
             for outcome, finished_s in zip(
@@ -56,7 +60,10 @@ class AttemptLog(RowLog):
 
 
 def read_attempts(path: Path) -> pa.Table:
-    """Return the table in a file. Raises `AttemptsFileError` for other files or outcomes."""
+    """Return the table in an `attempts.parquet`.
+
+    Raises `AttemptsFileError` if the file is not such a table or has unknown outcomes.
+    """
     try:
         table = read_rows(path, SCHEMA)
         outcomes = table.column("outcome").unique().to_pylist()

@@ -1,4 +1,7 @@
-"""A customer's attempt to get a page, in paper seconds since the run's start, and its outcomes."""
+"""A customer's attempt to get a page: its values, and the possible outcomes.
+
+All times are paper seconds since the run's start. The module uses only the standard library.
+"""
 
 from enum import StrEnum
 from typing import NamedTuple, Protocol
@@ -22,7 +25,8 @@ class AttemptOutcome(StrEnum):
 class Attempt(NamedTuple):
     """A row of `attempts.parquet` (docs/loadgen.md, *Attempts*).
 
-    The times of a `not_generated` row are None. `patience_s` may be `inf`.
+    The times of a `not_generated` row are None. `patience_s` is `inf` for a customer who never
+    leaves.
     """
 
     session: int

@@ -1,4 +1,7 @@
-"""The log of a partly-open run's connections, in paper seconds since the run's start."""
+"""The log of a partly-open run's connections, one row for each attempt to open a connection.
+
+All times are paper seconds; `opened_s` counts from the run's start.
+"""
 
 from enum import StrEnum
 from pathlib import Path
@@ -32,7 +35,9 @@ class OpenedConnection(NamedTuple):
 
 
 class ConnectionLog(RowLog):
-    """The log of a run's connections, each session's in the order of their opening."""
+    """The log of a run's connections; each session's connections are in the order of
+    their opening.
+    """
 
     schema = pa.schema(
         [
@@ -54,7 +59,9 @@ def read_connections(path: Path) -> pa.Table:
 
 
 def connections_file(attempts_file: Path) -> Path:
-    """Return the log's path: `connections-2.parquet` for `attempts-2.parquet`."""
+    """Return the path of the connection log next to the attempt log: `connections-2.parquet` for
+    `attempts-2.parquet`, and a name with the prefix `connections-` for any other name.
+    """
     name = attempts_file.name
     if "attempts" in name:
         return attempts_file.with_name(name.replace("attempts", "connections", 1))

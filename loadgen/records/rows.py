@@ -42,7 +42,9 @@ class RowLog:
         return found
 
     def extend_columns(self, columns: Sequence[Sequence[Any]]) -> None:
-        """Add rows as columns of equal length, from `columns_since`, or raise `ValueError`."""
+        """Add rows as columns, as `columns_since` returns them. Raises `ValueError` for a wrong
+        number of columns or different lengths.
+        """
         if len(columns) != len(self._columns) or len({len(column) for column in columns}) != 1:
             raise ValueError(f"rows must be {len(self._columns)} columns of equal length")
         for own, more in zip(self._columns, columns, strict=True):
@@ -63,7 +65,10 @@ class RowLog:
         return table.replace_schema_metadata({_METADATA_KEY: text.encode()})
 
     def write(self, path: Path, metadata: Mapping[str, object] | None = None) -> None:
-        """Write all rows, and `metadata` as JSON, to `path`, which an OSError leaves unchanged."""
+        """Write all rows to `path`, which an error leaves unchanged.
+
+        `metadata` is stored in the file as JSON. Raises OSError if that fails.
+        """
         table = self.table(metadata)
         with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as part:
             try:
@@ -80,7 +85,10 @@ class RowLog:
 
 
 MOST_TEXT = 1000
-"""The maximum bytes of a text, because a tiny file could have a long text in every row."""
+"""The maximum number of bytes of a text in a table.
+
+A file of a few bytes could otherwise describe a table with a long text in every row.
+"""
 
 
 class Size(NamedTuple):
@@ -92,7 +100,10 @@ class Size(NamedTuple):
 
 
 def size_of(path: Path) -> Size:
-    """Return a table's size from the end of the file. Raises `RowsFileError` for any other file."""
+    """Return the size of a Parquet file's table. Only the end of the file is read.
+
+    Raises `RowsFileError` if the file cannot be read as Parquet.
+    """
     with _faults(path), pq.ParquetFile(path) as file:
         found = file.metadata
         groups = [found.row_group(i) for i in range(found.num_row_groups)]
@@ -102,7 +113,8 @@ def size_of(path: Path) -> Size:
 def check_rows(path: Path, most_rows: int) -> int:
     """Check a Parquet file piece by piece, and return its number of rows.
 
-    Raises `RowsFileError` for a damaged file, a text over MOST_TEXT, or over `most_rows` rows.
+    Raises `RowsFileError` if the file is damaged, has texts over MOST_TEXT bytes, or has more rows
+    than `most_rows`.
     """
     rows = 0
     for piece in pieces(path):
@@ -164,7 +176,10 @@ def _faults(path: Path) -> Iterator[None]:
 
 
 def read_rows(path: Path, schema: pa.Schema) -> pa.Table:
-    """Return the table in a file with this schema. Raises `RowsFileError` for any other file."""
+    """Return the table in a file with this `schema`.
+
+    Raises `RowsFileError` if the file has another schema or `read_table` cannot read it.
+    """
     require_schema(path, schema)
     return read_table(path)
 
@@ -187,7 +202,9 @@ def require_schema(path: Path, schema: pa.Schema) -> None:
 
 
 def distinct(path: Path, column: str) -> set[Any]:
-    """Return the values of a column, read piece by piece. Raises the errors of `pieces`."""
+    """Return the different values of a column, read piece by piece. Raises the same errors as
+    `pieces`.
+    """
     found: set[Any] = set()
     for piece in pieces(path, [column]):
         found.update(piece.column(0).unique().to_pylist())

@@ -1,8 +1,8 @@
 """The Markov chain over the page types, LIFO-Pri's Fig. 1 or another chain.
 
 Source: Singhmar, Mathur, Apte, Manjunath, *A Combined LIFO-Priority Scheme for Overload Control of
-E-commerce Web Servers*, section 3.2. The probabilities follow from Tables 3 and 4
-(docs/loadgen.md).
+E-commerce Web Servers*, section 3.2. The transition probabilities, which the paper does not print,
+follow from Tables 3 and 4 (docs/loadgen.md).
 """
 
 from collections.abc import Mapping
@@ -39,8 +39,9 @@ CONFIRM_PAGE = "Tr-4"
 class Chain:
     """A Markov chain over the page types; a session starts at `Br-1`.
 
-    After `page`, the session ends with probability 1 minus the sum of `transitions[page]`. Raises
-    `SessionModelError` for an unknown page, an invalid probability, and a page without an exit.
+    `transitions[page][following]` is a probability. After `page`, the session ends with probability
+    1 minus the row's sum. Raises `SessionModelError` for an unknown page, a probability outside
+    [0, 1], a row with a sum above 1, and a page from which no session ever exits.
     """
 
     transitions: Mapping[str, Mapping[str, float]] = field(
@@ -97,7 +98,10 @@ class Chain:
         return float(_solve(flow, CONFIRM_PAGE)[page])
 
     def walk_at(self, place: float) -> tuple[str, ...]:
-        """Return the walk at `place` in [0, 1), where each walk's part is its probability."""
+        """Return the walk at `place` in [0, 1). Each walk has a part of this interval, whose width
+        is the walk's probability. A uniform random place therefore gives each walk with its
+        probability.
+        """
         page = FIRST_PAGE
         walk = [page]
         while len(walk) < LONGEST_WALK:
@@ -115,15 +119,19 @@ class Chain:
     def quota_file(self, sessions: int, rng: Random) -> tuple[tuple[str, ...], ...]:
         """Return `sessions` walks in the chain's proportions, shuffled by `rng`.
 
-        For every beginning, the number of walks differs from the expected number by at most 1. With
-        1000 sessions, LIFO-Pri's chain gives the counts of Table 4 divided by 24.
+        For every possible beginning, the number of walks with this beginning differs from the
+        expected number by at most 1. With 1000 sessions, LIFO-Pri's chain gives the counts of Table
+        4 divided by 24. Independent draws would match the chain this well with a probability of
+        about 2e-5.
         """
         walks = self._evenly_spaced(sessions)
         rng.shuffle(walks)
         return tuple(walks)
 
     def _evenly_spaced(self, sessions: int) -> list[tuple[str, ...]]:
-        """Return the walks at the middles of `sessions` equal parts of [0, 1), exactly."""
+        """Return the walks at the middles of `sessions` equal parts of [0, 1),
+        calculated exactly.
+        """
         rows = {
             page: [(following, _exact(p)) for following, p in self.row(page).items()]
             for page in PAGES

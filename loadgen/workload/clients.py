@@ -1,8 +1,15 @@
 """The closed loop of the Connection Sentry, whose clients' requests do not depend on the answers.
 
+The parameters and a seed determine the clients: their requests, think times, patience, and
+reactions after the end of a patience. The module uses only the standard library. All times are
+paper seconds.
+
 Source: Kraemer, Paixão, Guedes, Meira, Almeida, *Minimizing the Impact of Orphan Requests in
-e-Commerce Services*, section 4.2. This project chose the distributions of requests, patience and
-think times, and the reaction after a cancelled request. All times are paper seconds.
+e-Commerce Services*, section 4.2. The control set never cancels, and its requests are measured; the
+test set cancels when its patience ends. The paper's Surge processes replay a trace; here, each
+request is drawn independently from the shares of the request classes. The paper gives no
+distribution of the patience and of think times, and no reaction after a cancelled request, so this
+project chose them.
 """
 
 import math
@@ -22,13 +29,17 @@ ClientSet = Literal["control", "test"]
 KIND_PAGE: Mapping[str, str] = MappingProxyType(
     {"home": "Br-1", "browse": "Br-2", "search": "Br-3", "select": "Br-4", "file": "file"}
 )
-"""The page type of each of the paper's request classes; `file` is not one of the shop's."""
+"""The page type of each of the paper's request classes; `file` is not one of the eight
+page types.
+"""
 
 MOST_PER_SET = 1000
 MOST_STEPS = 20_000
 """The limit on a client's expected requests in a run; a log can hold 32,767 per client."""
 MOST_RELOADS = 200
-"""A client goes away after this number of reloads: a probability of 1e-25, reloading with 0.75."""
+"""After this number of reloads of one request, a client goes away. With a reload probability of
+0.75, this happens with a probability of 1e-25.
+"""
 
 _STEP_BITS = 15
 _ATTEMPT_BITS = 8
@@ -36,9 +47,10 @@ _ATTEMPT_BITS = 8
 
 @dataclass(frozen=True, slots=True)
 class ClientModel:
-    """The parameters of the clients' behaviour, in paper seconds.
+    """The parameters of the clients' behaviour.
 
-    Raises `SessionModelError`, which names the field, for values out of range.
+    Durations are paper seconds. Raises `SessionModelError`, which names the field, for values out
+    of range.
     """
 
     per_set: int = defaults.CONNECTION_SENTRY_PER_SET
@@ -46,13 +58,19 @@ class ClientModel:
     patience_max_s: float = defaults.CONNECTION_SENTRY_PATIENCE_MAX_S
     """The patience of the test set is uniform in (0, max]; the control set never leaves."""
     think_time_mean_s: float = defaults.CONNECTION_SENTRY_THINK_TIME_MEAN_S
-    """The mean of the exponential pause before a request, above 0; the first is uniform."""
+    """The mean of the exponential pause before each request, above 0.
+
+    Before a client's first request, the pause is uniform between 0 and this value, so that the
+    clients do not all begin together.
+    """
     reload_probability: float = defaults.CONNECTION_SENTRY_RELOAD_PROBABILITY
     """The probability that a client that has left reloads immediately instead of going away."""
     away_mean_s: float = defaults.CONNECTION_SENTRY_AWAY_MEAN_S
     """The mean of the exponential time for which a client stays away before its next think time."""
     mix: Mapping[str, float] = field(default_factory=lambda: defaults.CONNECTION_SENTRY_MIX)
-    """The weights of the kinds of requests (`KIND_PAGE`); others are never requested."""
+    """The weights of the kinds of requests (`KIND_PAGE`), at least 0; a kind without a weight is
+    never requested.
+    """
 
     def __post_init__(self) -> None:
         if not 1 <= self.per_set <= MOST_PER_SET:
@@ -114,7 +132,8 @@ class Clients:
     """The clients of one seed, which are the same in every run, regardless of the answers.
 
     Clients 0 … `per_set` − 1 form the control set, and all others the test set. Each kind of draw
-    has a separate random stream, addressed by client, step and attempt.
+    has a separate random stream, addressed by client, step and attempt: the second attempt of
+    client 12 at its fifth request has the same patience in every run.
     """
 
     def __init__(self, model: ClientModel, seed: int) -> None:
@@ -182,7 +201,9 @@ class Clients:
 
 
 def place(client: int, step: int, attempt: int = 0) -> int:
-    """Return a different position for each draw; `step` is below 32,768, `attempt` below 256."""
+    """Return a different position for each draw; `step` must be below 32,768, and `attempt` below
+    256.
+    """
     return ((client << _STEP_BITS | step) << _ATTEMPT_BITS) | attempt
 
 

@@ -1,6 +1,8 @@
-"""The random numbers of the session model, each with an address.
+"""The random numbers of the session model. Each number has an address, and can be calculated
+without the numbers before it.
 
-SplitMix64 (Steele, Lea, Flood, OOPSLA 2014) is ten times as fast as a Random per session.
+The module uses SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), because a `random.Random` per session
+would be ten times as slow.
 """
 
 import math
@@ -25,7 +27,9 @@ def stream_key(seed: int, concern: str) -> int:
 
 
 def address(session: int, step: int, attempt: int) -> int:
-    """Return a different position for each draw; `step` is below 4096, `attempt` below 256."""
+    """Return a different position for each draw; `step` must be below `LONGEST_WALK`, and `attempt`
+    below 256.
+    """
     return ((session << _STEP_BITS | step) << _ATTEMPT_BITS) | attempt
 
 

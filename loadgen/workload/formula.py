@@ -1,4 +1,8 @@
-"""A load that follows a formula of the time `t`; the text is parsed, and never run as a program."""
+"""A load that follows a formula of the time `t`, with simple arithmetic.
+
+The text is parsed and checked, and never run as a program. The module uses only the standard
+library.
+"""
 
 import ast
 import math
@@ -51,7 +55,9 @@ class Formula:
             raise FormulaError(f"cannot be read; allowed: {ALLOWED}") from None
 
     def at(self, time_s: float) -> float:
-        """Return the value at a time. Raises FormulaError if there is none, or if it is below 0."""
+        """Return the value at a time. Raises FormulaError if the formula has no value there, or a
+        value below 0.
+        """
         try:
             value = self._value(float(time_s))
         except (ArithmeticError, ValueError):

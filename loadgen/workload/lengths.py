@@ -1,8 +1,9 @@
 """Sessions that are described only by their number of requests, as in SBAC.
 
 Source: Cherkasova, Phaal, *Session-Based Admission Control: A Mechanism for Peak Load Management of
-Commercial Web Sites*, section 4 and Table 1. The paper does not define how an exponential length
-becomes a whole number, so the module has two interpretations.
+Commercial Web Sites*, section 4 (lengths "exponentially distributed") and Table 1 (two classes of
+sessions at a real shop). The paper does not define how an exponential number becomes a whole number
+of requests, so the module has two interpretations.
 """
 
 import math
@@ -39,13 +40,21 @@ SBAC_TABLE_1 = (LengthClass("sales", 0.183, 73.6), LengthClass("non-sales", 0.81
 
 @dataclass(frozen=True, slots=True)
 class SessionLengths:
-    """The distribution of the requests in a session: one mean for all, or a mixture of classes.
+    """The distribution of the number of requests in a session: one mean for all, or a mixture of
+    classes.
 
     `geometric`: P(L = n) = (1 − 1/m)^(n−1) / m, mean m exactly. `exponential`: L = max(1, round(X))
     with X exponential of mean m. The mean of L is then 1 + e^(−1.5/m) / (1 − e^(−1/m)), which is
-    slightly above m. Lengths are limited to `LONGEST_WALK`.
+    slightly above m.
 
-    Raises `SessionModelError`, which names the field, for invalid values.
+    Lengths are limited to `LONGEST_WALK`, which a draw exceeds with a probability of e^(−4096/m).
+
+    Raises `SessionModelError`, which names the field, for:
+
+    - an unknown kind,
+    - both or neither of `mean` and `mixture`,
+    - shares that do not add up to 1, and names that occur twice,
+    - means out of range: 1 to 4096 requests for `geometric`, above 0 to 4096 for `exponential`.
     """
 
     kind: LengthKind = "geometric"
@@ -84,7 +93,9 @@ class SessionLengths:
         return self.mixture
 
     def at_least(self, length: int) -> float:
-        """Return the probability of at least `length` requests, up to `LONGEST_WALK`."""
+        """Return the probability that a session has at least `length` requests, for `length` up to
+        `LONGEST_WALK`.
+        """
         if length <= 1:
             return 1.0
         if self.kind == "geometric":
@@ -141,7 +152,9 @@ class LengthLaw:
 
 
 def geometric_scale(mean: float) -> float:
-    """Return the mean of the exponential X for which 1 + floor(X) is geometric with this mean."""
+    """Return the mean of the exponential X for which 1 + floor(X) is geometric with mean `mean` (at
+    least 1).
+    """
     return 0.0 if mean == 1 else -1 / math.log1p(-1 / mean)
 
 

@@ -16,7 +16,9 @@ class Segment(NamedTuple):
 
 
 class RateStep(NamedTuple):
-    """From `from_s` paper seconds on, `sessions_ps` new sessions arrive per paper second."""
+    """A step: from `from_s` paper seconds on, `sessions_ps` new sessions arrive per paper
+    second.
+    """
 
     from_s: float
     sessions_ps: float
@@ -26,7 +28,8 @@ class RateStep(NamedTuple):
 class Schedule:
     """A sequence of loads from the start of the run; arrivals end with the last segment.
 
-    Raises `SessionModelError` for an invalid segment and a schedule without arrivals.
+    Raises `SessionModelError` for a duration that is not above 0, a load below 0, and a schedule
+    without arrivals.
     """
 
     segments: tuple[Segment, ...]
@@ -45,8 +48,10 @@ class Schedule:
     def of_rates(cls, steps: Sequence[RateStep], until_s: float) -> "Schedule":
         """Return a schedule of rates, where ρ = 1 means one session per paper second.
 
-        Each rate holds until the next step, and the last rate until `until_s`. Raises
-        `SessionModelError` for a wrong order, an invalid rate, and a schedule without arrivals.
+        Each rate holds until the next step, and the last rate until `until_s`.
+
+        Raises `SessionModelError` if the first step is not at 0, the steps are not in order, the
+        end is not after the last step, a rate is below 0, or all rates are 0.
         """
         if not steps or steps[0].from_s != 0:
             raise SessionModelError("steps.0.from_s", "the first step must begin at 0")
@@ -69,15 +74,18 @@ class Schedule:
         return math.fsum(segment.duration_s for segment in self.segments)
 
     def expected_sessions(self, session_rate: float) -> float:
-        """Return the mean number of arrivals at `session_rate` (ρ = 1) per paper second."""
+        """Return the mean number of arrivals if ρ = 1 means `session_rate` sessions per paper
+        second.
+        """
         return session_rate * math.fsum(s.duration_s * s.rho for s in self.segments)
 
     def arrivals(self, unit_gaps: Iterable[float], session_rate: float) -> Iterator[float]:
-        """Yield arrival times in paper seconds; ρ = 1 means `session_rate` sessions per paper
+        """Yield arrival times in paper seconds if ρ = 1 means `session_rate` sessions per paper
         second.
 
         `unit_gaps` are exponential with mean 1; a session arrives when session_rate × ∫ρ reaches
-        the sum of the gaps. Under every load, the same customers arrive, only earlier or later.
+        the sum of the gaps up to this session. Under every load, the same customers arrive, only
+        earlier or later.
         """
         segments = iter(self.segments)
         segment = next(segments)

@@ -1,9 +1,13 @@
 """The partly-open model, whose sessions arrive at a rate and stay for a number of interactions.
 
+The parameters and a seed determine the sessions: arrivals, number of interactions, pages, think
+times, and numbers of images. The module uses only the standard library. All times are paper
+seconds.
+
 Source: Guitart et al., *Dynamic CPU provisioning for self-managed secure web applications in SMP
-hosting platforms*, section 4: httperf with the bidding mix of RUBiS. The shop's eight pages replace
-RUBiS's 26 interactions. This project chose the transitions and the number of images
-(docs/edragon.md, *Workload*). All times are paper seconds.
+hosting platforms*, section 4: httperf with the bidding mix of RUBiS. Here, the shop's eight pages
+replace RUBiS's 26 interactions. The paper gives neither the transition matrix nor the number of
+images, so this project chose them (docs/edragon.md, *Workload*).
 """
 
 import math
@@ -40,13 +44,16 @@ _BUYING_ALWAYS = Fraction(4, 7)
 
 @dataclass(frozen=True, slots=True)
 class PartlyOpenModel:
-    """The parameters of the sessions' behaviour; durations are paper seconds.
+    """The parameters of the sessions' behaviour. Durations are paper seconds. The defaults are
+    eDragon's (section 4) or, for values that the paper does not give, this project's.
 
     Raises `SessionModelError`, which names the field, for values out of range.
     """
 
     interactions_mean: float = 50.0
-    """The mean number of interactions of a session, with the limit; 1 to `interactions_most`."""
+    """The mean number of interactions of a session, including the effect of the limit; 1 to
+    `interactions_most`.
+    """
     interactions_most: int = 100
     """The maximum number of interactions of a session, 1 to 4096."""
     think_time_mean_s: float = 7.0
@@ -56,9 +63,16 @@ class PartlyOpenModel:
     reconnects: int = 1
     """The maximum number of repetitions of a request after timeouts, each over a new connection."""
     images_mean: float = 1.4
-    """The mean number of images after a page; each number is randomly rounded up or down."""
+    """The mean number of images fetched after a page.
+
+    Each number is this mean, randomly rounded up or down so that the mean stays the same.
+    """
     transactions_ratio: float = 0.15
-    """The share of Tr-1 to Tr-4 in an endless session, 0 to 4/7; RUBiS writes in 15 %."""
+    """The share of Tr-1 to Tr-4 among the interactions of an endless session, 0 to 4/7.
+
+    RUBiS's bidding mix has 15 % read-write interactions. At 4/7, every customer who opens a book
+    buys it.
+    """
 
     def __post_init__(self) -> None:
         if not 1 <= self.interactions_most <= LONGEST_WALK:
@@ -106,7 +120,8 @@ class PartlyOpenModel:
     def end_probability(self) -> float:
         """Return p, the probability that a session leaves after an interaction.
 
-        p solves (1 − (1 − p)^M) / p = `interactions_mean` with M = `interactions_most`.
+        Lengths are geometric and limited to M = `interactions_most`; p solves (1 − (1 − p)^M) / p =
+        `interactions_mean`: 0.0160 for 50 of at most 100. If the mean is M, p is 0.
         """
         if self.interactions_mean == self.interactions_most:
             return 0.0
@@ -121,12 +136,13 @@ class PartlyOpenModel:
         return high
 
     def transitions(self) -> dict[str, dict[str, Fraction]]:
-        """Return the exact transitions from each page; every row adds up to 1.
+        """Return the exact transitions from each page; every row adds up to 1, because no session
+        exits.
 
-        They are LIFO-Pri's chain without exits, and with Tr-4 → Br-1. From Br-4, a share b
-        continues to Tr-1, and the rest to Br-1. A round has three browsing and, on average, 4b
-        transaction pages, so t = 4b / (3 + 4b) and b = 3t / (4 (1 − t)), with t for
-        `transactions_ratio`.
+        They are LIFO-Pri's chain without exits, and with Tr-4 → Br-1. From Br-4, a share b of the
+        sessions continues to Tr-1, and the rest to Br-1. A round has three browsing pages and, on
+        average, 4b transaction pages; with t for `transactions_ratio`, t = 4b / (3 + 4b) and b = 3t
+        / (4 (1 − t)).
         """
         found = {page: _going_on(LIFO_PRI_TRANSITIONS.get(page, {})) for page in PAGES}
         ratio = min(Fraction(str(self.transactions_ratio)), _BUYING_ALWAYS)
@@ -135,7 +151,9 @@ class PartlyOpenModel:
         return found
 
     def visits(self) -> dict[str, float]:
-        """Return the expected interactions per session for each page type, if all are answered."""
+        """Return the expected number of interactions per session for each page type, if all
+        requests are answered.
+        """
         stays = 1 - self.end_probability()
         transitions = self.transitions()
         here = {page: float(page == FIRST_PAGE) for page in PAGES}
@@ -157,7 +175,8 @@ class PartlyOpenModel:
 class Partly:
     """The sessions of one seed, which are the same in every run, regardless of the answers.
 
-    Each kind of draw has a separate random stream, addressed by session and interaction.
+    Each kind of draw has a separate random stream, addressed by session and interaction: session 7
+    has the same pages, pauses and images under every policy.
     """
 
     def __init__(self, model: PartlyOpenModel, seed: int) -> None:
@@ -176,12 +195,16 @@ class Partly:
         }
 
     def arrivals(self, schedule: Schedule) -> Iterator[float]:
-        """Return the times of Poisson arrivals under `schedule`, in order from the start."""
+        """Return the times of Poisson arrivals under `schedule` (`Schedule.of_rates`) in order,
+        counted from the start.
+        """
         unit_gaps = (exponential(uniform(self._arrival_key, i), 1.0) for i in count())
         return schedule.arrivals(unit_gaps, 1.0)
 
     def length(self, session: int) -> int:
-        """Return the number of interactions of a session (from 0), if all its requests succeed."""
+        """Return the number of interactions of session `session` (from 0), if all its requests
+        succeed.
+        """
         most = self.model.interactions_most
         if math.isinf(self._scale):
             return most
@@ -189,7 +212,9 @@ class Partly:
         return min(int(exponential(draw, self._scale)) + 1, most)
 
     def pages(self, session: int) -> tuple[str, ...]:
-        """Return the page of each interaction of a session, if all its requests succeed."""
+        """Return the page of each interaction of session `session` (from 0), if all its requests
+        succeed.
+        """
         page = FIRST_PAGE
         found = [page]
         for interaction in range(1, self.length(session)):
@@ -225,7 +250,9 @@ def _mean_length(end: float, most: int) -> float:
 
 
 def _going_on(row: Mapping[str, float]) -> dict[str, Fraction]:
-    """Return the transitions from a page if no session ends; the last leads to the first."""
+    """Return the transitions from a page, scaled so that no session ends; the last page leads to
+    the first.
+    """
     exact = {following: Fraction(str(probability)) for following, probability in row.items()}
     total = sum(exact.values())
     if not total:

@@ -1,6 +1,9 @@
 """The session model: the arrivals, walks and patience of customers.
 
-Other packages import the model and its parts from here. All times are paper seconds.
+The parameters and a seed determine the customers: their arrivals, walks, patience, retries and
+think times. The module and its parts `chain` (LIFO-Pri's Fig. 1), `lengths` (SBAC's sessions),
+`load_schedule` and `draws` use only the standard library; other packages import the model from
+here. All times are paper seconds.
 
 Source: Singhmar, Mathur, Apte, Manjunath, *A Combined LIFO-Priority Scheme for Overload Control of
 E-commerce Web Servers*, section 3.2.
@@ -69,8 +72,9 @@ DrawingAll = Callable[[int], Iterator[float]]
 
 @dataclass(frozen=True, slots=True)
 class SessionModel:
-    """The parameters of the customers' behaviour, in paper seconds; defaults are LIFO-Pri's
-    (3.2.1).
+    """The parameters of the customers' behaviour.
+
+    Durations are paper seconds; defaults are LIFO-Pri's, section 3.2.1.
 
     Raises `SessionModelError`, which names the field, for values out of range.
     """
@@ -78,7 +82,9 @@ class SessionModel:
     chain: Chain = field(default_factory=Chain)
     """The Markov chain over the page types, by default that of Fig. 1."""
     timeout_s: float = defaults.LIFO_PRI_TIMEOUT_S
-    """The constant part of a patience (httperf's `--timeout`); `inf`: no customer leaves."""
+    """The constant part of every patience (httperf's `--timeout`); with `inf`, no customer ever
+    leaves.
+    """
     think_timeout_mean_s: float = defaults.LIFO_PRI_THINK_TIMEOUT_MEAN_S
     """The mean of the exponential part of a patience (httperf's `--think-timeout`)."""
     retry_probability: float = defaults.LIFO_PRI_RETRY_PROBABILITY
@@ -88,11 +94,15 @@ class SessionModel:
     think_time_mean_s: float = defaults.LIFO_PRI_THINK_TIME_MEAN_S
     """The mean of the exponential pause before each page except the first."""
     walks: WalkDrawing = "quota"
-    """`quota`: the walks of a repeated session file, as in the paper; `chance`: drawn walks."""
+    """With `quota`, the walks are a repeated file of `file_sessions` walks, as in the paper; with
+    `chance`, each walk is drawn independently.
+    """
     file_sessions: int = 1000
     """The number of walks in the session file."""
     lengths: SessionLengths | None = None
-    """SBAC's session lengths; with them, `chain`, `walks` and `file_sessions` have no effect."""
+    """The session lengths of SBAC, whose sessions request Br-1, then alternately Br-2 and Br-4.
+    With lengths, `chain`, `walks` and `file_sessions` have no effect.
+    """
 
     def __post_init__(self) -> None:
         for name in ("timeout_s", "think_timeout_mean_s", "think_time_mean_s"):
@@ -171,8 +181,9 @@ class SessionModel:
 class Customers:
     """The customers of one seed, which are the same in every run, regardless of the answers.
 
-    Each kind of draw has a separate random stream, addressed by session, step and attempt. Two
-    policies therefore meet the same customers.
+    Each kind of draw (arrivals, walks, patience, retries, think times) has a separate random
+    stream, addressed by session, step and attempt. Two policies therefore meet the same customers:
+    the second attempt of session 7 at its third page always has the same patience.
     """
 
     def __init__(
@@ -182,7 +193,12 @@ class Customers:
         session_rate: float,
         schedule: Schedule | None = None,
     ) -> None:
-        """Create customers; `session_rate` is in sessions per paper second (at ρ = 1)."""
+        """Create the customers; `session_rate` is in sessions per paper second and must be
+        positive.
+
+        With a `schedule`, `session_rate` is the rate at ρ = 1, and arrivals end with the last
+        segment.
+        """
         require_positive("session_rate", session_rate)
         self.model = model
         self.seed = seed
@@ -205,8 +221,8 @@ class Customers:
     def arrivals(self, until_s: float = math.inf, drawn: DrawingAll = stream) -> Iterator[float]:
         """Return the times of Poisson arrivals in paper seconds since the start, session 0 first.
 
-        They end with the schedule or at `until_s`. `drawn` must return the same numbers as
-        `stream`.
+        The arrivals end with the schedule or at `until_s`; without both, they never end. `drawn`
+        may be a faster function than `stream`, but must return the same numbers.
         """
         places = drawn(self._arrival_key)
         if self.schedule is None:

@@ -31,10 +31,13 @@ class Trace:
 
 
 def read(path: Path) -> Trace:
-    """Return the sessions in a file with the column `time_s`, in seconds since any fixed moment.
+    """Return the sessions in a file with the column `time_s`. Raises TraceError if the file is not
+    a readable trace.
 
-    Arrivals are the earliest row of each `session`, or each row with `page` Br-1, or every row.
-    Raises TraceError if the file is not a readable trace.
+    If the file has a column `session`, the earliest row of each session is an arrival. With a
+    column `page` but no column `session`, every row with the page Br-1 is an arrival. Without both
+    columns, every row is an arrival. Times are seconds since any fixed moment, and the rows may be
+    in any order.
     """
     if path.suffix not in SUFFIXES:
         raise TraceError(f"{path}: is not a trace; allowed: a file that ends with .csv or .parquet")

@@ -55,7 +55,9 @@ def down(settings: Settings, progress: Progress) -> None:
 
 
 def unseen(settings: Settings) -> str | None:
-    """Return why it is unknown whether this appliance runs in containers, or None."""
+    """Return, in one line, why it is unknown whether this appliance runs in containers; None if it
+    is known.
+    """
     if not Project(settings, State(settings.state_dir)).mark.exists():
         return None
     if (why := engine.problem()) is None:
@@ -64,8 +66,11 @@ def unseen(settings: Settings) -> str | None:
 
 
 def forget(settings: Settings, progress: Progress) -> None:
-    """Remove the containers' volumes, if there are any. Raises EngineError if no engine can, except
-    without docker and with FORCE=1."""
+    """Remove the containers' volumes, if containers were ever started.
+
+    Raises EngineError if no engine can remove them. Without the program docker, FORCE=1 keeps the
+    volumes and avoids the error.
+    """
     project = Project(settings, State(settings.state_dir))
     if not project.compose_env.exists():
         return
@@ -113,8 +118,10 @@ def published_ports(settings: Settings) -> dict[str, int]:
 
 
 def stop(project: Project, *, volumes: bool = False) -> bool:
-    """Remove all containers, networks and, with `volumes`, data of the project; return whether
-    there was a container. Raises EngineError."""
+    """Remove every container and network of the project; return whether there was a container.
+
+    With `volumes`, also remove the containers' data. Raises EngineError if that fails.
+    """
     there = bool(engine.containers(project.name))
     if there or volumes:
         more = ["--volumes"] if volumes else []
@@ -131,8 +138,11 @@ class _Start:
     """The base images that this machine has only by tag, without digests."""
 
     def run(self) -> bool:
-        """Carry out all steps; return whether Grafana runs. If the first start fails or is
-        interrupted, remove the new containers, but not their volumes."""
+        """Carry out all steps; return whether Grafana runs.
+
+        If no container existed before and the start fails or is interrupted, the new containers are
+        removed, but not their volumes.
+        """
         there = engine.containers(self.project.name)
         if not any(one.runs for one in there):
             self._check_ports()
@@ -321,7 +331,9 @@ def _words(one: Container) -> str:
 
 
 def in_the_image() -> list[str]:
-    """Return the files and folders that .dockerignore does not exclude."""
+    """Return the files and folders in the image, which are those that .dockerignore does not
+    exclude.
+    """
     lines = (REPOSITORY / ".dockerignore").read_text().splitlines()
     return [line[1:] for line in lines if line.startswith("!")]
 

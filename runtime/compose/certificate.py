@@ -32,8 +32,12 @@ class Pair:
         return self.copies / "server.pem", self.copies / "server-key.pem"
 
     def copy(self, own: Callable[[Path], None]) -> None:
-        """Copy the files to the paths of `mounted`, if these differ, and give them to the user of
-        `own`. Raises SettingsError if a file cannot be read."""
+        """Copy the files to the paths of `mounted`, unless these are the files themselves.
+
+        `own` makes the containers' user the owner of a path.
+
+        Raises SettingsError if a file cannot be read.
+        """
         if os.geteuid() or self.is_own:
             return
         self.copies.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -52,7 +56,9 @@ class Pair:
 
 
 def pairs(settings: Settings) -> list[Pair]:
-    """Return the certificates that containers read: the gateway's and a console's with accounts."""
+    """Return the certificates that containers read: the gateway's and, if people have accounts, the
+    console's.
+    """
     found = [("GATEWAY", settings.gateway_tls_certificate, settings.gateway_tls_key)]
     if settings.lab_accounts:
         found.append(("LAB", settings.lab_tls_certificate, settings.lab_tls_key))

@@ -132,8 +132,10 @@ def save(images: Iterable[str], file: Path) -> str | None:
 
 
 def containers(project: str) -> list[Container]:
-    """Return every container of a Compose project, also stopped ones. Raises EngineError without an
-    answer, which must not count as "no containers"."""
+    """Return every container of a Compose project, including stopped containers.
+
+    Raises EngineError if the engine does not answer, which must not count as "no containers".
+    """
     found = _docker("ps", "-aq", "--no-trunc", "--filter", f"label={_PROJECT}={project}")
     if found.returncode != 0:
         raise _untold(found)

@@ -18,8 +18,11 @@ The console and its workers use the namespaces of this container, and would end 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Services that start together and share one line on the screen. Those that must end (`ends`)
-    run again when `wanted` or the image changes."""
+    """A group of services that start together and share one line on the screen.
+
+    If `ends` is true, the services must end without an error. They run again when `wanted` or the
+    image changes.
+    """
 
     title: str
     services: tuple[str, ...]

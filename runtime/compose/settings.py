@@ -51,7 +51,9 @@ _REACHED = {
 BROKER = "DOORBUSTER_CELERY_BROKER"
 GRID_BROKER = "DOORBUSTER_GRID_BROKER"
 SECRETS = frozenset({*credentials.VARIABLES, BROKER, GRID_BROKER})
-"""The variables that may have secrets, which only some services receive."""
+"""The variables with secrets, which docker-compose.yml passes only to services that need them; a
+broker's address may contain a password.
+"""
 # Variables that docker-compose.yml gives only to the console's containers; one is a secret.
 _SIGN_IN = tuple(name for name in VARIABLES if name.startswith("DOORBUSTER_LAB_OIDC_"))
 # Variables that are valid only on this machine.
@@ -93,7 +95,9 @@ class Project:
 
     @property
     def name(self) -> str:
-        """Compose's project: COMPOSE_PROJECT_NAME, or a name derived from the state folder."""
+        """The name of Compose's project: COMPOSE_PROJECT_NAME, or a name derived from the state
+        folder.
+        """
         own = hashlib.sha256(str(self.state.folder).encode()).hexdigest()[:6]
         given = os.environ.get(PROJECT_VARIABLE) or self.settings.of_parts.get(PROJECT_VARIABLE)
         return given or f"doorbuster-{own}"
@@ -127,8 +131,11 @@ class Project:
 
     @property
     def user(self) -> tuple[int, int]:
-        """The ids of the containers' user and group: this user's, for root the results' owner's,
-        but UNPRIVILEGED instead of root."""
+        """The ids of the user, who is never root, and the group of the containers' processes.
+
+        They are this user's ids. For root, they are the ids of the results' owner, or UNPRIVILEGED
+        if there are no results or root owns them.
+        """
         if os.geteuid():
             return os.getuid(), os.getgid()
         try:
@@ -145,8 +152,11 @@ class Project:
         return ["docker", "compose", *options, *arguments]
 
     def environment(self) -> dict[str, str]:
-        """Return the environment for `docker compose`, without variables that would override files.
-        Required secrets always have a value, because Compose removes containers without files."""
+        """Return the environment for `docker compose`, without the appliance's variables.
+
+        The appliance's variables would override the files. Required secrets always have a value, so
+        that Compose can remove containers even without the files.
+        """
         kept = {
             name: text
             for name, text in os.environ.items()
@@ -162,8 +172,12 @@ class Project:
         return kept
 
     def write(self, profiles: Iterable[str], images: Mapping[str, str] | None = None) -> None:
-        """Write the files of variables, with other `images`, and create the shared folders. Raises
-        SettingsError for values that containers cannot use."""
+        """Write the files of variables, and create the folders that containers share with this
+        machine.
+
+        `images` replace the images in docker/images.env. Raises SettingsError for values that
+        containers cannot use.
+        """
         self._make_folders()
         private_file.write(self.containers_env, _lines(self.inside()))
         index = {name: os.environ[name] for name in _INDEX_VARIABLES if os.environ.get(name)}
@@ -256,7 +270,9 @@ class Project:
             let_read(OWN_POLICIES)
 
     def _own_results(self) -> None:
-        """Make the containers' user the owner of root's results, so that it can add results."""
+        """Make the containers' user the owner of results that root wrote natively, so that
+        containers can add results.
+        """
         if os.geteuid() != 0:
             return
         # By descriptors, because a process in a container may replace a folder with a link.
@@ -284,7 +300,9 @@ def images() -> dict[str, str]:
 
 
 def without_digest(image: str) -> str:
-    """Return the image's name without its digest, as substitutes and archives have it."""
+    """Return the image's name without its digest: the name of a substitute, or of an image from an
+    archive.
+    """
     return image.partition("@")[0]
 
 
@@ -351,7 +369,10 @@ def _lines(variables: Mapping[str, str]) -> bytes:
 
 
 def let_read(folder: Path) -> None:
-    """Let containers read the folder, whatever umask created it; raises SettingsError."""
+    """Let containers read the folder, whatever umask created it.
+
+    Raises SettingsError if this is not possible.
+    """
     for path in (folder, *folder.rglob("*")):
         mode = stat.S_IMODE(path.stat().st_mode)
         wanted = mode | (0o055 if path.is_dir() else 0o044)

@@ -33,13 +33,18 @@ _LOCK = "owner.lock"
 
 
 class NotStarted(RuntimeError):  # noqa: N818
-    """The error for a PostgreSQL or an ad server that did not start, with the reason."""
+    """The error for a PostgreSQL or an ad server that cannot be started; the message has the
+    reason.
+    """
 
 
 @contextmanager
 def own_folder() -> Iterator[Path]:
-    """Create a temporary folder for the block. Its lock ends with the process, so that the next
-    caller can remove the folders of killed processes."""
+    """Create a temporary folder for the block; remove the folders of killed processes.
+
+    Each process locks a file in its folder. The kernel releases the lock when the process ends, so
+    a folder without a lock can be removed.
+    """
     _remove_left_over()
     with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:
         folder = Path(name)
@@ -134,8 +139,12 @@ def call(environment: Mapping[str, str], command: str) -> str:
 def ad_server(
     environment: Mapping[str, str], levels: Mapping[int, int], threads: int
 ) -> Iterator[int]:
-    """Run an ad server on this database, and yield its port; `levels` maps a priority to its
-    threads, and `threads` limits simultaneous requests. Raises NotStarted."""
+    """Run an ad server with one process on the database of `environment`, and yield its port.
+    Raises NotStarted if it does not start.
+
+    `levels` maps each priority level to its number of threads; `threads` is the number of requests
+    answered at the same time.
+    """
     [port] = ports.free(1)
 
     def ready() -> bool:

@@ -90,12 +90,16 @@ class Cluster:
         return self.folder / "data"
 
     def command(self) -> list[str]:
-        """Return the server's command in the foreground; SIGINT ends it with a fast shutdown."""
+        """Return the command that runs the server in the foreground; SIGINT ends it with a fast
+        shutdown.
+        """
         return [str(self.installation.bin_dir / "postgres"), "-D", str(self.data_dir)]
 
 
 def cluster_major(folder: Path) -> int | None:
-    """Return the version of the PostgreSQL that created the cluster; None without one."""
+    """Return the major version of the PostgreSQL that created the cluster in `folder`, or None
+    without a cluster.
+    """
     try:
         return int((folder / "data" / "PG_VERSION").read_text().strip())
     except (FileNotFoundError, NotADirectoryError):
@@ -160,8 +164,10 @@ def embedded_installations() -> list[Installation]:
 
 
 def prepare(cluster: Cluster) -> None:
-    """Create a missing cluster, remove a stale lock file, and write the configuration. Raises
-    `PostgresError` if the account cannot write the folder, or if initdb fails."""
+    """Create the cluster if it is missing, remove a stale lock file, and write the configuration.
+
+    Raises `PostgresError` if the server's account cannot write the folder, or if initdb fails.
+    """
     cluster.folder.mkdir(parents=True, exist_ok=True)
     if cluster.account is not None:
         cluster.account.own(cluster.folder)
@@ -182,7 +188,9 @@ def prepare(cluster: Cluster) -> None:
 
 
 def stale_lock(folder: Path) -> str | None:
-    """Describe the process in `postmaster.pid`; None if a server of this cluster runs."""
+    """Return a description of the process in `postmaster.pid` if no server of this cluster runs.
+    Return None if a server runs, or if the file is missing or unreadable.
+    """
     data_dir = (folder / "data").resolve()
     try:
         first = (data_dir / LOCK_FILE).read_text(errors="replace").partition("\n")[0].strip()
@@ -199,7 +207,9 @@ def stale_lock(folder: Path) -> str | None:
 
 
 def remove_stale_lock(folder: Path) -> None:
-    """Remove the file that `stale_lock` reports; the caller holds the state folder's lock."""
+    """Remove the lock file that `stale_lock` reports; the caller holds the lock of the state
+    folder.
+    """
     if stale_lock(folder) is not None:
         (folder / "data" / LOCK_FILE).unlink(missing_ok=True)
 

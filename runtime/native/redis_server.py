@@ -95,8 +95,12 @@ class Store:
 def find(
     chosen: Path | None, folder: Path | None = None, run_as: Account | None = None
 ) -> Installation:
-    """Return the server program: `chosen` (DOORBUSTER_REDIS_BIN), the system's, or the embedded
-    one, which is copied into `folder` if `run_as` cannot reach it. Raises `RedisError`."""
+    """Return the server program: `chosen` (DOORBUSTER_REDIS_BIN), the system's program, or the
+    embedded one.
+
+    If `run_as` cannot reach the embedded program (an environment under /root), the function copies
+    the program into `folder`. Raises `RedisError` if no program can be used.
+    """
     if chosen is not None:
         for program in [chosen / name for name in PROGRAMS] if chosen.is_dir() else [chosen]:
             if (version := _version(program)) is not None:
@@ -140,7 +144,11 @@ def prepare(store: Store) -> None:
 
 
 def write(configuration_file: Path, text: str) -> None:
-    """Write a file for containers in a folder that only its owner may enter."""
+    """Write a configuration file that every account may read, in a folder that only its owner may
+    enter.
+
+    A container can read the file nevertheless, because the engine mounts it.
+    """
     folder = configuration_file.parent
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
@@ -163,7 +171,9 @@ def access(password: str, *, runs_scripts: bool = True) -> str:
 
 
 def refusal(port: int, host: str = hosts.LOOPBACK) -> str | None:
-    """Return why no server answers; None if it answers or requires a password."""
+    """Return why the server on this port does not answer; None if it answers or requires a
+    password.
+    """
     try:
         # Without the library's retries, because the caller tries again.
         at_once = Retry(NoBackoff(), retries=0)

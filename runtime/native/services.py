@@ -51,8 +51,11 @@ class Service:
     )
 
     def command(self, supervisor: Path | None = None) -> tuple[str, ...]:
-        """Return the command line, which sets the CPUs first. The service does not start if the
-        process in the file `supervisor` has been killed."""
+        """Return the command line, which begins by setting the CPUs.
+
+        `supervisor` is the file with the id of the process that starts the service. If that process
+        is killed first, the service does not start.
+        """
         return tuple(
             pinned.command(
                 self.cpus,
@@ -76,8 +79,11 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Tables that a service needs. `command` creates or migrates them, unless the stamp `log`
-    records the same `wanted` and code."""
+    """Tables that a service needs in the database before it starts.
+
+    `command` creates the tables, or migrates existing tables. It is skipped if the stamp with the
+    name `log` records the same `wanted` and the same code.
+    """
 
     title: str
     command: tuple[str, ...]
@@ -92,7 +98,10 @@ def beside(settings: Settings, module: str, *arguments: str) -> tuple[str, ...]:
 
 
 def table(settings: Settings, state: State) -> list[Service]:
-    """Return the services in starting order; raises PostgresError, RedisError or LookupError."""
+    """Return the services in their starting order; they stop in the reverse order.
+
+    Raises the same errors as `postgres_service` and `redis_service`.
+    """
     return [
         postgres_service(settings, state),
         redis_service(settings, state),
@@ -112,7 +121,10 @@ def locked_dependencies() -> Path:
 
 
 def postgres_service(settings: Settings, state: State) -> Service:
-    """Return PostgreSQL's service; raises `PostgresError` or, without an account, `LookupError`."""
+    """Return the service of PostgreSQL.
+
+    Raises `PostgresError` if no PostgreSQL is usable, and `LookupError` if no account can run it.
+    """
     run_as = accounts.for_database(state.postgres / "data")
     cluster = postgres.Cluster(
         installation=postgres.find(settings.postgres_bin, state.postgres, run_as),
@@ -142,16 +154,21 @@ def postgres_service(settings: Settings, state: State) -> Service:
 
 
 def redis_service(settings: Settings, state: State) -> Service:
-    """Return the Redis for the shop's sessions; raises `RedisError` or, without account,
-    `LookupError`."""
+    """Return the service of the Redis for the shop's sessions.
+
+    Raises `RedisError` if no Redis is usable, and `LookupError` if no account can run it.
+    """
     return _redis(
         settings, state, "redis", "Redis", settings.redis_port, redis_server.CONFIGURATION
     )
 
 
 def broker_service(settings: Settings, state: State) -> Service:
-    """Return the Redis for queues, apart from the shop's sessions, which a full queue must not
-    affect."""
+    """Return the service of the Redis for the queues of the console and of Celery executors.
+
+    It is a separate server, so that a full queue does not affect the shop's sessions. Raises the
+    same errors as `redis_service`.
+    """
     return _redis(
         settings,
         state,
@@ -310,7 +327,9 @@ def lab(settings: Settings) -> Service:
 
 
 def wanted_by_lab(settings: Settings) -> str:
-    """Return a stamp of the console's database, its address and Grafana's password."""
+    """Return a stamp that changes with the console's database or address, or with Grafana's
+    password.
+    """
     # A generated secret is included, so that the stamp does not help to guess a chosen password.
     secrets = f"{settings.secret_key}\0{settings.results_password}"
     password = hashlib.sha256(secrets.encode()).hexdigest()[:16]

@@ -101,8 +101,9 @@ class Supervisor:
         return False
 
     def has_died(self) -> bool:
-        """Return whether the supervisor was killed or the machine went down; otherwise, the
-        supervisor removes its pid file."""
+        """Return whether the supervisor ended without a command, because it was killed or the
+        machine went down. A supervisor that stops on command removes its pid file.
+        """
         return self.pid_file.exists() and self.recorded_pid() is None
 
     def why_down(self) -> str:
@@ -229,7 +230,9 @@ class Supervisor:
                 psutil.Process(pid).wait(within_s)
 
     def recorded_pid(self) -> int | None:
-        """Return the process id in the pid file, or None if it is not this supervisor's."""
+        """Return the process id in the pid file. Return None if there is no such file, or if the
+        process is not this supervisor.
+        """
         try:
             pid = int(self.pid_file.read_text())
             command = psutil.Process(pid).cmdline()
@@ -264,8 +267,11 @@ def _being_stopped() -> StoppingError:
 
 
 def left_over(state: State) -> list[psutil.Process]:
-    """Return this appliance's running processes: its mark is in their environment, or a file of the
-    state folder in their command line."""
+    """Return the processes of this appliance that still run, whatever started them.
+
+    They have the appliance's mark in their environment, or a file of the state folder in their
+    command line.
+    """
     mark = f"{APPLIANCE_VARIABLE}={state.folder}"
     found = []
     for process in psutil.process_iter():
@@ -279,7 +285,9 @@ def left_over(state: State) -> list[psutil.Process]:
 
 
 def end(processes: Sequence[psutil.Process], within_s: float = 10.0) -> None:
-    """Send SIGINT to PostgreSQL and SIGTERM to others, then SIGKILL to those still running."""
+    """End these processes: send SIGINT to PostgreSQL and SIGTERM to the others, then SIGKILL to
+    those that still run.
+    """
     # Not `common.processes`, because these are not children of this process.
     for process in processes:
         with contextlib.suppress(psutil.Error):

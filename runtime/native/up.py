@@ -1,4 +1,6 @@
-"""The command `make up` for processes."""
+"""The command `make up` for processes, which starts or restarts services and waits until all are
+healthy.
+"""
 
 import hashlib
 import os
@@ -65,7 +67,9 @@ def _build_documentation(progress: Progress) -> None:
 
 
 def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
-    """Return the addresses that users open, and the next commands."""
+    """Return the addresses that users open, and the next commands; `prometheus` is whether
+    Prometheus runs.
+    """
     host = hosts.from_here(settings.host)
     inner = hosts.from_here(settings.inner_host)
     admin = hosts.authority(inner, settings.gateway_admin_port)
@@ -87,7 +91,10 @@ def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
 
 
 def trusted_by_browsers(settings: Settings) -> dict[str, str]:
-    """Return the rows with the certificate authority for browsers, if the appliance made it."""
+    """Return the rows with the certificate authority that browsers must import.
+
+    There is no such row without TLS, or if the appliance did not create the console's certificate.
+    """
     tls = (settings.lab_tls_certificate, settings.lab_tls_key)
     if not settings.lab_accounts or not settings.creates_certificate(*tls):
         return {}
@@ -106,8 +113,11 @@ class Start:
     progress: Progress
 
     def run(self) -> None:
-        """Carry out all steps. After a fault or an interruption, stop all services that the call
-        started with their supervisor."""
+        """Carry out all steps.
+
+        If the supervisor had to be started and a step fails or is interrupted, all services are
+        stopped.
+        """
         supervisor = Supervisor(self.state)
         with self.progress.step("Programs") as step:
             table = services.table(self.settings, self.state)
@@ -305,7 +315,9 @@ def _listens_at(settings: Settings, variable: str) -> tuple[str, str]:
 
 
 def busy_machine() -> str:
-    """Return a warning if more processes are ready than CPUs, otherwise an empty text."""
+    """Return a warning if more processes are ready to run than the machine has CPUs, otherwise an
+    empty text.
+    """
     load, count = os.getloadavg()[0], len(cpus.usable())
     return f"the machine is busy: {load:.1f} processes for {count} CPUs" if load > count else ""
 

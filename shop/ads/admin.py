@@ -109,7 +109,9 @@ class BannerForm(forms.ModelForm):
 
 @admin.register(Banner)
 class BannerAdmin(admin.ModelAdmin):
-    """The pages of banners, whose contract's capacity check used their size and concepts."""
+    """The admin pages of banners. If a banner has a contract, its size and concepts cannot be
+    changed, because the contract's capacity check used them.
+    """
 
     form = BannerForm
     list_display = ("id", "headline", "size", "advertiser")
@@ -132,7 +134,9 @@ class BannerAdmin(admin.ModelAdmin):
 
 @admin.register(Contract)
 class ContractAdmin(admin.ModelAdmin):
-    """The pages of contracts, which are accepted only if the capacity is sufficient."""
+    """The admin pages of contracts and their reports. A form is accepted only if the capacity is
+    sufficient for the contract.
+    """
 
     list_display = ("id", "advertiser", "headline", "impressions", "ends", "delivered", "pace",
                     "clicks", "click_rate")  # fmt: skip
@@ -191,7 +195,9 @@ class ContractAdmin(admin.ModelAdmin):
 
 
 class _Counted(admin.ModelAdmin):
-    """The pages of counts, which people only read, because server processes write them."""
+    """The admin pages of counts, which people can only read, because the server processes write
+    them.
+    """
 
     show_full_result_count = False
 

@@ -1,7 +1,15 @@
-"""The capacity check, which decides whether enough impressions are free (docs/ads.md, *Capacity*).
+"""The capacity check, which decides whether enough impressions are free for a new contract.
 
-Other contracts hold their missing impressions, spread evenly over their time. The check counts them
-in full, so it may refuse a possible contract or accept an impossible one.
+- The forecast is the expected number of views, over the contract's remaining time, of all slots
+  that have the banner's size and share a concept with the banner.
+- Another contract holds impressions if its banner can be shown in one of these slots. Its missing
+  impressions are spread evenly over its remaining time; the part within the new contract's time
+  counts. A contract that renews itself continues at its rate.
+
+The check may refuse a contract that could be fulfilled, because the other contracts count in full,
+although their banners may also fit into other slots. It may accept a contract that cannot be
+fulfilled, because it uses averages over a contract's time. It also counts a page's views twice if
+the page has two slots of the size.
 """
 
 from dataclasses import dataclass
@@ -28,7 +36,9 @@ class Contract(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """The impressions that a contract wants, those forecast, and those held by other contracts."""
+    """Three numbers of impressions: wanted by a contract, forecast for its banner, and held by
+    other contracts.
+    """
 
     wanted: int
     forecast: int

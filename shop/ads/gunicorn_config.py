@@ -1,4 +1,7 @@
-"""Gunicorn's configuration for the ad server: processes with several threads each."""
+"""Gunicorn's configuration for the ad server: several processes with several threads each.
+
+A worker process loads the inventory before it accepts requests.
+"""
 
 import contextlib
 import os
@@ -49,7 +52,9 @@ _COUNTS = os.environ["PROMETHEUS_MULTIPROC_DIR"] = _counts_folder()
 
 
 MASTER_DIED = signal.SIGUSR2
-"""The signal that ends a worker when its master dies; the worker then reports its deliveries."""
+"""The signal that ends a worker process when its master dies. After `post_worker_init`, the worker
+reports its deliveries before it ends.
+"""
 LAST_REPORT_WITHIN_S = 5
 """The real seconds that a worker has for its last report after its master was killed."""
 

@@ -1,4 +1,7 @@
-"""The contracted banners in arrays: one row per banner, for ever, and one column per property."""
+"""The contracted banners in arrays, with one row per banner and one column per property.
+
+A banner keeps its row until the process ends, so counts by row stay valid.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,8 +40,9 @@ class Banner:
 class Inventory:
     """The contracted banners at one moment, one per row; a change creates a new inventory.
 
-    Columns have the shape (rows,), and `concepts` (MOST_CONCEPTS, rows), padded with NO_CONCEPT.
-    `rate_per_s` is the impressions per second of an even delivery.
+    Columns have the shape (rows,), except for `concepts` with the shape (MOST_CONCEPTS, rows),
+    which is padded with NO_CONCEPT. `rate_per_s` is the number of impressions per second at which a
+    contract is delivered evenly over its time.
     """
 
     id: Column
@@ -109,7 +113,10 @@ _COLUMNS = (
 
 
 def of(banners: Iterable[Banner]) -> Inventory:
-    """Return an inventory of these banners, in this order. Raises ValueError."""
+    """Return an inventory of these banners, in this order.
+
+    Raises ValueError if a banner has too many concepts, and the errors of `of_columns`.
+    """
     banners = list(banners)
     concepts = np.full((MOST_CONCEPTS, len(banners)), NO_CONCEPT, np.int32)
     for row, banner in enumerate(banners):

@@ -1,7 +1,7 @@
 """The ad server's tables: advertisers, banners, contracts, publishers' slots, and deliveries.
 
-Each change for running processes has a number, its `revision`. Its transaction locks the row of
-`State` until the end, so numbers become visible in order.
+Each change that running server processes must read has a number, its `revision`. A transaction that
+takes the next number locks the row of `State` until its end, so numbers become visible in order.
 """
 
 import uuid
@@ -196,7 +196,9 @@ class Contract(models.Model):
         return f"{self.pk}: {self.impressions:,} impressions of {self.banner_id}"
 
     def clean(self) -> None:
-        """Raise ValidationError if the end is not after the start, or NoCapacity."""
+        """Raise ValidationError if the end is not after the start, and NoCapacity if too few
+        impressions are free.
+        """
         if None in (self.banner_id, self.impressions, self.starts, self.ends):
             return  # a field is invalid
         if self.ends <= self.starts:
@@ -226,7 +228,9 @@ class Contract(models.Model):
 
 
 class Delivery(models.Model):
-    """The impressions and clicks of a contracted banner that processes have reported."""
+    """The impressions and clicks of a contracted banner, as the server processes have reported
+    them.
+    """
 
     banner = models.OneToOneField(Banner, on_delete=models.PROTECT, primary_key=True)
     delivered = models.BigIntegerField(default=0)
@@ -254,7 +258,10 @@ class Placement(models.Model):
 
 
 class Server(models.Model):
-    """A server process; `sequence` is the number of its last report, which is added only once."""
+    """A server process that reports deliveries.
+
+    `sequence` is the number of its last report, so that no report is added twice.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     sequence = models.BigIntegerField(default=0)

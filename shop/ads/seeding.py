@@ -1,7 +1,9 @@
 """The seeded inventory of the server: advertisers, contracts, publishers with slots.
 
-Concepts are the shop's shelves and words; a banner is about one shelf. A new inventory keeps
-contracts that people made. A server with only such contracts is not seeded.
+Concepts are the shop's shelves and the words of its books; a banner is about one shelf. When
+another inventory replaces this one, contracts that people made stay, with their banners and counts.
+Advertisers, concepts, publishers, pages and slots stay, too. A server whose only contracts were
+made by people is not seeded.
 """
 
 import random
@@ -71,7 +73,9 @@ _TEXTS = (
 
 
 def seed(banners: int, progress: Progress) -> bool:
-    """Create an inventory of `banners` contracts unless it exists; return whether it did not."""
+    """Create an inventory of `banners` contracts unless it exists; return whether it
+    was created.
+    """
     wanted = _fingerprint(banners)
     if Seed.objects.filter(fingerprint=wanted).exists():
         return False
@@ -108,7 +112,11 @@ def _fingerprint(banners: int) -> str:
 
 
 def _remove_contracts() -> None:
-    """Remove the seeded contracts, which renew themselves or begin when accepted."""
+    """Remove the seeded contracts and their banners.
+
+    They are the contracts that renew themselves, or that begin at the exact microsecond of their
+    acceptance.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -237,7 +245,9 @@ class _Inventory:
                 )
 
     def _open_pages(self, concepts: dict[str, int]) -> None:
-        """Create a page for each publisher and shelf, with a slot of every size and a forecast."""
+        """Create a page for each publisher and shelf, with a slot of every size and a forecast of
+        views.
+        """
         links = []
         for name in PUBLISHERS:
             publisher, _ = Publisher.objects.get_or_create(name=name)

@@ -64,7 +64,9 @@ class AdServer:
         ]
 
     def click(self, banner: int, page: int | None = None) -> bool:
-        """Count a click on a banner and page; return False if no such banner has a contract."""
+        """Count a click on this banner, on this page; return False if no banner with this id has a
+        contract.
+        """
         row = self.ledger.view.inventory.row_of.get(banner)
         if row is not None:
             self.ledger.click(row, page)

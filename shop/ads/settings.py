@@ -1,4 +1,8 @@
-"""Django settings of the ad server, a separate project in the shop's database (schema `ads`)."""
+"""Django settings of the ad server, which is a separate project that uses the shop's database.
+
+The ad server's tables, administrators and migrations are in the schema `ads`. Therefore, the shop's
+customers cannot be administrators, and each project migrates independently.
+"""
 
 from shop import settings as shop
 

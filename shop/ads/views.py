@@ -1,6 +1,7 @@
 """The calls that show banners: they choose a page's banners, draw pictures and count clicks.
 
-Experiments measure the time of `select`; `wsgi.py` answers most without Django's middlewares.
+`select` does as little as possible, because experiments measure its time. `wsgi.py` answers most
+calls of `select` without Django's middlewares.
 """
 
 import json
@@ -36,7 +37,9 @@ _View = Callable[..., HttpResponse]
 
 
 def answering(view: _View) -> _View:
-    """Turn a CallError of the view into its answer; without cookies, no CSRF token is needed."""
+    """Turn a CallError of the view into its answer. The view needs no CSRF token, because it uses
+    no cookies.
+    """
 
     @csrf_exempt
     @wraps(view)
@@ -136,7 +139,8 @@ def selected(parameters: QueryDict) -> bytes:
 def _page(query: schemas.SelectQuery, pages: Mapping[tuple[str, str], loading.Page]) -> int | None:
     """Return the id of the page that the query names, or None if it names no page.
 
-    Raises CallError if the name is incomplete, or the page is unknown or has too few slots.
+    Raises CallError if the query names only a publisher or only a page, or if the page does not
+    exist or has too few slots.
     """
     if not query.publisher and not query.page:
         return None

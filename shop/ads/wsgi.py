@@ -1,7 +1,8 @@
 """The WSGI application that the ad server's Gunicorn serves.
 
-Valid calls of `select` at the port are answered without Django, whose code a search evicts from the
-caches; Django would add a millisecond.
+This module answers calls of `select` that come directly to the port, without Django's request,
+middlewares and response. A search evicts Django's code from the processor's caches, so Django would
+add a millisecond to a call. All other calls, and invalid calls of `select`, go through Django.
 """
 
 import os

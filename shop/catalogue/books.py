@@ -1,6 +1,7 @@
-"""The books of the seeded shop, by default 4,309 as in the Connection Sentry paper.
+"""The books of the seeded shop.
 
-A larger catalogue adds books that sell worse; a title that exists becomes another volume.
+The default catalogue has 4,309 books, as in the Connection Sentry paper. A larger catalogue adds
+books that sell worse. If the title of such a book already exists, the book becomes another volume.
 """
 
 import random
@@ -68,7 +69,9 @@ def isbn13(number: int) -> str:
 
 
 def books(seed: int = SEED, count: int = BOOKS) -> Iterator[NewBook]:
-    """Yield the first `count` books, ids from 1, with unique titles, ISBNs and sales ranks."""
+    """Yield the first `count` books, whose ids begin at 1. Titles, ISBNs and sales ranks are
+    unique.
+    """
     rng = random.Random(seed)
     writers = _writers(rng)
     ranks = list(range(1, BOOKS + 1))

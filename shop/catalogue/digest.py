@@ -7,7 +7,11 @@ from types import ModuleType
 
 
 def digest_of(*modules: ModuleType, values: object = None) -> str:
-    """Return a digest of the modules' code and values, without docstrings and comment lines."""
+    """Return a digest of the modules' code, and of the values that the code works with.
+
+    Docstrings, comments on lines without code and empty lines do not count. Otherwise, a rewritten
+    sentence would replace the shop's data.
+    """
     digest = hashlib.sha256(repr(values).encode())
     for module in modules:
         digest.update(_code(inspect.getsource(module)).encode())

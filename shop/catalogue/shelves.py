@@ -1,7 +1,7 @@
 """The shelves of the shop: the kinds of books, with the words and patterns of their texts.
 
-`books` fills a slot such as `{thing}` from the shelf's list of that name, or from lists that all
-shelves share.
+`books` fills a slot in a pattern, such as `{thing}`, from the shelf's list of that name. `{who}` and
+`{where}` come from lists that all shelves share.
 """
 
 from dataclasses import dataclass, field

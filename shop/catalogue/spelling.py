@@ -7,7 +7,9 @@ from functools import cache
 from shop.catalogue.shelves import CLOSINGS, FIRST_NAMES, LAST_NAMES, PLACES, SHELVES
 
 MOST_WORDS = 6
-"""The most words in a search with a suggestion, because each word costs time."""
+"""The maximum number of words in a search for which a suggestion is calculated, because each word
+costs time.
+"""
 _LENGTHS = range(4, 21)
 _LIKENESS = 0.75
 _SLOT = re.compile(r"{\w+}")
@@ -15,9 +17,10 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def corrected(query: str) -> str | None:
-    """Return the query in lower case, with unknown words replaced by similar known words.
+    """Return the query's words in lower case, with unknown words replaced by similar known words.
 
-    Return None if no word changes, or if the query has more than MOST_WORDS words.
+    Return None if no word changes, or if the query has more than MOST_WORDS words. The result has
+    no digits and no punctuation.
     """
     words = _WORD.findall(query.lower())
     if not 0 < len(words) <= MOST_WORDS:

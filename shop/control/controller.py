@@ -1,8 +1,9 @@
 """The shop's controller, which reports the shop's load and accepts the settings of a run.
 
-The controller (docs/controller-api.md) must answer even while all workers compete for the
-interpreter. Therefore, each connection has a thread, which waits in `recv` and sends an answer with
-one call of `sendall`, and waits for the interpreter only once.
+The controller serves the calls of docs/controller-api.md on a separate port, in threads of the
+shop's process. It must answer even while all workers compete for the interpreter. Therefore, each
+connection has a thread, which waits in `recv` and sends an answer with one call of `sendall`. With
+this design, an answer waits for the interpreter only once.
 """
 
 import contextlib
@@ -32,7 +33,9 @@ from shop.stock import shelf_filling
 CONNECTIONS = 32
 IDLE_S = 300.0
 IDLE_BEFORE_A_CALL_S = 30.0
-"""The real seconds after which a connection closes without an accepted call outside `_OPEN`."""
+"""The time, in real seconds, after which a connection without an accepted call is closed. Calls in
+`_OPEN` do not count.
+"""
 _BODY_BYTES = 64 * 1024
 
 _logger = logging.getLogger(__name__)
@@ -198,9 +201,9 @@ def _call(method: str, path: str, headers: Mapping[str, str]) -> Callable[[bytes
 
 
 class _OpenConnections:
-    """The open connections, at most CONNECTIONS.
-
-    A further one replaces the oldest without an accepted call, so idle ones keep no caller out.
+    """The open connections, at most CONNECTIONS. At this limit, a new connection replaces the
+    oldest connection on which no call has been accepted, so that idle connections cannot keep
+    callers out.
     """
 
     def __init__(self) -> None:
@@ -295,7 +298,9 @@ class _Connection:
                     return
 
     def _patience_s(self) -> float:
-        """Return the time limit for bytes, which share one limit before the first accepted call."""
+        """Return the time limit for the next bytes. Before the first accepted call, all bytes share
+        one limit, so that a client cannot extend it byte by byte.
+        """
         if self._is_known:
             return IDLE_S
         return max(0.001, self._until_s - time.monotonic())
@@ -333,7 +338,10 @@ class _Connection:
 
 
 def start(port: int, host: str = "127.0.0.1") -> int:
-    """Serve on `port` of `host` in threads; return the port. Raises PortTaken. Port 0 is any."""
+    """Listen on `port` of `host` and serve in threads; return the port. Port 0 is any free port.
+
+    Raises PortTaken if the controller cannot listen there.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -19,7 +19,9 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def orders_in_database() -> dict[str, int | float]:
-    """Return all orders' number, copies sold, and revenue in the shop's currency."""
+    """Return the totals of all accounts' orders: their number, the copies sold, and the revenue in
+    the shop's currency.
+    """
     sold = OrderLine.objects.aggregate(copies=Sum("quantity"))["copies"] or 0
     cents = Order.objects.aggregate(cents=Sum("total_cents"))["cents"] or 0
     return {"orders": Order.objects.count(), "books_sold": sold, "revenue": cents / 100}

@@ -1,6 +1,7 @@
-"""The time that each thread has waited for PostgreSQL and Redis.
+"""The measurement of the time that each thread has waited for PostgreSQL and Redis.
 
-It is elapsed time minus CPU time, so it includes a wait for the interpreter.
+The wait is the elapsed time minus the thread's CPU time. If many threads are busy, it includes
+the thread's wait for the interpreter after the back end's answer.
 """
 
 import threading
@@ -26,7 +27,9 @@ def waited_s() -> float:
 
 
 def waiting(ask: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
-    """Call `ask` and return its result; count the wait, even if it raises an error."""
+    """Call `ask` and return its result; count the time that `ask` waits, even if it raises an
+    error.
+    """
     wall_s, cpu_s = time.perf_counter(), time.thread_time()
     try:
         return ask(*arguments, **more)

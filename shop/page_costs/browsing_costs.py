@@ -1,4 +1,8 @@
-"""The CPU time of the four browsing pages with the present catalogue, in shop and PostgreSQL."""
+"""The CPU time that each of the four browsing pages costs with the present catalogue.
+
+This process builds the pages one after another. PostgreSQL's CPU time is the CPU time of the
+PostgreSQL process that serves the connection.
+"""
 
 import random
 import time
@@ -47,9 +51,9 @@ def run(rounds: int) -> None:
 
 
 def measured(rounds: int) -> Iterator[tuple[str, list[Cost]]]:
-    """Yield each page with the costs of its requests, after a warm-up request.
+    """Yield each page with the costs of its requests, except the first request, which is a warm-up.
 
-    Raises ClickException if the database is unavailable or remote, or a page fails.
+    Raises ClickException if the database is unavailable or on another machine, or a page fails.
     """
     sentry.set_mode(sentry.MODES[0])
     page_work.work.configure(page_work.PageWorkSettings(profile="real"))

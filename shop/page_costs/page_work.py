@@ -1,10 +1,32 @@
-"""Page work, which makes a page cost as much as a page in the LIFO-Pri paper (docs/shop.md).
+"""Page work, which makes a page of the shop cost as much as a page in the LIFO-Pri paper.
 
-Profile `paper` draws times within ± 50 % of Table 2; profile `cpu` draws them within ± 50 % of
-CPU_INTENSIVE_S (section 3.1), which reproduces Table 1, as exponential times would not. The page's
-own cost counts. Its own wait counts at most as learnt from requests that were alone in the shop,
-because other requests mostly wait for the interpreter. The next draw of the page type takes over a
-difference from the drawn time.
+Under profile `paper`, a request's execution time is drawn uniformly within ± 50 % of its page
+type's published mean (LIFO-Pri, Table 2), divided by the time scale. The share BUSY_RATIO of this
+time is CPU time of the page's thread. It is measured with the thread's CPU clock, so under
+contention a page takes longer, but costs the same. The rest is a wait for the database (`pg_sleep`
+on the page's connection, which the sentry can cancel). Busy and waiting periods alternate, as in
+section 3.2.1 of that paper.
+
+Under profile `cpu`, every page is the CPU-intensive page of the paper's section 3.1: it uses
+CPU_INTENSIVE_S of CPU time on average, and waits only for its queries. The paper gives neither the
+mean nor the distribution of this time. Times within ± 50 % of CPU_INTENSIVE_S reproduce Table 1;
+exponential times do not.
+
+The page's own cost counts as part of the drawn time:
+
+- its own CPU time, and CPU_OUTSIDE_S for Gunicorn's CPU time outside the application;
+- under `paper`, its own wait for PostgreSQL and Redis: elapsed time minus CPU time. With other
+  requests in the shop, this is mostly the wait for the interpreter. The wait of a page type is
+  therefore learnt from requests that were alone in the shop, and other requests count at most this
+  wait.
+
+A page may cost more or less than its drawn time, for example because `pg_sleep` waits for whole
+milliseconds. The difference changes the drawn time of the next request of the same type, so that
+the means are right.
+
+If the sentry is in mode `cancel`, a page whose customer has left ends within the next slice of page
+work. The page does not count as served, and the next request takes over the difference from earlier
+requests.
 """
 
 import random
@@ -38,7 +60,10 @@ _SPIN = range(400)
 
 @dataclass(frozen=True, slots=True)
 class PageWorkSettings:
-    """The settings of page work; `profile` is `paper`, `cpu`, or `real` (the page's own cost)."""
+    """The settings of page work.
+
+    `profile` is `paper` or `cpu`, as the module explains, or `real` (only the page's own cost).
+    """
 
     profile: Profile = "paper"
     time_scale: float = 10.0
@@ -56,7 +81,9 @@ NOTHING = Share(0.0, 0.0)
 
 
 class Budget:
-    """The drawn costs, and their differences from actual costs; thread-safe."""
+    """The drawn costs of requests, and the differences between drawn and actual costs. The class is
+    thread-safe.
+    """
 
     def __init__(self, settings: PageWorkSettings) -> None:
         self._profile = settings.profile
@@ -76,14 +103,18 @@ class Budget:
         return Share(BUSY_RATIO * total_s, (1 - BUSY_RATIO) * total_s)
 
     def take_over(self, page: PageType) -> Share:
-        """Return, and forget, by how much earlier requests of this type exceeded their costs."""
+        """Return by how much earlier requests of this type exceeded their drawn costs. The caller
+        must subtract this excess, because the method forgets it.
+        """
         with self._lock:
             over = self._overdrawn[page.name]
             self._overdrawn[page.name] = NOTHING
         return over
 
     def settle(self, page: PageType, wanted: Share, spent: Share) -> None:
-        """Let the type's next request take over the difference of `spent` and `wanted`."""
+        """Make the next request of this type take over the difference between `spent` and
+        `wanted`.
+        """
         with self._lock:
             over = self._overdrawn[page.name]
             self._overdrawn[page.name] = Share(
@@ -113,7 +144,9 @@ class Stopwatch:
 
     @property
     def waited_s(self) -> float:
-        """The real seconds that the thread has waited for Redis, and for counted queries."""
+        """The real seconds that the thread has waited since the stopwatch was created: for Redis,
+        and for PostgreSQL within `counting_queries`.
+        """
         return back_end.waited_s() - self._waited_before_s
 
     @contextmanager
@@ -134,9 +167,12 @@ class IdleWaits:
         self._mean_s: dict[str, float] = {}
 
     def count(self, what: str, waited_s: float, alone: bool, at_most_s: float) -> float:
-        """Return the part of `waited_s` that counts as a wait of `what`, at most `at_most_s`.
+        """Return the part of `waited_s` that counts as a wait for the back ends, at most
+        `at_most_s`.
 
-        Only a request that was alone updates the mean of `what`, which limits the others.
+        `what` is a page type, or `sleep`. If the request was alone in the shop, the whole wait
+        counts, and the mean of `what` is updated. Otherwise, at most this mean counts, or
+        UNLEARNT_WAIT_S without a mean.
         """
         waited_s = min(max(waited_s, 0.0), at_most_s)
         known_s = self._mean_s.get(what)
@@ -172,7 +208,7 @@ class PageWork:
         return self._current[1]
 
     def complete(self, page: PageType, stopwatch: Stopwatch, count: PageCount, alone: bool) -> None:
-        """Spend the rest of a page's drawn time, and count the page.
+        """Spend the rest of a page's drawn time after its view has ended, and count the page.
 
         `alone` is True if no other request was in the shop meanwhile.
         """
@@ -210,7 +246,10 @@ class PageWork:
     def _spend(
         self, stopwatch: Stopwatch, busy_until_s: float, waiting_s: float, alone: bool
     ) -> float:
-        """Use CPU time and waits until `busy_until_s`; return the waits that count."""
+        """Use CPU time, with waits in between, until the stopwatch has counted `busy_until_s`.
+
+        Returns the part of the waits that counts towards the drawn time.
+        """
         busy_from_s = stopwatch.cpu_s
         busy_s = max(0.0, busy_until_s - busy_from_s)
         waited_s = 0.0
@@ -224,9 +263,10 @@ class PageWork:
 
 
 def burn(stopwatch: Stopwatch, until_cpu_s: float) -> None:
-    """Use CPU time in Python, as a page does, until the stopwatch shows `until_cpu_s`.
+    """Use CPU time until the stopwatch shows `until_cpu_s`.
 
-    Raises ClientGone if the request must stop.
+    The thread runs Python code, so it shares the interpreter with other threads, as a page's code
+    does. Raises ClientGone if the request must stop.
     """
     while stopwatch.cpu_s < until_cpu_s:
         sentry.check()
@@ -240,7 +280,9 @@ def whole_milliseconds(duration_s: float) -> float:
 
 
 def wait(duration_s: float) -> float:
-    """Let the database sleep; return the elapsed time minus the thread's CPU time."""
+    """Let the database sleep on this thread's connection; return the elapsed time minus the
+    thread's CPU time.
+    """
     wall_s, cpu_s = time.perf_counter(), time.thread_time()
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_sleep(%s)", (duration_s,))

@@ -1,6 +1,8 @@
 """A fault for lessons: for a limited time, every query of a page waits longer in PostgreSQL.
 
-The wait (`pg_sleep`) holds the worker, the connection and locks. The sentry can cancel it.
+The wait is a separate query (`pg_sleep`). It occupies the worker and the connection, makes the
+transaction hold its locks for longer, and can be cancelled by the sentry. The fault exists only in
+the memory of the shop's process, and ends by itself.
 """
 
 import time

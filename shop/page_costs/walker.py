@@ -1,4 +1,6 @@
-"""Walks from the home page to a confirmed order, with cookies and hidden form fields."""
+"""Walks through the shop from the home page to a confirmed order, with cookies and hidden form
+fields, as in a browser.
+"""
 
 import http.client
 import ssl
@@ -74,7 +76,11 @@ def form(html: str, action: str) -> Form:
 
 
 class Walker:
-    """A simulated customer with cookies and one connection, perhaps with `tls` authorities."""
+    """A simulated customer with separate cookies and one connection, which stays open.
+
+    `tls` has the trusted certificate authorities for an https URL; by default, these are the
+    system's authorities.
+    """
 
     def __init__(self, url: str, tls: ssl.SSLContext | None = None) -> None:
         parts = urlsplit(url)
@@ -95,7 +101,9 @@ class Walker:
         self._connection.close()
 
     def request(self, path: str, fields: dict[str, str] | None = None) -> tuple[int, str, float]:
-        """Send a GET, or a POST of `fields`; return status, body and response time in real s."""
+        """Send a GET request, or a POST request if `fields` is given; return the status, the body
+        and the response time in real seconds.
+        """
         headers = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items())}
         if self._page:
             headers["Referer"] = self._page  # without it, the shop refuses forms over https
@@ -118,9 +126,10 @@ class Walker:
         return response.status, html, response_s
 
     def walk(self, shelf: str, words: str, book: int, username: str) -> Iterator[Visit]:
-        """Visit the pages Br-1 to Tr-4: open a shelf, search for a book, and buy `book`.
+        """Visit the pages Br-1 to Tr-4 in order: open a shelf, search for a book, and buy `book`.
 
-        Raises WalkFailed if a page is not as expected, and OSError or HTTPException.
+        Raises WalkFailed if a page is not as expected, and OSError or HTTPException if the
+        connection fails.
         """
         filled = {
             "Tr-1": {},

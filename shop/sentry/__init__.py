@@ -1,7 +1,17 @@
-"""The Connection Sentry, a Django middleware that stops the work when a request's client leaves.
+"""The Connection Sentry, which stops the work on a request when its client leaves.
 
-"shop.sentry.SentryMiddleware" must be first in MIDDLEWARE (docs/sentry.md). The package uses
-relative imports only, so that the folder can be copied into another project.
+The sentry is a Django middleware for Gunicorn's `gthread` and `sync` workers. It must be the first
+in MIDDLEWARE:
+
+    MIDDLEWARE = ["shop.sentry.SentryMiddleware", ...]
+
+The sentry does the same as the system call `socket_watch` in the Connection Sentry paper (section
+3), without a change of the kernel. One epoll thread per process watches the sockets of the requests
+in progress. When a client leaves, the request's running query is cancelled, or the page ends at its
+next query or call of `check()`. Then the connection is closed. docs/sentry.md has the settings and
+limits, and explains which requests may be cancelled.
+
+The package uses relative imports only, so that the folder can be copied into another project.
 """
 
 from .configuration import MODES, Mode, SettingRefused, mode, set_mode

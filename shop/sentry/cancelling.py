@@ -1,8 +1,9 @@
 """The threads that cancel the queries of clients that have left.
 
-PostgreSQL starts a process for each cancel message. Therefore, one session cancels all these
-queries with one statement (`pg_cancel_backend`). Side threads send cancel messages without a
-session, and for queries that continue to run.
+PostgreSQL starts a process for each cancel message of its protocol. If thirty clients leave at
+once, the last cancel would wait for thirty processes. Therefore, one thread keeps a session open,
+and cancels the queries of all these clients with one statement (`pg_cancel_backend`). Side threads
+send cancel messages if no session can be used, and for queries that continue to run.
 """
 
 import logging
@@ -41,7 +42,9 @@ class Canceller:
         in_child(self._forget)
 
     def _forget(self) -> None:
-        """Create an empty state, because a forked child cannot use its parent's."""
+        """Create an empty state, because a forked child cannot use its parent's threads and
+        sessions.
+        """
         self._waiting: queue.SimpleQueue[Attempt] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._side_threads = ThreadPoolExecutor(_SIDE_THREADS, thread_name_prefix="sentry-cancel")
@@ -104,7 +107,8 @@ def cancel_together(
 ) -> None:
     """Cancel these queries with one call, which the database must confirm within `timeout_s`.
 
-    Meanwhile, the locks of all these requests are held, so that none leaves its query.
+    The function holds the locks of all these requests during the call, so that no request leaves
+    its query meanwhile.
     """
     with ExitStack() as held:
         pids = {}
@@ -136,7 +140,8 @@ def _database(session: Any) -> tuple[object, ...]:
 class CancelSession:
     """A session in which PostgreSQL cancels the queries of other sessions of the same role.
 
-    A connection pooler makes it unusable, because it hides PostgreSQL's process numbers.
+    The session is unusable if the database refuses it, or if a connection pooler is in between,
+    because psycopg then does not know PostgreSQL's process numbers.
     """
 
     def __init__(self, like: Any) -> None:
@@ -172,7 +177,8 @@ class CancelSession:
     def cancel(self, pids: Collection[int], timeout_s: float) -> None:
         """Cancel the queries of these PostgreSQL processes.
 
-        Raises an error unless confirmed within `timeout_s`; then, the session is unusable.
+        Raises an error if PostgreSQL does not confirm this within `timeout_s`; the session is then
+        unusable.
         """
         if not pids:
             return

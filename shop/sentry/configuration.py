@@ -12,7 +12,9 @@ OFF, WATCH, CANCEL = MODES
 
 
 class Setting(NamedTuple):
-    """A setting; `allowed` describes the values for which `fits` is true."""
+    """A setting. `allowed` describes its allowed values; `fits` returns whether a value is
+    allowed.
+    """
 
     name: str
     default: Any
@@ -100,7 +102,9 @@ def read() -> Configuration:
 
 
 def value_of(setting: Setting) -> Any:
-    """Return the project's value or the default. Raises SettingRefused if it is invalid."""
+    """Return the project's value of this setting, or the default. Raises SettingRefused if the
+    value is invalid.
+    """
     value = getattr(settings, setting.name, setting.default)
     if not setting.fits(value):
         raise SettingRefused(setting, value)
@@ -116,7 +120,9 @@ def mode() -> str:
 
 
 def set_mode(wanted: str) -> None:
-    """Change this process's mode from the next request on. Raises SettingRefused."""
+    """Change this process's mode from the next request on; raise SettingRefused if it is
+    unknown.
+    """
     global _mode
     setting = _BY_NAME["SENTRY_MODE"]
     if not setting.fits(wanted):

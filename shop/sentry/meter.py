@@ -1,6 +1,7 @@
-"""The wasted-work meter: real seconds spent on requests whose clients left.
+"""The wasted-work meter: time spent on requests whose clients left, and the effect of cancelling.
 
-Only such requests use the lock, so it does not delay others.
+The meter counts only requests whose clients have left, so its lock does not delay other requests.
+Times are real seconds: CPU time of the request's thread, and its waits for query results.
 """
 
 import threading
@@ -15,9 +16,14 @@ Outcome = Literal["effective", "too_late", "failed"]
 class Counts:
     """The counts of the meter since the process started.
 
-    `wasted_…` is time after the client had left that mode `cancel` can save, `kept_…` that had to
-    be finished, and `unanswered_…` time before the client left. `finished` requests ran to their
-    end. `cancels_attempted` are effective, too late, failed, or still in progress.
+    - `wasted_…`: time spent after the client had left, on requests that may be cancelled; mode
+      `cancel` can save this time.
+    - `kept_…`: time spent after the client had left, on requests that had to be finished (not
+      cancellable, or past their commit point).
+    - `unanswered_…`: time spent before the client left, on requests that were therefore never
+      answered.
+    - `finished` and `interrupted`: requests that ran to their end, and requests that did not.
+    - `cancels_attempted`: effective + too late + failed + attempts in progress.
     """
 
     disconnects: int = 0
@@ -50,7 +56,11 @@ def cancel_attempted() -> None:
 
 
 def cancel_over(outcome: Outcome) -> None:
-    """Count a cancel: `effective`, `too_late` (the query ended first) or `failed` (unconfirmed)."""
+    """Count the outcome of an attempt to cancel a query.
+
+    `effective`: the attempt ended the query. `too_late`: the query ended before the attempt.
+    `failed`: the database did not confirm the attempt in time.
+    """
     name = f"cancels_{outcome}"
     with _lock:
         setattr(_counts, name, getattr(_counts, name) + 1)

@@ -111,7 +111,9 @@ def _finish(watch: Watch) -> None:
 
 
 def _is_made_while_sent(response: HttpResponseBase) -> TypeGuard[StreamingHttpResponse]:
-    """Return whether the content is generated while it is sent; a file is sent by the server."""
+    """Return whether the application generates the content while the server sends it. A file is not
+    watched, because the server sends it without the application.
+    """
     return (
         isinstance(response, StreamingHttpResponse)
         and not response.is_async

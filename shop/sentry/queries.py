@@ -90,9 +90,11 @@ def _run(execute: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _end(watch: Watch, connection: Any, was_cancelled: bool) -> bool:
-    """Return whether the page must end, because its query was cancelled or its session closed.
+    """Return whether the page must end here, because its query was cancelled or its database
+    session closed.
 
-    After a normal end, the page must know the query's effect, for example a lock, to undo it.
+    A query that ended normally does not end the page, because the page must know the query's
+    effect, for example a lock, to undo it. The next query or check ends the page.
     """
     ended_by = watch.end_query(was_cancelled)
     if ended_by is not None and ended_by.unconfirmed:
@@ -102,6 +104,8 @@ def _end(watch: Watch, connection: Any, was_cancelled: bool) -> bool:
 
 
 def _discard(connection: Any) -> None:
-    """Close the database session; a pool would otherwise keep it after Django's `close`."""
+    """Close the database session. With a connection pool, Django's `close` alone would return the
+    session to the pool.
+    """
     connection.connection.close()
     connection.close()

@@ -34,7 +34,9 @@ _said: set[str] = set()
 
 
 def socket_of(environ: Mapping[str, Any]) -> Any:
-    """Return the socket of this connection, or None (with one warning) if it cannot be watched."""
+    """Return the socket of this request's connection. If the sentry cannot watch it, log a warning
+    once and return None.
+    """
     socket = environ.get("gunicorn.socket")
     if type(socket).__module__ in ("socket", "ssl") and sockets.AVAILABLE:
         if not str(environ.get("SERVER_PROTOCOL")).startswith("HTTP/2"):
@@ -55,7 +57,9 @@ def _say_once(why: str) -> None:
 
 
 def refusal() -> str | None:
-    """Return why this process's requests cannot be watched, or None."""
+    """Return the reason why this process's requests cannot be watched; None if there is no known
+    reason.
+    """
     if len(sys.argv) > 1 and sys.argv[1] == "runserver":
         return "Django's development server does not give its sockets to the application"
     for module, server in _OTHERS.items():

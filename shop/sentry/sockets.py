@@ -1,7 +1,9 @@
 """The epoll thread, which watches sockets and notices when a client leaves.
 
-The kernel's event has only a descriptor's number, which may belong to the next connection. The
-thread therefore checks the socket again, under the lock of the request with this number.
+Each process has one epoll object and one thread. A socket is registered only during a request. The
+kernel's event contains only the number of the socket's descriptor, which may already belong to the
+next connection. The thread therefore checks the socket again, while it holds the lock of the
+request that has this number now.
 """
 
 import errno
@@ -38,11 +40,15 @@ class WatchedRequest(Protocol):
     finished: bool
 
     def client_left(self) -> Any:
-        """Record that the client has left; return the cancel of its query, if any, under `lock`."""
+        """Record that the client has left; return the attempt to cancel its query, or None. The
+        caller must hold `lock`.
+        """
 
 
 def has_hung_up(fd: int) -> bool:
-    """Return, without waiting, whether the client has closed or reset this connection."""
+    """Return, without waiting, whether the client has closed, half-closed or reset this
+    connection.
+    """
     poll = select.poll()
     poll.register(fd, _HUNG_UP)
     return bool(poll.poll(0))
@@ -52,7 +58,7 @@ class SocketWatcher:
     """The watcher of the requests in progress, which notices when their clients leave.
 
     If `client_left` returns an attempt to cancel, the epoll thread calls `on_cancel(watched,
-    cancel)` without a lock; this must not block.
+    cancel)` with it. The thread holds no lock during this call, which must not block.
     """
 
     def __init__(self, on_cancel: Callable[[Any, Any], None]) -> None:
@@ -61,7 +67,9 @@ class SocketWatcher:
         in_child(self._forget)
 
     def _forget(self) -> None:
-        """Create the state without a parent's epoll and thread; the first request starts them."""
+        """Create the state without epoll and thread, which the first request starts. A forked child
+        must not use its parent's epoll.
+        """
         self.watched: dict[int, WatchedRequest] = {}
         """The requests in progress, by their descriptors."""
         self.epoll: Any = None
@@ -73,7 +81,10 @@ class SocketWatcher:
         return len(self.watched)
 
     def add(self, watched: WatchedRequest) -> None:
-        """Watch this request's socket until `remove`. Raises OSError or ValueError."""
+        """Watch this request's socket until `remove` is called.
+
+        Raises OSError or ValueError if the socket cannot be watched.
+        """
         epoll = self.epoll or self._start()
         self.watched[watched.fd] = watched
         try:
@@ -97,14 +108,18 @@ class SocketWatcher:
         self.watched.pop(watched.fd, None)
 
     def _start(self) -> Any:
-        """Start epoll and its thread in the serving process, at the first request."""
+        """Start epoll and its thread at the first request, and therefore in the serving process
+        instead of its parent.
+        """
         with self._starting:
             if self.epoll is None:
                 self.epoll = self._started()
             return self.epoll
 
     def _started(self) -> Any:
-        """Start the thread and return its epoll. Raises OSError, which is logged once."""
+        """Start the thread and return its epoll. Raises OSError if this fails; the failure is
+        logged once, and the next request tries again.
+        """
         epoll = select.epoll()
         thread = threading.Thread(target=self._run, args=(epoll,), name="sentry", daemon=True)
         try:

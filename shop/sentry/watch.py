@@ -1,9 +1,16 @@
 """The state machine of a watched request, protected by a lock.
 
-It decides when a request may be interrupted, and makes sure that a cancel affects only its query.
-The request's thread, the epoll thread and the cancelling threads use it. They hold `lock` only
-briefly, except during a cancel: the request needs the lock to leave a query, so no later statement
-can begin before. An unconfirmed cancel closes the database session.
+The state machine decides when a request may be interrupted, and makes sure that an attempt to
+cancel affects only the query for which it is meant. Three kinds of threads use it:
+
+- the request's thread,
+- the epoll thread, which reports that the client has left,
+- the threads that cancel the running query.
+
+They hold `lock` only for a few instructions, except during an attempt to cancel. The request's
+thread needs the lock to leave a query. Therefore, no later statement, not even the rollback, can
+begin before the attempt is over. If the database does not confirm an attempt, the database session
+is closed.
 """
 
 import logging
@@ -26,7 +33,8 @@ _LONGEST_PAUSE_S: Final = 1.0
 class ClientGone(BaseException):
     """The exception that stops a page whose client has left.
 
-    It is not an Exception, so that a page's `except Exception` does not catch it.
+    Like asyncio.CancelledError, it is not an Exception, so that a page's `except Exception` does
+    not catch it. SentryMiddleware catches it.
     """
 
 
@@ -39,7 +47,9 @@ class Session(Protocol):
 
 
 class Cancel:
-    """An attempt to cancel one query, which the request has `left`, or is `unconfirmed`."""
+    """An attempt to cancel one query. `left` is set when the request has left the query;
+    `unconfirmed` is True if the database did not confirm the attempt.
+    """
 
     __slots__ = ("left", "unconfirmed")
 
@@ -49,9 +59,10 @@ class Cancel:
 
 
 class Watch:
-    """The state of a request in progress, created by its thread, whose CPU time it measures.
+    """The state of a request in progress.
 
-    `cancels` is True in mode `cancel`. A request is not stopped before its view is known.
+    The request's thread must create the object, because the object measures the CPU time of its
+    creator. `cancels` is True in mode `cancel`. A request is not stopped before its view is known.
     """
 
     def __init__(self, fd: int, *, cancels: bool) -> None:
@@ -77,7 +88,9 @@ class Watch:
     # -- the client
 
     def client_left(self) -> Cancel | None:
-        """Record that the client has left; return the cancel of its query, if any, under `lock`."""
+        """Record that the client has left; return the attempt to cancel its query, or None. The
+        caller holds `lock`.
+        """
         if self.gone or self.finished:
             return None
         self.gone = True
@@ -110,7 +123,9 @@ class Watch:
     # -- the page
 
     def view_is_known(self, may_cancel: bool) -> None:
-        """Record whether the view may be cancelled. Raises ClientGone if it must stop now."""
+        """Record whether the view may be cancelled. Raises ClientGone if the request must stop
+        now.
+        """
         with self.lock:
             self._may_cancel = may_cancel
             self._decide()
@@ -122,7 +137,10 @@ class Watch:
             raise ClientGone
 
     def commit_point(self) -> None:
-        """Mark the last moment at which this request may be stopped, or raise ClientGone."""
+        """Mark the last moment at which this request may be stopped.
+
+        Raises ClientGone if the request must stop; otherwise, it will be finished.
+        """
         with self.lock:
             self._look()
             if not self.interrupt:
@@ -135,8 +153,9 @@ class Watch:
     def begin_query(self, session: Session | None) -> bool:
         """Record that a query begins; return False if it is part of a running query.
 
-        `session` is None if its queries cannot be cancelled. Raises ClientGone only once, because a
-        page may send queries to clean up.
+        `session` is the query's connection, or None if its queries cannot be cancelled. Raises
+        ClientGone if the request must stop now, but only once, because a page may send queries to
+        clean up.
         """
         with self.lock:
             if self._running:
@@ -150,7 +169,8 @@ class Watch:
         raise ClientGone
 
     def end_query(self, was_cancelled: bool) -> Cancel | None:
-        """Record the end of the query after any attempt to cancel it; return this attempt.
+        """Record that the query is over, and wait for the end of any attempt to cancel it; return
+        this attempt, or None.
 
         `was_cancelled` is True if the query failed with the error of a cancelled query.
         """
@@ -169,13 +189,17 @@ class Watch:
         return cancel
 
     def session_of(self, cancel: Cancel) -> Session | None:
-        """Return the session whose query this attempt must cancel, under `lock`, or None."""
+        """Return the session whose query this attempt must cancel; None if the query is over.
+
+        The caller holds `lock`; the request cannot leave the query before the caller releases it.
+        """
         return self._session if self._cancel is cancel else None
 
     def cancel(self, cancel: Cancel, timeout_s: float) -> None:
-        """Cancel the query of this attempt, again until the request has left the query.
+        """Cancel the query of this attempt; repeat this until the request has left the query.
 
-        This runs in a side thread. The database must confirm each cancel within `timeout_s`.
+        The database must confirm each cancel within `timeout_s`. The method runs in a side thread,
+        and holds `lock` during each cancel.
         """
         pause_s = FIRST_PAUSE_S
         while True:
@@ -245,9 +269,11 @@ def set_current(watch: Watch | None) -> None:
 
 
 def check() -> None:
-    """Raise ClientGone if this thread's client has left and the request may be stopped.
+    """Raise ClientGone if the client of this thread's request has left and the request may be
+    stopped.
 
-    Call this once per slice of work without queries; a call costs about 0.1 µs.
+    Call this once per slice of work without queries; a call costs about 0.1 µs. Outside a watched
+    request, the call has no effect.
     """
     watch = _local.watch
     if watch is not None and watch.interrupt:
@@ -255,9 +281,11 @@ def check() -> None:
 
 
 def commit_point() -> None:
-    """Mark the last moment at which this thread's request may be stopped, before a commit.
+    """Mark the last moment at which this thread's request may be stopped; call this as the last
+    step of a transaction.
 
-    Raises ClientGone if the client has left and the request may be stopped.
+    The call checks the socket. If the client has left and the request may be stopped, it raises
+    ClientGone, which rolls the transaction back. Otherwise, the request will be finished.
     """
     watch = _local.watch
     if watch is not None:

@@ -1,4 +1,7 @@
-"""Gunicorn's configuration for the shop, of which the ad server uses a part: many threads."""
+"""Gunicorn's configuration: one process with many threads, and connections that stay open.
+
+The controller runs in threads of the worker process.
+"""
 
 import signal
 import sys

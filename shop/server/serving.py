@@ -1,4 +1,6 @@
-"""The start of Gunicorn on the shop's CPUs, and the end of its workers without their master."""
+"""The start of Gunicorn on the shop's CPUs, and the end of Gunicorn's workers if its master
+process is killed.
+"""
 
 import os
 import signal
@@ -14,14 +16,19 @@ from shop import settings
 
 
 def end_with_master(worker: Worker, sign: signal.Signals) -> None:
-    """Make the kernel send `sign` when the master is killed, so that its ports become free."""
+    """Make the kernel send `sign` to this worker process when its master is killed.
+
+    Otherwise the worker would keep the ports that the next master needs.
+    """
     processes.end_with_parent(sign)
     if worker.ppid != os.getppid():  # the master has already been killed
         sys.exit(Arbiter.WORKER_BOOT_ERROR)
 
 
 def check_inner_host() -> None:
-    """Raise ClickException if no process can listen on the inner host; Gunicorn would retry."""
+    """Raise ClickException if no process can listen on the inner host, because Gunicorn would try
+    for a long time.
+    """
     host = settings.INNER_HOST
     try:
         found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

@@ -1,4 +1,8 @@
-"""Spans of requests that the gateway traces: the page, and its queries (docs/telemetry.md)."""
+"""Spans of traced requests: the page, and each of its queries (docs/telemetry.md).
+
+The gateway decides which requests are traced, and sends the id of its span in the header field
+`traceparent`.
+"""
 
 import atexit
 import time
@@ -18,7 +22,9 @@ _MOST_CHARACTERS = 2000
 
 
 class TraceMiddleware:
-    """The middleware that sends the spans, used only with a collector."""
+    """The middleware that sends the spans to the collector; without a collector, the shop does not
+    use it.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -15,7 +15,9 @@ _MARK = ".source"
 
 
 def prepare(progress: Progress) -> None:
-    """Migrate, delete expired sessions, seed, and collect static files, where necessary."""
+    """Migrate the database, delete expired sessions, seed the shop and collect the static files,
+    where necessary.
+    """
     tables.migrate(settings.SHOP_SCHEMA, "Migrating the database", progress)
     SessionStore.clear_expired()
     if not seeding.seed(settings.CATALOGUE_BOOKS, progress):

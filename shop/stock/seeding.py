@@ -20,7 +20,8 @@ def fingerprint() -> str:
 def seed(count: int, progress: Progress) -> bool:
     """Fill the shop with `count` books unless it is up to date; return whether anything changed.
 
-    A catalogue of another size is resized; another fingerprint empties the shop.
+    If only the number of books differs, the catalogue is resized (`shelf_filling.resize`). If the
+    fingerprint differs, the shop is emptied and filled again.
     """
     wanted = fingerprint()
     if SeedState.objects.filter(fingerprint=wanted).exists():
@@ -35,7 +36,9 @@ def seed(count: int, progress: Progress) -> bool:
 
 
 def _empty() -> None:
-    """Empty the shop, with people's orders, because ids will belong to other books."""
+    """Empty the shop, including people's orders, because the ids of their books will belong to
+    other books.
+    """
     tables = ", ".join(
         model._meta.db_table for model in (OrderLine, Order, Book, Author, Category, SeedState)
     )

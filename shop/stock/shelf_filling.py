@@ -19,9 +19,10 @@ _size: int | None = None
 
 
 def size() -> int:
-    """Return the number of books in the catalogue (0 before seeding), read only once.
+    """Return the number of books in the catalogue, 0 before the seeding.
 
-    Bought books with higher ids still exist, but do not count.
+    Calls read the database only until the number is known. Bought books with ids above this
+    number still exist, but do not count.
     """
     global _size
     if _size is None:
@@ -37,8 +38,9 @@ def known_size() -> int | None:
 def resize(count: int, progress: Progress) -> bool:
     """Shrink or extend the catalogue to its first `count` books; return whether anything changed.
 
-    People's orders are kept with their books; seeded accounts' orders with a removed book are not.
-    The shop continues to serve. A second call waits for the first.
+    Accounts are kept, and so are the orders of people who signed up, with the books in these
+    orders. Seeded accounts' orders are deleted if they contain a book with an id above `count`. The
+    shop continues to serve. A second call waits for the first.
     """
     global _size
     with transaction.atomic():

@@ -1,4 +1,7 @@
-"""The migration of the shop's or the ad server's tables, in separate schemas."""
+"""The migration of the shop's or the ad server's tables, which are in separate schemas.
+
+The module refuses tables that this version cannot use.
+"""
 
 from collections.abc import Callable
 
@@ -14,7 +17,10 @@ class OldTablesError(click.ClickException):
 
 
 def migrate(schema: str, title: str, progress: Callable[[str], None]) -> None:
-    """Create the schema if it is missing, and migrate. Raises OldTablesError for unknown tables."""
+    """Create the schema if it is missing, and apply the missing migrations.
+
+    Raises OldTablesError if this version cannot use the tables.
+    """
     with connection.cursor() as cursor:
         cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {connection.ops.quote_name(schema)}")
     executor = MigrationExecutor(connection)
@@ -25,7 +31,11 @@ def migrate(schema: str, title: str, progress: Callable[[str], None]) -> None:
 
 
 def _check_columns(schema: str) -> None:
-    """Raise OldTablesError if a column is missing, because version 0.2.0 began migrations again."""
+    """Raise OldTablesError if a column is missing.
+
+    The names of the applied migrations do not show this, because version 0.2.0 began again with a
+    migration `0001_initial`.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT table_name, column_name FROM information_schema.columns "

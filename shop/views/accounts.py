@@ -47,7 +47,9 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 @always_fresh
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_up(request: HttpRequest) -> HttpResponse:
-    """Show the form for a new account, or create it, sign the customer in and redirect."""
+    """Show the form for a new account; a POST creates it, signs the customer in and redirects to
+    `next`.
+    """
     form = SignUpForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
         try:

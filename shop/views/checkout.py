@@ -1,9 +1,22 @@
 """The transaction pages: login (Tr-1), shipping (Tr-2), payment (Tr-3), confirm (Tr-4).
 
-Every form carries its signed purchase, and orders the books on its page, whatever happens in other
-tabs. The purchase's key makes sure that a form sent again orders only once (docs/shop.md).
+A `POST` to a step sends the form of the previous page, and the answer is the next page. A `GET`
+shows this page again, or redirects to the first missing step. The buttons on a page send its form
+with `?then=show`. The answer then redirects to the next page, so that a browser can reload it and
+go back to it.
+
+Every form carries its signed purchase (`shop.purchases`): the books, the key of the order, the
+customer who got the page, and the address. The key does not change from *Buy* to Tr-4, so every
+form may be sent again. A form orders the books on its page, whatever the customer does in other
+browser tabs.
+
+A customer who loses the session signs in and continues with the same purchase. If a customer did
+not see the confirmation of an order, the shop finds the order by its key and does not place it
+again. If stock, prices or books have changed, a page explains the change and the next step.
+
 Therefore, the sentry may cancel every step when the customer leaves, but Tr-4 only until the order
-is committed (`place_order`). One statement writes each session.
+is committed (`place_order`). No step leaves a half-written session, because one statement writes
+each session.
 """
 
 import re
@@ -208,7 +221,9 @@ def confirm_step(request: HttpRequest) -> HttpResponse:
 
 
 def _order(request: HttpRequest, purchase: Purchase, form: PaymentForm) -> HttpResponse:
-    """Place the order and confirm it, or return the payment page with the reason."""
+    """Place the order and return its confirmation. If nothing was ordered, return the payment page
+    with the reason and the next step.
+    """
     assert purchase.address is not None
     try:
         order = place_order(
@@ -245,7 +260,8 @@ def _order(request: HttpRequest, purchase: Purchase, form: PaymentForm) -> HttpR
 
 
 def _begun(request: HttpRequest) -> Purchase | HttpResponse:
-    """Return the purchase of one book (*Buy*) or the cart, or the answer that explains its lack.
+    """Return the purchase that this POST starts: one book (*Buy*), or the whole cart. If none can
+    start, return the answer that explains this.
 
     If two tabs send the same cart, they share one purchase until the order is placed.
     """
@@ -270,7 +286,8 @@ def _begun(request: HttpRequest) -> Purchase | HttpResponse:
 
 
 def _purchase(request: HttpRequest) -> Purchase | None:
-    """Return the purchase in the form, the URL or the session, or None.
+    """Return the purchase in the form or the URL; without one, return the session's latest
+    purchase, or None.
 
     Raises Unreadable if the purchase in the form or the URL is invalid.
     """
@@ -321,9 +338,10 @@ def _finish(request: HttpRequest, order: Order, purchase: Purchase) -> None:
 
 
 def _keep_in_cart(request: HttpRequest, purchase: Purchase, gone: frozenset[int]) -> None:
-    """Put the purchase's books, except those in `gone`, into the cart.
+    """Put the purchase's books into the cart, without the books in `gone`.
 
-    The form stays refused, because the order would have fewer books than its page.
+    The purchase does not change. If its form is sent again, the form is refused again, because the
+    order would have fewer books than the page showed.
     """
     both = purchase.wanted | cart.quantities(request.session)
     cart.put(request.session, {id: copies for id, copies in both.items() if id not in gone})
@@ -347,7 +365,9 @@ def _placed_or_refused(
 
 
 def _last_confirmation(request: HttpRequest) -> HttpResponse:
-    """Show the confirmation of the order in the URL or of the session's latest order."""
+    """Show the confirmation of the order in the URL. If the URL names no order, show the session's
+    latest order.
+    """
     if _ORDER in request.GET:
         asked = request.GET[_ORDER]
         order = _own_order(request, int(asked)) if _ORDER_ID.fullmatch(asked) else None

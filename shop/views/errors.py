@@ -1,4 +1,7 @@
-"""The error pages, which use neither the session nor the database, the possible causes."""
+"""The error pages, in the shop's style.
+
+They use neither the session nor the database, because these may have caused the error.
+"""
 
 import sys
 
@@ -10,7 +13,9 @@ from django.template.loader import render_to_string
 from shop import outages, purchases
 
 AWAY_S = 2
-"""The real seconds after which the browser should try again; a restart takes seconds."""
+"""The real seconds after which the browser should try again; a killed process restarts within
+seconds.
+"""
 _ONCE = (
     "If you were placing an order, send the form again: the order is placed only once, however "
     "often you send it."
@@ -48,7 +53,8 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Answer with 403, because the CSRF token of a form is missing or old.
 
-    A sign-in in any tab makes tokens invalid; a purchase gets a form with a new token.
+    A sign-in, even in another tab, makes the tokens of all open pages invalid. If the refused form
+    had a purchase, the answer has a form for this purchase with a new token.
     """
     purchase = request.POST.get("purchase", "")
     try:
@@ -79,8 +85,8 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer with 500, or with 503 if PostgreSQL or Redis is unavailable.
 
-    The pages do not state whether an order was placed, because a commit's answer may be lost. The
-    CSRF token stays valid, so that the form can be sent again.
+    The pages do not state whether an order was placed, because the answer to a commit may have been
+    lost. The form's CSRF token stays valid, so that the customer can send the form again.
     """
     request.META["CSRF_COOKIE_NEEDS_UPDATE"] = False
     away = outages.away(sys.exc_info()[1])

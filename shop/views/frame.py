@@ -1,4 +1,6 @@
-"""The values in the frame of every page: the menu of shelves, the cart's copies, the customer."""
+"""The values in the frame of every page: the menu of shelves, the number of copies in the cart, and
+the customer.
+"""
 
 from functools import cache
 from typing import Any
@@ -14,7 +16,9 @@ from shop.models import Category
 
 @cache
 def category_links() -> SafeString:
-    """Return the menu of shelves as list items, the same for all pages."""
+    """Return the menu of shelves as list items; they are created once, because all pages have the
+    same menu.
+    """
     shelves = [(shelf.get_absolute_url(), shelf.name) for shelf in Category.objects.all()]
     if not shelves:
         category_links.cache_clear()
@@ -22,7 +26,9 @@ def category_links() -> SafeString:
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """Return the frame's values, each read only when a template uses it."""
+    """Return the frame's values; each one reads the session or the database only when a template
+    uses it.
+    """
     return {
         "category_links": SimpleLazyObject(category_links),
         "cart_copies": SimpleLazyObject(lambda: cart.copies(request.session)),

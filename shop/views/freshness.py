@@ -12,7 +12,8 @@ def always_fresh(
 ) -> Callable[..., HttpResponse]:
     """Forbid every cache to keep the pages of this view.
 
-    A browser keeps a refused form for *Back*, because no `GET` can show it again.
+    The answer to a refused form is the exception: no `GET` request can show it again, so the
+    browser keeps it for its button *Back*.
     """
 
     @wraps(view)

@@ -47,7 +47,9 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     def start(self, interval_s: float) -> None:
-        """Start the thread, which exchanges counts once per interval or on `ledger.hurry`."""
+        """Start the thread, which exchanges counts once per interval, or earlier when
+        `ledger.hurry` is set.
+        """
         self._thread = threading.Thread(
             target=self._run, args=(interval_s,), name="ads-writer", daemon=True
         )

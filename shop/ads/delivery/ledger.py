@@ -1,8 +1,11 @@
 """The deliveries that this process knows, and the deliveries that it must still report.
 
-A process never has more than `block` unreported impressions of a banner. Therefore, P processes
-deliver at most P × block − 1 impressions beyond a contract; a single process delivers none. If a
-process is killed, at most `block` impressions of each banner are delivered again.
+`View.delivered` is the total of all processes at this process's last exchange with the database,
+plus this process's deliveries since then. A process never has more than `block` unreported
+impressions of a banner. Therefore, several processes (P) deliver at most P × block − 1 impressions
+of a banner beyond its contract; a single process delivers none.
+
+If a process is killed, at most `block` impressions of each banner are delivered again.
 """
 
 import threading
@@ -27,7 +30,11 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Counts, by banner id and page id, for the database, which adds each `number` only once."""
+    """Counts to add to the database, which adds only one report with each `number`.
+
+    `counts` maps banner ids to their counts, and is never empty. `pages` maps page ids to their
+    counts, as far as requests and clicks named a page.
+    """
 
     number: int
     counts: Mapping[int, Count]
@@ -35,9 +42,10 @@ class Report:
 
 
 class View(NamedTuple):
-    """An inventory and the delivered impressions of its rows, as all processes last reported them.
+    """An inventory and the delivered impressions of its rows.
 
-    Threads read these counts without a lock; only `Ledger.take` decides about an impression.
+    Threads read these counts without a lock while the counts grow. Therefore, only `Ledger.take`
+    decides whether an impression is left.
     """
 
     inventory: Inventory
@@ -63,7 +71,9 @@ class Ledger:
         """The event that is set when a banner has half a block of unreported impressions."""
 
     def take(self, row: int, page: int | None = None) -> bool:
-        """Count an impression of this row's banner; return False if none is left or allowed."""
+        """Count an impression of this row's banner on this page; return False, without counting, if
+        no impression is left or the block is used up.
+        """
         with self._lock:
             inventory, delivered = self.view
             mine = self._impressions.get(row, 0)
@@ -89,7 +99,9 @@ class Ledger:
             self._pages[page] = Count(before.impressions + impressions, before.clicks + clicks)
 
     def report(self) -> Report | None:
-        """Return the report to send, the same until it is acknowledged, or None."""
+        """Return the report to send, or None if nothing is unreported. Until a report is
+        acknowledged, every call returns this report.
+        """
         with self._lock:
             self.hurry.clear()
             if self._report is None and (self._impressions or self._clicks):
@@ -117,10 +129,11 @@ class Ledger:
     def learn(
         self, acknowledged: Report | None, banners: list[Banner], totals: Mapping[int, int]
     ) -> None:
-        """Take over the database's state after an exchange, which perhaps added a report.
+        """Take over the database's state after an exchange.
 
-        `banners` are new or changed. `totals` has reported impressions by banner id, at least for
-        every new banner and every banner in the report.
+        `acknowledged` is the report that the database has added, if any. `banners` has the new or
+        changed banners. `totals` maps banner ids to reported impressions, at least for every new
+        banner and every banner in the acknowledged report.
         """
         with self._lock:
             inventory, delivered = self.view

@@ -58,7 +58,9 @@ class Loaded:
 
 
 def everything() -> Loaded:
-    """Return the state of the database; the transaction must be REPEATABLE READ."""
+    """Return the complete state of the database; the caller's transaction must have the isolation
+    level REPEATABLE READ.
+    """
     at = revision()
     rows = _rows(_BANNERS, [-1])
     columns = list(zip(*rows, strict=True)) or [()] * 10
@@ -110,7 +112,9 @@ def changed_since(revision: int) -> list[Banner]:
 
 
 def totals_since(revision: int) -> dict[int, int]:
-    """Return the delivered impressions, by banner id, with reports after this revision."""
+    """Return the delivered impressions, by banner id, of the banners with reports after this
+    revision.
+    """
     return dict(
         _rows("SELECT banner_id, delivered FROM ads_delivery WHERE revision > %s", [revision])
     )
@@ -180,7 +184,9 @@ def _by_row(id: inventory.Column, links: dict[int, set[int]]) -> dict[int, froze
 
 
 def _concepts(id: inventory.Column) -> inventory.Column:
-    """Return the column of concepts for the banners in `id`, in ascending order."""
+    """Return the inventory's column of concepts for the banners in `id`, which must be in ascending
+    order.
+    """
     links = np.array(
         _rows(
             "SELECT banner_id, concept_id FROM ads_banner_concepts "

@@ -1,6 +1,9 @@
 """The ad server's metrics for Prometheus, summed over all its processes.
 
-Each process writes its counts to a file in the folder PROMETHEUS_MULTIPROC_DIR.
+Names have the form `doorbuster_ads_<what>_<unit>`. The environment variable
+PROMETHEUS_MULTIPROC_DIR names a folder. Each process writes its counts to a file in this folder, so
+that any process can report the counts of all (prometheus_client, *Multiprocess mode*). Without the
+variable, a process reports only its own counts.
 """
 
 import os
@@ -16,7 +19,9 @@ from common.waiting import retry
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 BUCKETS_S: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
-"""The bounds of the buckets of a selection's time in real seconds, for all sizes of inventory."""
+"""The upper bounds of the buckets for the time of a selection, in real seconds. A selection takes
+from half a millisecond (few banners) to several seconds (millions of banners).
+"""
 CREATION_S: Final = 2.0  # the longest time that a process needs to create its file, in real seconds
 
 registry = CollectorRegistry()
@@ -85,7 +90,9 @@ def clicked() -> None:
 
 
 def exchanged(*, is_done: bool, banners: int, unreported: int) -> None:
-    """Record whether an exchange with the database was successful, in only one thread."""
+    """Record whether an exchange with the database was successful; only one thread may call
+    this.
+    """
     global _cpu_counted_s
     _reports.labels("done" if is_done else "failed").inc()
     _banners.set(banners)

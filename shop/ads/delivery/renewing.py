@@ -1,7 +1,8 @@
 """The renewal of the seeded contracts, so that the server always has banners.
 
-A renewed contract keeps its id and deliveries; its end moves by TERM, and its impressions grow. If
-it ended while the server was down, it moves by the time since then, to stay on schedule.
+A renewed contract keeps its id and its deliveries. Its end moves by TERM, and its impressions grow
+in proportion. If a contract ended while the server was not running, its start and its end
+also move by the time since then; otherwise the contract would be far behind its schedule.
 """
 
 from datetime import datetime, timedelta
@@ -17,7 +18,10 @@ LOOKED_AFTER_S = 3600.0  # time between two checks, much less than AHEAD
 
 
 def renew(now: datetime) -> int:
-    """Renew the contracts that end within AHEAD; return their number, 0 in a second process."""
+    """Renew the seeded contracts that end within AHEAD, and return their number.
+
+    Several processes may call this at the same time; only one of them renews the contracts.
+    """
     about = now + AHEAD
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM ads_contract WHERE renews AND ends < %s", [about])

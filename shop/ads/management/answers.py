@@ -1,4 +1,4 @@
-"""The check of callers (by token, or perhaps by port) and of queries, and the refusals."""
+"""The check of callers and of query parameters, and the answers to refused calls."""
 
 import secrets
 from typing import Any, TypeVar
@@ -21,7 +21,9 @@ def answer_of(error: CallError) -> HttpResponse:
 
 
 def single(given: QueryDict, form: type[_Query]) -> _Query:
-    """Return the query as a `form`. Raises CallError if a parameter is wrong or repeated."""
+    """Return the query parameters as a `form`. Raises CallError if a parameter is unknown, missing,
+    invalid or repeated.
+    """
     for name, values in given.lists():
         if len(values) > 1:
             raise CallError(f"{name}: is given more than once", name, "exactly one value")

@@ -22,7 +22,9 @@ class Progress:
 
     @property
     def pace(self) -> float | None:
-        """Delivered / due impressions, below 1 if behind schedule; None while none is due."""
+        """Delivered impressions / due impressions: less than 1 if the contract is behind its
+        schedule; None while no impression is due.
+        """
         return self.delivered / self.due if self.due else None
 
     @property
@@ -58,7 +60,9 @@ def pages(publisher: Publisher) -> list[dict[str, Any]]:
 
 
 def progress(contract: Contract, now: datetime) -> Progress:
-    """Return a contract's progress, from counts that are up to one flush interval old."""
+    """Return a contract's progress. The counts are from the database, so they are usually up to one
+    flush interval old.
+    """
     delivery = contract.banner.delivery
     return Progress(
         impressions=contract.impressions,

@@ -18,14 +18,19 @@ _NONE = np.empty(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The conditions for all concepts of a request: the slot's size, and the request's time."""
+    """The conditions that are the same for all concepts of a request: the size of the slot, and the
+    time at which the banner must be due.
+    """
 
     size: int
     time_s: float
 
 
 class _Scratch(threading.local):
-    """Each thread's memory for a block of rows; allocating it would cost more than a search."""
+    """Each thread's working memory for one block of rows, 16 bytes per row.
+
+    Allocating memory for each search would cost more than the search.
+    """
 
     def __init__(self) -> None:
         self.which = np.empty((MOST_CONCEPTS, BLOCK_ROWS), np.bool_)
@@ -42,7 +47,8 @@ def find(
 ) -> Rows:
     """Return the rows of due banners with this concept and the wanted size, in ascending order.
 
-    The contract of a due banner has not ended, and has delivered less than an even delivery would.
+    A banner is due if its contract has not ended, and an even delivery would have reached more
+    impressions than `delivered` has. `delivered` has the shape (rows,).
     """
     found = []
     blocks = -(-len(inventory) // BLOCK_ROWS)
@@ -79,7 +85,11 @@ def _in_block(
 
 
 def common(found: list[Rows], rows: int) -> Rows:
-    """Return every candidate once, in ascending order; marks are faster than sorting."""
+    """Return every candidate once, in ascending order.
+
+    `rows` is the number of rows in the inventory. The function marks the candidates in a column,
+    because this is faster than sorting.
+    """
     marked = np.zeros(rows, np.bool_)
     for candidates in found:
         marked[candidates] = True

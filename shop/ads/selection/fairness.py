@@ -10,7 +10,9 @@ from common.http_json import JsonClient, NoAnswerError, RefusedError
 CRITICAL = {
     1: 3.84, 2: 5.99, 3: 7.81, 4: 9.49, 5: 11.07, 6: 12.59, 7: 14.07, 8: 15.51, 9: 16.92,
 }  # fmt: skip
-"""The value that chi-squared exceeds in 5 % of tests, by degrees of freedom."""
+"""The value that chi-squared exceeds by chance in 5 % of all tests, by the number of degrees of
+freedom.
+"""
 MOST_GROUPS = max(CRITICAL) + 1
 PATIENCE_S = 30.0
 
@@ -32,10 +34,12 @@ class Group:
 def groups_of(
     weights: Mapping[int, int], drawn: Mapping[int, int], groups: int, *, equal: bool = False
 ) -> list[Group]:
-    """Sort the candidates by weight into groups with about equal expected numbers of draws.
+    """Sort the candidates by weight and divide them into groups with about equal expected numbers
+    of draws.
 
-    `weights` and `drawn` are by banner id; a drawn banner without a weight is ignored. With
-    `equal`, all banners have the same expected number. There may be fewer groups than requested.
+    `weights` and `drawn` map banner ids to weights and to numbers of draws; a drawn banner without
+    a weight is ignored. With `equal`, the expected number is the same for all banners. If there are
+    few banners, there may be fewer groups than requested.
     """
     order = sorted(weights, key=lambda id: (-weights[id], id))
     share = {id: 1 if equal else weights[id] for id in order}
@@ -66,9 +70,11 @@ def chi_squared(groups: Sequence[Group]) -> float:
 def draw(
     host: str, port: int, size: str, concepts: str, draws: int
 ) -> tuple[dict[int, int], Counter[int]]:
-    """Draw `draws` times for a page with one slot of the running ad server.
+    """Request the candidates from the running ad server, then draw `draws` times for a page with
+    one slot.
 
-    Returns each candidate's weight and each banner's draws, by banner id. Raises ServerError.
+    Returns the weight of each candidate and the number of draws of each banner, by banner id.
+    Raises ServerError if the ad server does not answer or refuses a call.
     """
     page = {"size": size, "concepts": concepts}
     try:

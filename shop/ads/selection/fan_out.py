@@ -1,4 +1,8 @@
-"""Priority by threads: a request's level sets its number of search threads (Diniz, IV.B)."""
+"""Priority by threads: the priority level of a request sets its number of search threads.
+
+A thread searches for one concept at a time. In the paper, a request of low priority has one thread
+(Diniz et al., section IV.B).
+"""
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +16,9 @@ Found = TypeVar("Found")
 
 
 def check_levels(levels: Mapping[int, int]) -> None:
-    """Raise ValueError unless levels are 0, 1, 2 … and have 1 to MOST_THREADS threads."""
+    """Raise ValueError unless levels are numbered from 0 without gaps and have 1 to MOST_THREADS
+    threads each.
+    """
     if not levels or sorted(levels) != list(range(len(levels))):
         raise ValueError("priority levels must be numbered 0, 1, 2 … without gaps")
     if not all(1 <= threads <= MOST_THREADS for threads in levels.values()):
@@ -22,8 +28,9 @@ def check_levels(levels: Mapping[int, int]) -> None:
 class FanOut:
     """The helper threads for searches, which all requests of the process share.
 
-    `levels` maps a priority level to its threads, including the calling one, which searches alone
-    if no helper is free. The helpers are sufficient for `requests` requests at once.
+    `levels` maps a priority level to its number of threads, including the calling thread. The
+    helper threads are sufficient for `requests` requests at the same time. If no helper thread is
+    free, only the calling thread searches.
     """
 
     def __init__(self, levels: Mapping[int, int], requests: int) -> None:
@@ -35,7 +42,8 @@ class FanOut:
     def search(
         self, level: int, concepts: Sequence[Concept], find: Callable[[Concept], Found]
     ) -> list[Found]:
-        """Call `find` for each concept with this level's threads; return results in any order.
+        """Call `find` for each concept, with the threads of this priority level, and return the
+        results in any order.
 
         Raises KeyError for an unknown level.
         """

@@ -1,4 +1,8 @@
-"""The draw of a page's banners, none "repeated or paradoxal" (Diniz et al., section IV)."""
+"""The draw of a page's banners, without repetitions and without pairs that exclude each other.
+
+The paper requires "not placing repeated or paradoxal banners in the same page" (Diniz et al.,
+section IV).
+"""
 
 import random
 from collections.abc import Callable
@@ -35,9 +39,11 @@ def place(
     rng: random.Random,
     take: Callable[[int], bool],
 ) -> list[int]:
-    """Draw at most `slots` rows for one page by weight, each compatible with the rows before.
+    """Draw at most `slots` rows for one page by weight, each compatible with the rows drawn before.
 
-    The function changes `weights`. `take` counts an impression of a row, or returns False.
+    `weights` has the shape of `candidates`, and the function changes it. `take` counts an
+    impression of a row, or returns False if no impression is left. If no further candidate is
+    possible, the function returns fewer rows than `slots`.
     """
     placed: list[int] = []
     while len(placed) < slots:
@@ -57,7 +63,9 @@ def place(
 def _remove_kin(
     inventory: Inventory, candidates: Rows, weights: Weights, row: int, placed: list[int]
 ) -> None:
-    """Set the weights of the advertiser's banners to 0, if a placed row excludes it."""
+    """Set the weights of all banners of the row's advertiser to 0, if one of the placed rows
+    excludes this advertiser.
+    """
     advertiser = int(inventory.advertiser[row])
     if any(advertiser in inventory.not_beside_advertisers.get(other, ()) for other in placed):
         weights[inventory.advertiser[candidates] == advertiser] = 0

@@ -51,7 +51,8 @@ def wheel(request: Request, time_s: float, ledger: Ledger, fan_out: FanOut) -> t
 def select(
     request: Request, time_s: float, ledger: Ledger, fan_out: FanOut, rng: random.Random
 ) -> list[Placed]:
-    """Choose at most `request.slots` banners, count them in the ledger, and return them.
+    """Choose at most `request.slots` banners, count their impressions in the ledger, and return the
+    banners.
 
     The candidates are sorted, so that the result does not depend on the number of threads.
     """
