@@ -8,7 +8,9 @@ from collections.abc import Callable
 
 
 class PaperClock:
-    """A clock of the paper seconds since its creation; `scale` is paper seconds per real second."""
+    """A clock that shows the paper seconds since its creation; `scale` is in paper seconds per real
+    second.
+    """
 
     def __init__(self, scale: float, monotonic_s: Callable[[], float] = time.monotonic) -> None:
         self._monotonic_s = monotonic_s

@@ -164,7 +164,9 @@ class Parts:
         return Bypass(name, prefix, queue, servers.pools)
 
     def _tracer(self) -> Tracer | None:
-        """Return the tracer, or None; raise SettingsError if its libraries are missing."""
+        """Return the tracer; None if no request is traced. Raises SettingsError if the tracer's
+        libraries are missing.
+        """
         settings = self.settings
         if not settings.telemetry_endpoint or not settings.telemetry_sampled_ratio:
             return None
@@ -230,7 +232,9 @@ def admin_callers(settings: Settings) -> Callers:
 
 
 def _handshakes(settings: Settings, front: Frontend, gate: ConnectionGate) -> Handshakes | None:
-    """Return what all TLS handshakes share, if there is a port for TLS."""
+    """Return the object that all TLS handshakes share; None without a port for TLS. Raises
+    SettingsError if the certificate's files cannot be used.
+    """
     if settings.tls_port is None:
         return None
     assert settings.tls_certificate is not None

@@ -32,7 +32,9 @@ class PlainJsonError(ValueError):
 
 
 def has_over(content: bytes, most_values: int) -> bool:
-    """Return whether the content may have more than `most_values` values; over-estimates them."""
+    """Return whether the content may have more than `most_values` values. The count is an upper
+    estimate, because the content is not decoded.
+    """
     plain = content.replace(b"\\\\", b"").replace(b'\\"', b"")
     texts = plain.count(b'"') // 2
     if texts > most_values:

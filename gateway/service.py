@@ -17,7 +17,9 @@ from gateway.tls.handshake import Handshake
 
 
 class Gateway:
-    """A gateway; call `start`, and `drain` at the end. An unusable setting raises its error."""
+    """A gateway; call `start` first, and `drain` once at the end. An unusable setting raises
+    PolicyError, RulesError or SettingsError.
+    """
 
     def __init__(self, settings: Settings, loop: asyncio.AbstractEventLoop) -> None:
         self.settings = settings
@@ -44,7 +46,9 @@ class Gateway:
         self._admin_server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Accept customers and callers; raise SettingsError if a port cannot be used."""
+        """Accept customers and callers of the admin API; raise SettingsError if the gateway cannot
+        listen on a port.
+        """
         parts = self.parts
         self._server = await self._listen(lambda: Customer(parts.front), "host", "port")
         if (handshakes := parts.handshakes) is not None:
@@ -99,7 +103,9 @@ class Gateway:
         return found
 
     async def drain(self) -> bool:
-        """Answer the requests that have arrived, and end; return whether `drain_s` was enough."""
+        """Stop accepting connections, answer the requests that have arrived, and end. Return
+        whether all requests were answered within `drain_s`.
+        """
         parts = self.parts
         for server in (self._server, self._tls_server):
             if server is not None:

@@ -69,7 +69,9 @@ JsonObject = Annotated[dict[str, Any], BeforeValidator(_object), Form("a JSON ob
 
 
 class Settings(SettingsModel):
-    """All settings of the gateway; durations are in real seconds unless they name paper seconds."""
+    """All settings of the gateway; durations are in real seconds unless the description names
+    paper seconds.
+    """
 
     prefix: ClassVar[str] = PREFIX + "GATEWAY_"
 

@@ -61,12 +61,17 @@ def text_of(found: Estimate | None, digits: int = 0) -> str:
 
 
 def half_width(deviation: float, repetitions: int) -> float:
-    """Return the half-width of a mean's interval from the standard deviation of repetitions."""
+    """Return the half-width of a mean's interval, calculated from the standard deviation of two or
+    more repetitions.
+    """
     return t_quantile(0.975, repetitions - 1) * deviation / math.sqrt(repetitions)
 
 
 def simultaneous(values: Sequence[float], looks: int) -> Estimate:
-    """Return one of `looks` estimates, with Bonferroni's correction: all are right with 95 %."""
+    """Return the mean and interval of one of `looks` estimates, with Bonferroni's correction.
+
+    With at least 95 % probability, all `looks` intervals contain their true values.
+    """
     found = estimate(values)
     if found.half_width is None:
         return found
@@ -77,7 +82,9 @@ def simultaneous(values: Sequence[float], looks: int) -> Estimate:
 
 @lru_cache(maxsize=256)
 def t_quantile(probability: float, freedom: int) -> float:
-    """Return a quantile (0.5 to 1) of Student's t distribution, found by bisection."""
+    """Return the quantile of Student's t distribution for `probability` (0.5 to 1), found by
+    bisection.
+    """
     low, high = 0.0, 1.0
     while _t_below(high, freedom) < probability:
         low, high = high, 2 * high
@@ -88,7 +95,9 @@ def t_quantile(probability: float, freedom: int) -> float:
 
 
 def _t_below(t: float, freedom: int) -> float:
-    """Return Student's distribution function at `t` (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+    """Return the exact probability of a value below `t` in Student's t distribution (Abramowitz and
+    Stegun, 26.7.3 and 26.7.4).
+    """
     angle = math.atan2(t, math.sqrt(freedom))
     term = math.cos(angle) if freedom % 2 else 1.0
     total = 0.0

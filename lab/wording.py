@@ -21,7 +21,10 @@ TITLES = {
 
 
 def title_of(key: str) -> str:
-    """Return the title of `queueing+admission+abandonment`; other labels stay unchanged."""
+    """Return the title of a policy, or of a combination `queueing+admission+abandonment`.
+
+    Any other label is returned unchanged.
+    """
     parts = key.split("+")
     if any(part not in TITLES for part in parts):
         return key
@@ -52,7 +55,9 @@ def load_words(rho: float | None) -> str:
 
 
 def factor_words(factor: float, rho: float | None = None) -> str:
-    """Return the text for a change of the load, with the new load if `rho` is planned."""
+    """Return the text that describes a change of the load. With `rho`, the planned load, the text
+    includes the new load.
+    """
     return f"load × {factor:g}" + ("" if rho is None else f" (ρ = {rho * factor:.3g})")
 
 

@@ -25,7 +25,9 @@ class Conduct:
         self._asks_until_s = until_s if is_closed and until_s is not None else math.inf
 
     def answered(self, now_s: float, session: Session, place: int) -> None:
-        """Record an answer in time; plan the next request, or end the session."""
+        """Record an answer that came in time. Plan the next request, or end the session after its
+        last request.
+        """
         record = self._record
         record.completed[session.index] += 1
         if record.is_logged:

@@ -1,4 +1,6 @@
-"""The cost of a connection (eDragon's CTN and CTO), measured by static profiling (3.2.1)."""
+"""The cost of a connection (eDragon's CTN and CTO), measured by static profiling in virtual time
+(Guitart et al., 2008, section 3.2.1).
+"""
 
 from typing import NamedTuple
 
@@ -15,7 +17,9 @@ SESSIONS = 2000
 
 
 class ConnectionProfile(NamedTuple):
-    """The CPU seconds per new (CTN) and per resumed connection (CTO), with their requests."""
+    """The CPU seconds per new connection (CTN) and per resumed connection (CTO), with their
+    requests.
+    """
 
     ctn_s: float
     cto_s: float

@@ -113,7 +113,9 @@ class HostedApplication:
             self._connect(now_s, session)
 
     def patience_ended(self, now_s: float) -> None:
-        """Handle the first of `patience_ends`; a session that still waits hangs up."""
+        """Handle the first entry of `patience_ends`; a session that still waits closes its
+        connection.
+        """
         _, attempt, session = self.patience_ends.popleft()
         if session.awaits != attempt:
             return

@@ -1,4 +1,6 @@
-"""eDragon's applications, processors and CPU manager, simulated (Guitart et al., 2008, 3 and 4)."""
+"""The simulation of a hosting platform: eDragon's applications, processors and CPU manager
+(Guitart et al., 2008, sections 3 and 4).
+"""
 
 import math
 from collections.abc import Callable
@@ -215,7 +217,9 @@ class _Platform:
 
 
 def _admission(scenario: PlatformScenario, number: int) -> ConnectionAdmission:
-    """Return a new admission policy, whose capacity is fixed only with `linux`."""
+    """Return a new admission policy. With `linux`, its capacity is always all processors;
+    otherwise, it is the assigned processors.
+    """
     if scenario.admission == "none":
         return create_connection_admission("none", {})
     described: AppScenario = scenario.applications[number]

@@ -92,7 +92,9 @@ class Ledger:
         self.response_ended_s.append(now_s)
 
     def result(self, end_s: float, busy_s: float) -> AppResult:
-        """Return the result at time `end_s`, after `busy_s` CPU seconds of use."""
+        """Return the application's result at time `end_s`; `busy_s` is the CPU seconds
+        used so far.
+        """
         under_way = sum(self.new_sessions) - sum(self.sessions.values())
         columns = "new_sessions replies new_connections resumed_connections refused"
         counted = {name: np.array(getattr(self, name), float) for name in columns.split()}

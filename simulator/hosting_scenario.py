@@ -1,4 +1,6 @@
-"""The description of a hosting platform's simulation (Guitart et al., 2008, 3.2 and 4)."""
+"""The description of a simulation of a hosting platform, with the checks of its values
+(Guitart et al., 2008, sections 3.2 and 4).
+"""
 
 import math
 from dataclasses import dataclass, field

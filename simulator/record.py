@@ -1,4 +1,6 @@
-"""The record of a simulation in progress: counts, fates, samples and rows of the log."""
+"""The record of a simulation in progress: counts, fates of sessions, samples and rows
+of the log.
+"""
 
 import math
 from array import array
@@ -27,7 +29,9 @@ UNANSWERED = (
     AttemptOutcome.REJECTED,
     AttemptOutcome.FAILED,
 )
-"""The outcomes of unanswered attempts; this simulation refuses no connection."""
+"""The outcomes of unanswered attempts. REFUSED is missing, because this simulation refuses no
+connection.
+"""
 
 SAMPLED = (
     "time_s",
@@ -47,7 +51,9 @@ _CONFIRM = [str(page) for page in PAGES].index(CONFIRM_PAGE)
 
 
 class Record:
-    """The record of a simulation in progress, with counts by page and arrays by session."""
+    """The record of a simulation in progress. The lists of counts have an entry for each page in
+    SERVED_PAGES; the arrays have an entry for each session.
+    """
 
     def __init__(self, scenario: Scenario, server: Server, log: AttemptKeeper | None) -> None:
         self._policy = scenario.policy

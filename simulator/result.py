@@ -20,7 +20,9 @@ class SessionFate(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """The columns of the arrived sessions, in order; `numpy.asarray` copies none of them."""
+    """The columns of sessions, one entry per arrived session in order. `numpy.asarray` can use each
+    column without a copy.
+    """
 
     arrived_s: "array[float]"
     ended_s: "array[float]"
@@ -30,7 +32,9 @@ class Sessions:
     completed: "array[int]"
     """The number of requests of each session that were answered in time."""
     kind: "array[int]"
-    """Each session's class in the mixture of lengths; for clients, the control (0) or test set."""
+    """The index of each session's class in the mixture of lengths; for clients, 0 is the control
+    set and 1 the test set.
+    """
     fate: "array[int]"
     """The fate of each session, as a code of `SessionFate`."""
 
@@ -49,13 +53,17 @@ class Simulated:
     attempts: Mapping[str, int]
     """The number of attempts by outcome (`loadgen.records.attempts.AttemptOutcome`)."""
     counts: Mapping[str, Mapping[str, int]]
-    """The number of requests by page type (`other`: files) and fate (`interface.FATES`)."""
+    """The number of requests by page type and fate (`gateway.policies.interface.FATES`); `other`
+    means files.
+    """
     served: Mapping[str, int]
     """The number of completely executed requests by page type, including orphan requests."""
     busy_s: float
     """The server time used, including rejections; with `SharedCpus`, the sum over all CPUs."""
     useful_busy_s: float
-    """The server time of completed sessions, with orphans (SBAC's useful utilisation)."""
+    """The server time spent on requests of completed sessions, including orphan requests (SBAC's
+    useful utilisation).
+    """
     rejection_busy_s: float
     """The server time spent on rejections."""
     wasted_busy_s: float
@@ -69,7 +77,9 @@ class Simulated:
     end_s: float
     """The time at which the last event happened or the simulation was cut off."""
     requests: int
-    """The number of sent attempts, of which a cut-off leaves some without an outcome."""
+    """The number of sent attempts; the sum of `attempts` is smaller only if the simulation was cut
+    off.
+    """
     events: int
     """The number of events; the end of a patience counts only if the session still waits."""
     samples: Mapping[str, list[Any]]

@@ -1,4 +1,6 @@
-"""The models of a server: LIFO-Pri's with shared CPUs, and SBAC's or an M/M/1 queue's."""
+"""The models of a server, and their interface `Server`. `ProcessorSharing` is LIFO-Pri's server
+with shared CPUs. `SingleServer` is SBAC's server or the server of an M/M/1 queue.
+"""
 
 import math
 from bisect import bisect_right

@@ -51,7 +51,9 @@ class SharedProcessors(Generic[Job]):
         self._started = 0
 
     def grant(self, now_s: float, grants: Sequence[Grant] | None) -> None:
-        """Set every grant from now on; None: all applications share all processors."""
+        """Set every application's grant from now on; None means that all applications share all
+        processors.
+        """
         self._pass_time(now_s)
         self._are_pooled = grants is None
         for one, grant in zip(self._applications, grants or (), strict=not self._are_pooled):

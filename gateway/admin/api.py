@@ -1,4 +1,6 @@
-"""The answers to the calls of the admin API (docs/admin-api.md), after a check of the caller."""
+"""The answers to the calls of the admin API (docs/admin-api.md). The API first checks the web page
+that sent the call, and then the token, if the call needs one.
+"""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -85,7 +87,9 @@ class AdminApi:
         }
 
     def answer(self, head: RequestHead, body: bytes) -> Answer | Awaitable[Answer]:
-        """Return the answer to a call, or an awaitable of it; an invalid call is answered, too."""
+        """Return the answer to a call, or an awaitable of the answer. Invalid calls get an error as
+        their answer.
+        """
         try:
             self._callers.check_site((head.host or b"").decode("latin-1"), _texts(head, b"origin"))
             path, _, given = head.target.partition(b"?")

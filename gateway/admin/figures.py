@@ -127,7 +127,9 @@ class GatewayFigures:
         return policy.name, policy.snapshot()
 
     def gauges(self) -> dict[str, tuple[str, float | None]]:
-        """Return {name: (meaning, value)} of the metrics without labels; counters end in _total."""
+        """Return {name: (meaning, value)} for the metrics without labels. The name of a counter
+        ends in _total. An unknown value is None.
+        """
         load = self._parts.probe.newest
         manager = self._parts.cpu_manager
         assigned = manager.assigned if manager is not None else None

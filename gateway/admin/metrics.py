@@ -154,7 +154,9 @@ class ResponseTimes:
 
 
 class _Names:
-    """The values of a label: the first names that a policy uses, and `other` for later names."""
+    """The allowed values of a label: the first few names that a policy uses, and `other` for all
+    later names.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -179,7 +181,9 @@ def _short(name: str) -> str:
 
 
 class GatewayMetrics(Collector):
-    """A collector of the gateway's metrics; a metric that the policy does not have has no value."""
+    """A collector of the gateway's metrics. A metric that the policy in force does not have is
+    exported without a value.
+    """
 
     def __init__(self, figures: GatewayFigures, times: ResponseTimes) -> None:
         self._figures = figures

@@ -21,7 +21,9 @@ from gateway.students import files
 SMALL: Final = Most(32 * 1024, 1_000)
 """The limits on the body of a call that cannot contain a file: bytes and values."""
 ONE_POLICY: Final = Most(SMALL.size_bytes + 6 * files.MOST_BYTES, SMALL.values)
-"""The limits on the body of a call that may contain a file; JSON may need six bytes for one."""
+"""The limits on the body of a call that may contain a file. In JSON, a byte of the file may take
+six bytes (`\\u0009`).
+"""
 ALL_SHADOWS: Final = Most(MOST_SHADOWS * ONE_POLICY.size_bytes, MOST_SHADOWS * SMALL.values)
 
 _Parameters = Annotated[

@@ -34,7 +34,9 @@ class AdminConnections:
         self._open: dict[AdminConnection, None] = {}
 
     def enter(self, connection: "AdminConnection") -> bool:
-        """Give this connection a place; return False if all places must be kept."""
+        """Give this connection a place; return False if every other connection must keep
+        its place.
+        """
         if len(self._open) >= MOST_CONNECTIONS:
             oldest = next((one for one in self._open if one.may_give_way), None)
             if oldest is None:
@@ -66,7 +68,9 @@ class AdminConnection(asyncio.Protocol):
         self._body: list[bytes] = []
         self._is_refused = False
         self._is_known = False
-        """Whether the caller has sent an accepted call with the token; it keeps its place then."""
+        """Whether the caller is known: it has sent an accepted call that needs the token. The
+        connection then keeps its place.
+        """
         self._awaited: asyncio.Future[Answer] | None = None
         """The task of a slow call; further calls on this connection wait for its answer."""
         self._transport = cast(asyncio.Transport, None)
@@ -128,7 +132,9 @@ class AdminConnection(asyncio.Protocol):
             self._refuse(refusal)
 
     def _refuse(self, refusal: RefusedError) -> None:
-        """Send the reason, then read for a moment, or the answer might be lost (RFC 9112, 9.6)."""
+        """Send the reason, then read for a moment. Closing a connection with unread bytes would
+        reset it, and the caller might lose the answer.
+        """
         text = f'{{"error": "{refusal.reason}"}}\n'.encode()
         self._write(Answer(refusal.status, text), keeps_alive=False, is_head=False)
         self._is_refused = True

@@ -99,7 +99,9 @@ class Connections:
         self._deadlines.watched.discard(newcomer)
 
     def drain(self) -> None:
-        """Close idle connections and handshakes at once, and others after their next answers."""
+        """Close idle connections, and connections with a TLS handshake in progress, at once. Close
+        every other connection after its next answer.
+        """
         self.is_draining = True
         for newcomer in list(self.newcomers):
             newcomer.abort()

@@ -390,7 +390,9 @@ class Customer(asyncio.Protocol):
         self._linger()
 
     def _linger(self) -> None:
-        """End the stream, then read for a moment, or the answer might be lost (RFC 9112, 9.6)."""
+        """End the gateway's stream, then read for a moment. Closing a connection with unread bytes
+        would reset it, and the customer might lose the answer (RFC 9112, 9.6).
+        """
         if self._is_closing or self._transport.is_closing():
             return
         self._is_closing = True

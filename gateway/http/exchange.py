@@ -68,7 +68,9 @@ class RequestQueue(Protocol):
     """The policy's queue or the queue of a bypass, in which a request waits."""
 
     def submit(self, exchange: "Exchange") -> None:
-        """Queue a request; later call `start`, `dropped`, `rejected` or `withdrawn`."""
+        """Queue a request that is ready for service; the queue later calls `start`, `dropped`,
+        `rejected` or `withdrawn`.
+        """
 
     def finished(self, exchange: "Exchange", outcome: Outcome) -> None:
         """Free the worker of a request whose service has ended."""
@@ -391,7 +393,9 @@ class Exchange:
         self._move(Event.WITHDRAWN)
 
     def rejected(self, reason: str, retry_after_s: float) -> None:
-        """Answer a rejected request; the customer may return after `retry_after_s` real s."""
+        """Answer a rejected request; the customer should come back after `retry_after_s` real
+        seconds.
+        """
         self._move(Event.REFUSED)
         wait_s = max(1, ceil(retry_after_s))
         page = refusals.rejection_page(reason, wait_s, self._context.wall_s())
@@ -517,7 +521,9 @@ class Exchange:
             self._finish(Event.ENDED, outcome)
 
     def shop_failed(self, status: int, reason: str) -> None:
-        """End the exchange without a complete response; tell the customer `status` if possible."""
+        """End the exchange because the shop gave no complete response; a customer who has received
+        nothing yet gets `status`.
+        """
         if not self._is_served:
             self._move(Event.FAILED)
             return
@@ -557,7 +563,9 @@ class Exchange:
         customer.answered(keeps_alive)
 
     def _stop(self) -> None:
-        """Show the shop, by the end of the stream or a reset, that no answer is wanted."""
+        """Show the shop, by the end of the stream or a reset, that the answer is no longer
+        wanted.
+        """
         connection = self.connection
         if self._state is State.STOPPING or (connection is not None and self.body_is_complete):
             is_new = self._move(Event.STOPPED) is not State.STOPPING
@@ -577,7 +585,9 @@ class Exchange:
         self.queue.finished(self, outcome)
 
     def _move(self, event: Event) -> State:
-        """Change the state and return the previous state; raise IllegalMoveError if impossible."""
+        """Change to the state that follows on `event`, and return the previous state; raise
+        IllegalMoveError if the event is not allowed in the present state.
+        """
         before = self._state
         following = TRANSITIONS[before].get(event)
         if following is None:

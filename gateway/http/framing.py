@@ -154,7 +154,9 @@ class ChunkedBody:
         return (pieces[0] if len(pieces) == 1 else b"".join(pieces)), b"", False
 
     def _line_end(self, data: bytes, at: int) -> int:
-        """Return the index of the CRLF that ends the line at `at`, or -1 for an incomplete line."""
+        """Return the index of the CRLF that ends the line at `at`, or -1 if the line is incomplete.
+        Raises FramingError for any other line end, and TooLongError if the line is too long.
+        """
         if self._state == self._SIZE:
             allowed = self._limits.chunk_extension_bytes + _SIZE_LINE_SLACK_BYTES
         else:

@@ -36,7 +36,9 @@ class Descriptor(Protocol):
 
 
 class Hangups:
-    """A watch on connections that are not being read: an epoll inside the loop's epoll."""
+    """A watch on connections that are not being read, with an epoll inside the event
+    loop's epoll.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop

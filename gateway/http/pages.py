@@ -22,7 +22,9 @@ class RulesError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: a request whose method and whole path match has the type `page`."""
+    """A rule of the rules file: a request has the type `page` if `methods` contains its method and
+    `path` matches its whole path.
+    """
 
     page: Page
     methods: frozenset[bytes]
@@ -38,7 +40,9 @@ class PageRules:
         self.known: dict[tuple[bytes, bytes], Page | None] = {}
 
     def page(self, method: bytes, target: bytes) -> Page | None:
-        """Return the page type of a request for `target` (in origin form), or None."""
+        """Return the page type of a request for `target` (in origin form); None if no rule
+        matches.
+        """
         raw = target.partition(b"?")[0]
         key = (method, raw)
         try:

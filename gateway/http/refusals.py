@@ -88,7 +88,9 @@ in which you would lose a place, so you can close this page.</p>"""
 
 
 def page(status: int, reason: str) -> bytes:
-    """Return the page for a visitor; `status` must be one of TITLES."""
+    """Return the page for a visitor, with the escaped `reason`. Raises KeyError for a status that
+    the gateway never sends.
+    """
     advice = ADVICE.get(status, "The gateway could not pass your request on.")
     heading = TITLES[status]
     return _framed(status, reason, f"{status} {heading}", heading, f"<p>{advice}</p>")
@@ -137,7 +139,9 @@ def response(
     is_head: bool = False,
     headers: tuple[tuple[bytes, bytes], ...] = (),
 ) -> bytes:
-    """Return a complete response; `date` is an IMF-fixdate (RFC 9110, 5.6.7)."""
+    """Return a complete HTTP/1.1 response with the page and `headers`. `date` is an IMF-fixdate
+    (RFC 9110, 5.6.7). With `is_head`, the page is omitted.
+    """
     body = b"" if status == 204 else page
     lines = [
         b"HTTP/1.1 %d %b" % (status, TITLES[status].encode()),

@@ -62,7 +62,9 @@ Field = tuple[bytes, bytes, bytes]
 
 
 PassedOn = tuple[bytes, bytes, bytes, bool]
-"""(Removed gateway cookie's name, fields except Via, value of Via, whether Date is included)."""
+"""The passed-on part of a head: (name of the gateway's cookie that was removed, lines of the fields
+except Via, value of Via, whether the lines include Date).
+"""
 
 
 @dataclass(slots=True)
@@ -193,7 +195,9 @@ class RequestReader:
         self._buffer = self._buffer + data if self._buffer else data
 
     def pull(self) -> RequestHead | bytes | End | None:
-        """Return the next event, or None if more bytes are needed; raise RefusedError."""
+        """Return the next event, or None if more bytes are needed. Raises RefusedError if the
+        request is malformed, too large or unsupported.
+        """
         if self._body is not None:
             return self._pull_body(self._body)
         buffer = self._buffer
@@ -241,7 +245,9 @@ class RequestReader:
         return piece or None
 
     def _without_empty_lines(self, buffer: bytes) -> bytes:
-        """Return the buffer without empty lines before the request line (RFC 9112, 2.2)."""
+        """Remove the empty lines before the request line from the buffer and return the rest (RFC
+        9112, 2.2); raise RefusedError if there are more than `_MOST_EMPTY_LINES`.
+        """
         start = 0
         while buffer.startswith(b"\r\n", start):
             start += 2
@@ -283,7 +289,9 @@ class _HeadReader:
         self._body_limits = body_limits
 
     def read(self, data: bytes) -> RequestHead:
-        """Return the head in `data`; raise RefusedError if it is not acceptable."""
+        """Return the head in `data`; raise RefusedError if it is malformed, too large or
+        unsupported.
+        """
         match = _HEAD.fullmatch(data)
         if match is None:
             _refuse_hopeless(data, 0, self._head_limits)
@@ -306,7 +314,9 @@ class _HeadReader:
 
     @staticmethod
     def _second_opinion(data: bytes, target: bytes) -> list[tuple[bytes, bytes]]:
-        """Return the fields that llhttp reads; refuse a request that llhttp reads differently."""
+        """Return the fields that llhttp reads; refuse the request if llhttp rejects it or reads
+        another target.
+        """
         collector = Collector()
         try:
             HttpRequestParser(collector).feed_data(data)

@@ -132,7 +132,9 @@ class ResponseReader:
             raise BadResponseError("the shop closed the connection in the middle of a response")
 
     def pull(self) -> ResponseHead | bytes | End | None:
-        """Return the next event, or None if more bytes are needed; raise BadResponseError."""
+        """Return the next event, or None if more bytes are needed. Raises BadResponseError if the
+        response is unusable.
+        """
         body = self._body
         if body is None:
             return self._pull_head()
@@ -196,7 +198,9 @@ class _HeadReader:
         self._is_for_head = is_for_head
 
     def read(self, data: bytes) -> ResponseHead | None:
-        """Return the head, or None for an interim response; raise BadResponseError."""
+        """Return the head, or None for an interim response; raise BadResponseError if it is
+        invalid.
+        """
         match = _HEAD.fullmatch(data)
         if match is None:
             raise BadResponseError("the status line or a header field is malformed")
@@ -265,7 +269,9 @@ class _HeadReader:
 def _head_readers(
     limits: HeadLimits,
 ) -> Mapping[bool, Callable[[bytes], ResponseHead | None]]:
-    """Return the shared functions that read heads, by whether the request's method is HEAD."""
+    """Return the functions that read heads within these limits; all connections share them. The
+    key is whether the response answers a HEAD request.
+    """
     return {
         is_for_head: RepeatedHeads(_HeadReader(limits, is_for_head=is_for_head).read).read
         for is_for_head in (False, True)

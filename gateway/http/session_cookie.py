@@ -14,7 +14,9 @@ from typing import Final, NamedTuple
 from gateway.http.request_reader import Field
 
 NAME: Final = b"doorbuster_session"
-"""The cookie's default name; other servers on the same host must use other names."""
+"""The cookie's default name. Browsers send a host's cookies to all ports of the host, so other
+servers on the host must use other names.
+"""
 SESSION_BYTES: Final = 16
 """The number of bytes in a session id."""
 
@@ -83,7 +85,9 @@ class SessionCookie:
         return said + b"." + self._signature(said)
 
     def read(self, value: bytes, now_s: float) -> Known | None:
-        """Return the content of `value`; None if it is malformed, expired or not genuine."""
+        """Return the content of `value`; None if it is malformed, expired or signed with another
+        key.
+        """
         if len(value) > _LONGEST_BYTES:
             return None
         known = self._remembered(value)

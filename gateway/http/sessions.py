@@ -1,4 +1,6 @@
-"""The session of each request, and the rule for setting the cookie (decision record 0006)."""
+"""The session of each request, and the rule for setting the gateway's cookie. Decision record 0006
+(docs/decisions) defines sessions.
+"""
 
 import os
 import time
@@ -50,7 +52,9 @@ class Sessions:
         is_guarded: bool,
         wall_s: Callable[[], float] = time.time,
     ) -> None:
-        """Create the object; `wall_s` returns seconds since 1970, as in cookies."""
+        """Create the object; `wall_s` returns seconds since 1970, because cookies outlive this
+        process.
+        """
         self.cookie = cookie
         self._clock = clock
         self._timeout_s = timeout_s
@@ -86,7 +90,9 @@ class Sessions:
         return Session(session_cookie.session_id(random), True, 0)
 
     def set_cookie(self, session: Session) -> bytes | None:
-        """Return the Set-Cookie value for an answer to `session`; None if none is needed."""
+        """Return the Set-Cookie value for the answer to a request of `session`; None if no cookie
+        is needed.
+        """
         if not self._is_guarded or session.id is None or session.expires_s is None:
             return None
         now_s = self._wall_s()

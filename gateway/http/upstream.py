@@ -38,7 +38,9 @@ class ShopAddress:
 
 
 class Pool:
-    """A pool of connections from one queue to one process, one for each request in service."""
+    """A pool of connections from one queue to one process. Each request in service uses one
+    connection; the other connections are idle.
+    """
 
     def __init__(
         self,
@@ -57,7 +59,9 @@ class Pool:
         self._open: set[ShopConnection] = set()
         self._connecting: set[asyncio.Task[None]] = set()
         self.overdue = 0
-        """The number of unwanted requests that the shop did not end within `cancel_s`."""
+        """The number of requests that the shop did not end within `cancel_s`, although no answer
+        was wanted.
+        """
 
     @property
     def open_connections(self) -> int:
@@ -70,7 +74,9 @@ class Pool:
         return len(self._connecting) + len(self._open) - len(self._idle)
 
     def serve(self, exchange: Exchange) -> None:
-        """Send the request to the shop on the latest used idle connection, or on a new one."""
+        """Send the request of `exchange` to the shop on the most recently used idle connection, or
+        on a new connection.
+        """
         now_s = self.loop.time()
         while self._idle:
             connection = self._idle.pop()

@@ -80,7 +80,9 @@ class PolicyError(ValueError):
 
 
 def find(name: str, among: Mapping[str, Entry], field: str) -> Entry:
-    """Return the entry of the policy `name`; raise PolicyError for `field` if it is unknown."""
+    """Return the entry of the policy `name` from `among`; raise PolicyError for `field` if the name
+    is unknown.
+    """
     if name not in among:
         raise PolicyError(field, f"{name!r} is unknown", ", ".join(among))
     return among[name]

@@ -25,7 +25,9 @@ class Admission(Protocol):
         """Return a rejection of the request, or None to pass it to the queueing policy."""
 
     def dropped(self, time_s: float, id: int) -> None:
-        """Count an admitted request that was turned away later (SBAC: a refused connection)."""
+        """Count an admitted request that the queueing policy then turned away (SBAC: a refused
+        connection).
+        """
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
         """Count the end of an admitted and dispatched request."""

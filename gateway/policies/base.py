@@ -42,7 +42,9 @@ class Line:
         return id in self.requests
 
     def take(self, discipline: Discipline) -> Request:
-        """Remove and return the oldest (FIFO) or the newest request (LIFO)."""
+        """Remove and return the oldest request (FIFO) or the newest request (LIFO); raise KeyError
+        if the queue is empty.
+        """
         return self.requests.popitem(last=discipline is Discipline.LIFO)[1]
 
 
@@ -68,7 +70,9 @@ class IgnoringPolicy:
 
 
 def oldest_first(lines: Sequence[Line]) -> list[Request]:
-    """Return the requests of all queues in order of arrival; equal times are in order of ids."""
+    """Return the requests of all queues in order of arrival; requests that arrived at the same time
+    are in the order of their ids.
+    """
     return sorted(
         (request for line in lines for request in line),
         key=lambda request: (request.arrived_s, request.id),

@@ -33,14 +33,18 @@ class Limit(Protocol):
 
 
 class Inside(NamedTuple):
-    """A request in the system: its arrival time, and the number of requests then, with itself."""
+    """A request in the system: its arrival time, and the number of requests in the system at that
+    time, including this request.
+    """
 
     arrived_s: float
     in_flight: int
 
 
 class LimitedLine(IgnoringPolicy):
-    """A FIFO queue that drops arrivals while as many requests as the limit are in the system."""
+    """A FIFO queue that drops an arrival if the number of requests in the system has reached the
+    limit.
+    """
 
     def __init__(self, name: str, limit: Limit) -> None:
         self.name = name
@@ -109,7 +113,9 @@ class FixedLimit:
 
 @dataclass
 class AimdLimit:
-    """A limit that grows after answers in time if half of it was used, and shrinks after losses."""
+    """A limit that grows by one after each answer in time if at least half of it was used, and
+    shrinks by a share after each loss.
+    """
 
     initial_limit: int
     min_limit: int

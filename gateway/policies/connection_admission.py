@@ -31,7 +31,9 @@ class ConnectionAdmission(Protocol):
         """Handle the timer at the time that `next_timer_s` last returned."""
 
     def next_timer_s(self) -> float | None:
-        """Return the time of the next call of `timer_due`; None: never; a past time: at once."""
+        """Return the time of the next call of `timer_due`; None means never, and a past time means
+        at once.
+        """
 
     @property
     def requested(self) -> int | None:

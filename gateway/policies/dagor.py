@@ -95,7 +95,9 @@ class Dagor(LimitedLine):
         self._queued_s = 0.0
 
     def _queueing_s(self, time_s: float) -> float:
-        """Return the window's mean queueing time; without a dispatch, the oldest wait."""
+        """Return the mean queueing time of the present window, in paper seconds; without a
+        dispatch, the wait of the oldest request.
+        """
         if self._dispatched:
             return self._queued_s / self._dispatched
         oldest = next(iter(self._line), None)

@@ -28,7 +28,9 @@ from gateway.policies.sheet import Parameter, Sheet
 
 
 class Entrance:
-    """The admission queue for new sessions; here, no request can wait too long."""
+    """The admission queue for new sessions, which decides which request is turned away and which is
+    served next.
+    """
 
     discipline: Discipline
 
@@ -36,7 +38,9 @@ class Entrance:
         self.line = Line(places)
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
-        """Queue a request of a new session; return a verdict if it or another must go."""
+        """Handle a request of a new session; return the verdict if this or another request is
+        turned away.
+        """
         raise NotImplementedError
 
     def turn_away(self, time_s: float) -> Verdicts:

@@ -71,10 +71,14 @@ class Host(Protocol[T_contra]):
 
 
 class Ledger(Generic[T]):
-    """The record of waiting requests and requests in service, which checks verdicts."""
+    """The record of waiting requests and requests in service. The ledger checks whether verdicts
+    are allowed.
+    """
 
     def __init__(self, *, remembered: int = 0) -> None:
-        """Create an empty ledger, which remembers the fates of the last `remembered` requests."""
+        """Create an empty ledger; its error messages report the fates of the last `remembered`
+        ended requests.
+        """
         self.waiting: dict[int, T] = {}
         """The host's data about each waiting request, by request id, in order of arrival."""
         self.in_service: dict[int, T] = {}
@@ -91,12 +95,16 @@ class Ledger(Generic[T]):
         return self.in_service.pop(id)
 
     def customer_left(self, id: int) -> None:
-        """Record that the customer of a request, if it waits, has left."""
+        """Record that the customer of a waiting request has left; do nothing if the request does
+        not wait.
+        """
         if id in self.waiting:
             self.gone.add(id)
 
     def obey(self, now_s: float, event: str, verdicts: Verdicts, offered: int = 0) -> None:
-        """Record the verdicts on an event; if they break a rule, raise BrokenPolicyError."""
+        """Check the policy's answer to an event and record its verdicts. If the answer breaks a
+        rule, record nothing and raise BrokenPolicyError.
+        """
         self.check(event, verdicts, offered)
         for verdict in verdicts:
             id = verdict.id
@@ -106,7 +114,9 @@ class Ledger(Generic[T]):
                 self.take(now_s, id, _FATES[type(verdict)])
 
     def check(self, event: str, verdicts: Verdicts, offered: int) -> None:
-        """Raise BrokenPolicyError if the answer, after an offer of workers, breaks a rule."""
+        """Raise BrokenPolicyError if the policy's answer to `event` breaks a rule; `offered` is the
+        number of workers offered with the event.
+        """
         waiting = self.waiting
         judged: set[int] = set()
         dispatched = 0

@@ -1,4 +1,6 @@
-"""eDragon's parts in an application: the load monitor ELM and the admission control EAC (3.2)."""
+"""The parts of eDragon in an application: the load monitor ELM (eDragon, section 3.2.1) and the
+admission control EAC (section 3.2.2).
+"""
 
 import math
 from collections.abc import Mapping
@@ -48,14 +50,18 @@ class LoadMonitor:
 
     @property
     def demand_processors(self) -> float | None:
-        """The number of processors needed (eq. 2) before rounding; None while unknown."""
+        """The number of processors needed, R_i, before rounding (eq. 2); None before the first
+        prediction.
+        """
         if self.predicted_resumed is None or self.predicted_new is None:
             return None
         work_s = self.predicted_resumed * self.cto_s + self.predicted_new * self.ctn_s
         return work_s / self.k_apl_s
 
     def acceptable_new(self, processors: float) -> float | None:
-        """Return AN_i (eq. 5), the new connections per interval for `processors`, or None."""
+        """Return AN_i (eq. 5), the number of new connections per interval that `processors` can
+        serve, at least 0; None before the first prediction.
+        """
         if self.predicted_resumed is None:
             return None
         left_s = self.k_apl_s * processors - self.predicted_resumed * self.cto_s
@@ -68,7 +74,9 @@ class LoadMonitor:
 
 
 class ProcessorAdmission:
-    """EAC, which accepts all resumed connections, and new ones as the processors can serve them."""
+    """The admission control EAC, which accepts every resumed connection, but only as many new
+    connections as the processors can serve.
+    """
 
     asks_for_processors = True
 
@@ -95,7 +103,9 @@ class ProcessorAdmission:
 
     @property
     def requested(self) -> int | None:
-        """R_i, the processors to request, at least 1; None before the first prediction."""
+        """R_i, the number of processors to request, rounded up and at least 1; None before the
+        first prediction. With 0 processors, an application could never show that it needs one.
+        """
         demand = self.monitor.demand_processors
         return None if demand is None else max(1, math.ceil(demand - _TOLERANCE))
 

@@ -23,7 +23,9 @@ class GradientController:
     """
 
     LOWEST_FOR_WINDOWS = 5
-    """After this number of windows with the lowest limit, the minimum is measured again."""
+    """After this number of successive windows with the lowest limit, the minimum response time is
+    measured again.
+    """
 
     def __init__(
         self,
@@ -58,7 +60,9 @@ class GradientController:
 
     @property
     def value(self) -> int:
-        """The present limit in requests; it is `min_concurrency` during a measurement."""
+        """The present limit in requests: `min_concurrency` while the minimum response time is
+        measured.
+        """
         return self.min_concurrency if self._is_measuring else self._limit
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
@@ -138,7 +142,9 @@ class SuccessRate:
 
 
 class AdmissionControl(LimitedLine):
-    """A policy that rejects requests at random: the more, the lower the recent success rate is."""
+    """A policy that rejects requests at random; the lower the recent success rate, the more
+    requests it rejects.
+    """
 
     def __init__(
         self,

@@ -29,7 +29,9 @@ HANDS_AUTOMATIC = Parameter(
 
 
 class Hands:
-    """At most `limit` requests in service; those that another policy dispatched do not count."""
+    """A concurrency limit: at most `limit` requests are in service. Requests that another policy
+    dispatched do not count.
+    """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit

@@ -148,7 +148,9 @@ class Policy(Protocol):
         """Handle a request that has arrived."""
 
     def workers_free(self, time_s: float, free: int) -> Verdicts:
-        """Return verdicts, at most `free` of them `Dispatch`; at least one worker is free."""
+        """Return verdicts, at most `free` of them `Dispatch`; `free` is the number of idle
+        workers, at least 1.
+        """
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
         """Handle the end of a dispatched request."""

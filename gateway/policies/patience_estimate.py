@@ -42,7 +42,9 @@ class PatienceEstimate:
         self._ended[_step(age_s)] += 1.0
 
     def fade(self, elapsed_s: float) -> None:
-        """Let the observations fade for `elapsed_s` paper seconds; call this about every second."""
+        """Reduce the weight of all observations after `elapsed_s` paper seconds; call this about
+        once per paper second.
+        """
         keep = max(0.0, 1.0 - elapsed_s / REMEMBERED_FOR_S)
         self._left = [number * keep for number in self._left]
         self._ended = [number * keep for number in self._ended]
@@ -58,7 +60,9 @@ class PatienceEstimate:
         return None if ages_s is None else ages_s[0]
 
     def quantiles_s(self, shares: Sequence[float]) -> list[float] | None:
-        """Return the ages at which these ascending shares have left; None while unknown."""
+        """Return the ages at which these shares of the customers have left; None while unknown. The
+        shares must be in ascending order.
+        """
         if sum(self._left) < ENOUGH_LEFT:
             return None
         # Subtraction could lose observations that have almost faded, so this sum begins at the

@@ -1,4 +1,6 @@
-"""Prioritised rejection of the lowest priorities along a cubic curve, as in Netflix' Zuul."""
+"""Prioritised rejection, which rejects the lowest priorities first, along a cubic curve, as
+Netflix' Zuul does.
+"""
 
 from collections.abc import Mapping
 
@@ -12,7 +14,9 @@ LOWEST = 100
 
 
 class PrioritisedRejection(LimitedLine):
-    """A policy that admits scores up to a level, which falls with the cube of the overload."""
+    """A policy that admits a request if its score is at most the level; the level falls with the
+    cube of the overload.
+    """
 
     def __init__(
         self, *, throttle_from: int, overloaded_at: int, priority: Mapping[Page, float]
@@ -30,7 +34,9 @@ class PrioritisedRejection(LimitedLine):
 
     @property
     def overload_ratio(self) -> float:
-        """The overload: 0 up to `throttle_from` requests in the system, 1 from `overloaded_at`."""
+        """The overload: 0 with up to `throttle_from` requests in the system, 1 with `overloaded_at`
+        or more, and linear between them.
+        """
         beyond = len(self._inside) - self._throttle_from
         return min(1.0, max(0.0, beyond / (self._overloaded_at - self._throttle_from)))
 

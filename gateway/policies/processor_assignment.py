@@ -29,7 +29,9 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """An application's share: `whole` processors and, with a `partner`, half a shared one."""
+    """An application's share: `whole` exclusive processors and, if there is a `partner`, half of a
+    processor that the application shares with the partner.
+    """
 
     whole: int
     partner: str | None = None

@@ -51,7 +51,9 @@ class QuotaAccount:
         return self.left < 1 - _ROUNDING
 
     def begin(self, quota: float, leftover_intervals: int) -> None:
-        """Begin an interval with `quota`, and the rest of the last `leftover_intervals` ones."""
+        """Begin the next interval with `quota` new sessions, and the unused quota of the last
+        `leftover_intervals` intervals.
+        """
         whole = self._whole_fresh
         if whole:
             self._leftovers.append((self._interval, whole))
@@ -67,7 +69,9 @@ class QuotaAccount:
             self._take_leftovers(debt)
 
     def take(self, sessions: int = 1) -> None:
-        """Take `sessions` admitted sessions from the account, which may become a debt."""
+        """Take `sessions` admitted sessions from the account; if it contains fewer, the difference
+        becomes a debt.
+        """
         beyond = max(0, sessions - self._whole_fresh)
         old = min(beyond, self._left_over)
         self._fresh -= sessions - old

@@ -28,17 +28,23 @@ def import_all() -> None:
 
 
 def sheet(name: str) -> Sheet:
-    """Return the sheet of a queueing policy; raise PolicyError if the name is unknown."""
+    """Return the data sheet of the queueing policy `name`; raise PolicyError if the name is
+    unknown.
+    """
     return _sheet(find(name, POLICIES, "policy"))
 
 
 def admission_sheet(name: str) -> Sheet:
-    """Return the sheet of an admission policy; raise PolicyError if the name is unknown."""
+    """Return the data sheet of the admission policy `name`; raise PolicyError if the name is
+    unknown.
+    """
     return _sheet(find(name, ADMISSIONS, "admission"))
 
 
 def connection_admission_sheet(name: str) -> Sheet:
-    """Return the sheet of a connection admission policy; raise PolicyError if it is unknown."""
+    """Return the data sheet of the connection admission policy `name`; raise PolicyError if the
+    name is unknown.
+    """
     return _sheet(find(name, CONNECTION_ADMISSIONS, "connection_admission"))
 
 

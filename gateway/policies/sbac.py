@@ -1,4 +1,6 @@
-"""SBAC by predicted utilisation: sbac, sbac-responsive and sbac-stable."""
+"""Session-based admission control by predicted utilisation: sbac, sbac-responsive and
+sbac-stable.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +16,9 @@ TOLERANCE_S = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class AcInterval:
-    """A finished ac-interval: its mean utilisation U_measured, and the time of its samples."""
+    """A finished ac-interval: its mean utilisation U_measured, and the time, in paper seconds, that
+    its samples cover.
+    """
 
     measured_utilisation_ratio: float
     covered_s: float

@@ -13,7 +13,9 @@ from gateway.policies.sbac import COMMON, RESPONSIVE_WEIGHT, AcInterval, Countin
 from gateway.policies.sheet import Parameter, Sheet
 
 MEASURED_INTERVALS = 100
-"""The number n of ac-intervals in the measured capacity: older ones fade by 1 − 1/n."""
+"""The number n of ac-intervals in the measured capacity: each new interval multiplies the weight of
+earlier ones by 1 − 1/n.
+"""
 
 LEFTOVER_LIVES = log(2)
 """The time for which unused quota lasts, as a multiple of a session's mean life (ac_cycle).
@@ -116,12 +118,16 @@ class PredictiveAdmission(CountingAdmission):
 
     @property
     def session_length(self) -> float | None:
-        """L, the mean requests per session, measured and combined with a given estimate."""
+        """L, the mean number of requests per session, measured and combined with the given
+        estimate, if any.
+        """
         return self.census.session_length(self._given_length)
 
     @property
     def leftover_s(self) -> float | None:
-        """The time for which unused quota lasts: given, or LEFTOVER_LIVES × a session's life."""
+        """The time, in paper seconds, for which unused quota lasts: a parameter, or LEFTOVER_LIVES
+        × the mean life of a session.
+        """
         between_s, length = self.census.inter_request_s, self.session_length
         if self._given_leftover_s:
             return self._given_leftover_s

@@ -24,7 +24,9 @@ ENOUGH_SESSIONS = 30
 """The number of ended sessions that a measured mean length needs (standard error 18 %)."""
 
 REMEMBERED = 100_000
-"""The most sessions, and requests, that are kept; the oldest are forgotten first."""
+"""The maximum number of sessions, and of requests, that are kept; the oldest are forgotten
+first.
+"""
 
 _PROCESSED = frozenset({Outcome.ANSWERED, Outcome.ORPHANED})
 
@@ -64,7 +66,9 @@ class SessionCensus:
 
     @property
     def inter_request_s(self) -> float | None:
-        """The mean paper seconds between requests of one session; None if there were none."""
+        """The mean time between successive requests of a session in paper seconds (response time +
+        think time); None before a session has sent its second request.
+        """
         return self._gaps_s / self._gaps if self._gaps else None
 
     def session_length(self, estimate: float = 0.0) -> float | None:

@@ -33,7 +33,9 @@ class Parameter:
         return f"{'a whole number' if isinstance(self.default, int) else 'a number'} {span}"
 
     def read(self, given: object) -> ParameterValue:
-        """Return `given` as a checked value; raise PolicyError, which names the field."""
+        """Return `given` as a checked value of the parameter; if it is invalid, raise PolicyError,
+        which names the field.
+        """
         field = f"parameters.{self.name}"
         if isinstance(self.default, Mapping):
             if not isinstance(given, Mapping) or any(key not in set(Page) for key in given):

@@ -19,7 +19,9 @@ class Event(NamedTuple):
 
 
 def said(verdicts: Verdicts) -> tuple[Said, ...]:
-    """Return verdicts as plain values; their kinds tell equal tuples apart."""
+    """Return verdicts as plain values. A value begins with the verdict's kind, because verdicts of
+    two kinds can be equal tuples.
+    """
     return tuple((type(verdict).__name__.lower(), *verdict) for verdict in verdicts)
 
 

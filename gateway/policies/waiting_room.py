@@ -1,4 +1,6 @@
-"""A waiting room: a session enters the full shop when another session has gone."""
+"""A waiting room: only a limited number of sessions may be in the shop, and the next session enters
+when another session has gone.
+"""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence

@@ -1,1 +1,3 @@
-"""Waiting requests: their routing, queues and dispatcher, and the probe of the shop's load."""
+"""The handling of waiting requests: routing, queues, the dispatcher that drives the policy, and the
+probe of the shop's load.
+"""

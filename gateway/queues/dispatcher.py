@@ -23,7 +23,9 @@ from gateway.policies.interface import (
 
 
 class Host(Protocol):
-    """The connection layer, which carries out decisions; its methods must not raise errors."""
+    """The connection layer, which carries out the dispatcher's decisions; its methods must not
+    raise errors.
+    """
 
     def start(self, id: int) -> None:
         """Give the request to a free worker now."""
@@ -69,7 +71,9 @@ class EventObserver(Protocol):
 
 
 class RequestsNow(NamedTuple):
-    """All requests of a dispatcher; `gone`: waiting requests whose customers have left."""
+    """A record of all requests of a dispatcher at one moment; `gone` contains the ids of waiting
+    requests whose customers have left.
+    """
 
     waiting: Sequence[Request]
     in_service: Sequence[Request]
@@ -137,7 +141,9 @@ class Dispatcher:
         self._handle(completion)
 
     def client_left(self, id: int, mode: Abandonment | None = None) -> None:
-        """Handle a departure as `Driver.abandonment` does, by default in the mode `abandonment`."""
+        """Handle the departure of a request's customer as `Driver.abandonment` does. Without
+        `mode`, the attribute `abandonment` applies.
+        """
 
         def abandonment(now_s: float) -> None:
             does = mode or self.abandonment
@@ -163,7 +169,9 @@ class Dispatcher:
         self._handle(load_sample)
 
     def tick(self, due_s: float = inf) -> None:
-        """Handle the timer set for `due_s`; if the policy's is due later, it was the observer's."""
+        """Handle the timer that was set for `due_s`. The policy is called only if its timer is due
+        by `due_s`; otherwise, the timer is the observer's.
+        """
 
         def timer_due(now_s: float) -> None:
             wanted_s = self.policy.next_timer_s()
@@ -231,7 +239,9 @@ class Dispatcher:
         return len(self._driver.in_service)
 
     def requests_now(self) -> RequestsNow:
-        """Return requests: waiting, in service, and waiting ones whose customers left."""
+        """Return all requests: the waiting ones in order of arrival, those in service in order of
+        dispatch, and the ids of waiting requests whose customers have left.
+        """
         driver = self._driver
         return RequestsNow(
             [*driver.waiting.values()], [*driver.in_service.values()], {*driver.gone}
@@ -242,7 +252,9 @@ class Dispatcher:
         return {page: {fate: n[fate] for fate in FATES} for page, n in self._counts.items()}
 
     def snapshot(self) -> Mapping[str, object]:
-        """Return queue lengths by page type, workers, counts and the policy's snapshot."""
+        """Return the queue lengths by page type, the number of workers, the counts of fates and the
+        policy's snapshot.
+        """
         by_page = Counter(request.page for request in self._driver.waiting.values())
         return {
             "policy": {"name": self.policy.name, "snapshot": dict(self.policy.snapshot())},
@@ -268,8 +280,8 @@ class Dispatcher:
 
 
 class _Effects:
-    """The object that knows the free workers, counts a verdict, informs the observer, and calls
-    the host. A reference to the dispatcher would be a cycle, and stay in memory.
+    """The object that knows the free workers, counts verdicts, informs the observer, and calls the
+    host. It does not refer to the dispatcher, because a reference cycle would stay in memory.
     """
 
     def __init__(self, host: Host, workers: int, counts: Mapping[Page, Counter[str]]) -> None:
@@ -296,7 +308,9 @@ class _Effects:
         self._host.refuse(id, verdict)
 
     def rejected(self, now_s: float, number: int) -> None:
-        """Do nothing: the shop's workers have no part in a rejection."""
+        """Do nothing: the gateway answers rejected requests itself, without a worker of the
+        shop.
+        """
 
     def cancel(self, now_s: float, id: int) -> None:
         self._host.cancel(id)

@@ -125,7 +125,9 @@ class LoadProbe:
         self._hang_up()
 
     def snapshot(self) -> dict[str, object]:
-        """Return the latest sample, its age in paper seconds, the status, and the error, if any."""
+        """Return the latest sample, its age in paper seconds, the controller's complete status, and
+        the present error, if any.
+        """
         known = self.newest
         return {
             "cpu_utilisation_ratio": known.cpu_utilisation_ratio if known else None,

@@ -61,7 +61,9 @@ class PolicyChoice:
 
     @property
     def needs_sessions(self) -> bool:
-        """Whether the policies need sessions that no other client can claim."""
+        """Whether the policies need signed cookies, so that no client can claim the session of
+        another client. The choice must be valid.
+        """
         return self.admission != NO_ADMISSION or self.sheet.needs_sessions
 
     def make(
@@ -69,7 +71,9 @@ class PolicyChoice:
         limits: Limits = IN_THE_GATEWAY,
         on_fall_back: Callable[[FallBack], None] = lambda _: None,
     ) -> Policy:
-        """Return a new policy or raise PolicyError; `on_fall_back`: a student's policy failed."""
+        """Return a new policy; raises PolicyError if the choice is invalid. `on_fall_back` is
+        called when FIFO replaces a student's policy that has failed.
+        """
         chosen = (self.parameters, self.admission, self.admission_parameters)
         if self.file is None:
             return registry.create(self.name, *chosen)
@@ -98,7 +102,9 @@ class PolicyChoice:
 
     @property
     def label(self) -> str:
-        """A label such as `door-lifo+sbac (hands 4, sbac ac_weight 0.3)`, without defaults."""
+        """A label such as `door-lifo+sbac (hands 4, sbac ac_weight 0.3)`: the policies' names, and
+        the parameters that differ from their defaults.
+        """
         admission = registry.admission_sheet(self.admission)
         own = (("", self.sheet, self.parameters),)
         others = ((f"{self.admission} ", admission, self.admission_parameters),)
@@ -116,7 +122,9 @@ class PolicyChoice:
 
 
 def _in_words(value: ParameterValue, default: ParameterValue) -> str:
-    """Return a value as text; of a table, only the entries that differ from the default."""
+    """Return a parameter's value as text: the number or, for a table, only the entries that differ
+    from the default.
+    """
     if isinstance(value, dict) and isinstance(default, dict):
         return " ".join(f"{key} {one:.12g}" for key, one in value.items() if one != default[key])
     return f"{value:.12g}"
@@ -126,7 +134,9 @@ class PolicyInForce:
     """The policy in force, and the number of failed students' policies since the start."""
 
     def __init__(self, choice: PolicyChoice, own_policy_s: float) -> None:
-        """Begin with `choice`; a student's policy may use `own_policy_s` real s per decision."""
+        """Begin with the policies in `choice`; a student's policy may use `own_policy_s` real
+        seconds for each decision.
+        """
         self.choice = choice
         self.fallbacks = 0
         self.own_policy_s = own_policy_s

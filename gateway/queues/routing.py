@@ -13,7 +13,9 @@ from gateway.queues.request_queues import BypassQueue
 from gateway.tracing import TracedExchange, Tracer
 
 OTHER: Final = "other"
-"""The name of the bypass to the shop, for requests that match nothing else."""
+"""The name of the bypass to the shop for requests that have no page type and match no other
+bypass.
+"""
 ADS: Final = "ads"
 POLICY: Final = "policy"
 """The name of the policy's queue in traces."""
@@ -21,7 +23,9 @@ POLICY: Final = "policy"
 
 @dataclass(frozen=True, slots=True)
 class Bypass:
-    """A bypass: a short queue, with pools of connections, for paths that begin with `prefix`."""
+    """A bypass: a separate short queue for requests whose path begins with `prefix`. Each process
+    that serves these requests has a pool of connections.
+    """
 
     name: str
     prefix: bytes
@@ -30,7 +34,9 @@ class Bypass:
 
 
 def queue_for(target: bytes, bypasses: Sequence[Bypass]) -> BypassQueue:
-    """Return the queue of the first bypass whose prefix matches, otherwise of the last."""
+    """Return the queue of the first bypass whose prefix matches the target (in origin form); if no
+    prefix matches, return the last bypass's queue.
+    """
     for one in bypasses:
         if target.startswith(one.prefix):
             return one.queue

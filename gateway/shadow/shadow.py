@@ -38,7 +38,9 @@ class ShadowError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RealWorld:
-    """The real world, shared by all shadows: the acting dispatcher, and its requests' state."""
+    """The real world, shared by all shadows: the acting policy's dispatcher and the state of the
+    real requests.
+    """
 
     acting: Dispatcher
     shop: Account
@@ -57,7 +59,9 @@ class _Case:
 
 
 class Shadow:
-    """A shadow, which gets events in order of time; they may raise the policy's error."""
+    """A shadow; `policy` makes its decisions. Events must come in the order of their times. Every
+    method that handles an event may raise the policy's error.
+    """
 
     def __init__(self, policy: Policy, *, now_s: float, real: RealWorld) -> None:
         self._now_s = now_s
@@ -135,7 +139,9 @@ class Shadow:
         self._undecided_left(id)
 
     def load_sample(self, time_s: float, sample: LoadSample) -> None:
-        """Pass on the real shop's load, corrected for the model's difference from it."""
+        """Correct the real shop's load for the difference between the real shop and the model, and
+        pass the load to the policy.
+        """
         self.run(time_s)
         account = self._shop.account
         account.advance(time_s)
@@ -217,7 +223,9 @@ class Shadow:
         self._now_s = until_s
 
     def _real_one_over(self, real_request: RealRequest) -> None:
-        """Set when the customer of a request that has really ended leaves the shadow's world."""
+        """After a request has ended in the real world, set the time at which its customer leaves
+        the shadow's world.
+        """
         id = real_request.request.id
         if self._is_here(id) and not real_request.has_left:
             leaves_s = self._real.customers.leaves_s(real_request.request, self._now_s)
@@ -227,7 +235,9 @@ class Shadow:
         return id in self._shop or ((case := self._cases.get(id)) is not None and case.waits)
 
     def _undecided_left(self, id: int) -> None:
-        """Record `left` for an undecided request, which may stay in the queue."""
+        """Record the decision `left` for a request on which the shadow has not decided; the request
+        may stay in the queue.
+        """
         case = self._cases.get(id)
         if case is not None and case.said is None:
             case.said = self._decision("left")

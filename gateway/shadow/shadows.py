@@ -25,7 +25,9 @@ _WORK: Final = frozenset({Outcome.ANSWERED, Outcome.ORPHANED, Outcome.FAILED})
 
 
 class ShadowsError(Exception):
-    """The error for a shadow that cannot be added or removed, with the allowed values."""
+    """The error for a shadow that cannot be added or removed: a message of one line, and the
+    allowed values.
+    """
 
     def __init__(self, message: str, allowed: str) -> None:
         super().__init__(message)
@@ -120,7 +122,9 @@ class Shadows:
         return {name: shadow.tally.disagreements() for name, shadow in self._going()}
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return the number of requests by verdict, for the name of each running shadow."""
+        """Return each running shadow's number of requests by result of the comparison; the keys are
+        the shadows' names.
+        """
         return {name: shadow.tally.counts() for name, shadow in self._going()}
 
     # ---- calls of the dispatcher ---------------------------------------------------------------
@@ -249,7 +253,9 @@ class Shadows:
     def _decide(
         self, time_s: float, real_request: RealRequest, kind: str, reason: str = ""
     ) -> None:
-        """Record the acting policy's first decision; the shadows get it after the event."""
+        """Record the acting policy's first decision about a request; the shadows receive it after
+        the event.
+        """
         if real_request.decision is None:
             real_request.decision = Decision(kind, time_s, self._acting.waiting, reason)
             self._decided.append(real_request)

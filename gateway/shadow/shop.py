@@ -18,9 +18,13 @@ from gateway.policies.interface import Outcome, Page, Request
 from gateway.policies.patience_estimate import PatienceEstimate
 
 FILL: Final = 1.0 / BUSY_RATIO
-"""The requests in service that keep a CPU busy: one computes, another waits for the back end."""
+"""The number of requests in service that keep a CPU fully busy: one request computes while another
+waits for the back end.
+"""
 FIRST_GUESS_S: Final = 0.2501 * BUSY_RATIO
-"""The assumed CPU seconds of a request until one was measured: the mean of LIFO-Pri's Table 2."""
+"""The assumed CPU seconds of a request until one has been measured: the mean of LIFO-Pri's Table 2,
+weighted by how often each page is requested.
+"""
 REMEMBERED: Final = 200
 """The approximate number of latest requests in the mean of a page type."""
 AGES: Final = 16
@@ -52,9 +56,13 @@ class RealRequest:
     request: Request
     decision: Decision | None = None
     started_s: float | None = None
-    """The time at which the real shop got the request, or the model first saw it there."""
+    """The time at which the real shop received the request, or at which the model first saw the
+    request in service; a decision `left` may be earlier.
+    """
     from_work_s: float = 0.0
-    """The real account's `work_s` at the dispatch, or when the request was first seen."""
+    """The `work_s` of the real shop's account when the request was dispatched or first seen in
+    service.
+    """
     is_measured: bool = True
     """Whether the model has seen the request since its dispatch."""
     work_s: float | None = None
@@ -102,7 +110,9 @@ class Account:
         return work_s + (time_s - at_s) / shares
 
     def time_of(self, work_s: float) -> float:
-        """Return the time, at least `at_s`, at which the present rate leads to `work_s`."""
+        """Return the time at which the account will reach `work_s` if `in_service` does not change,
+        but at least `at_s`.
+        """
         return self.at_s + max(0.0, work_s - self.work_s) * max(FILL, self.in_service)
 
 
@@ -172,14 +182,18 @@ class _Serving:
 
 @dataclass(slots=True)
 class ModelShop:
-    """A model of the shop (`account`) next to the real shop's account (`real`)."""
+    """A model of the shop, with a shadow's requests in service. `account` is the model's account,
+    and `real` is the real shop's.
+    """
 
     real: Account
     needs: Needs
     account: Account
     _serving: dict[int, _Serving] = field(default_factory=dict)
     _done: list[tuple[float, int]] = field(default_factory=list)
-    """A heap of (`work_s` at a request's end, id); `_serving` shows if a pair is valid."""
+    """A heap of (`work_s` of the account at which the request is done, id); a pair is valid only if
+    `done_at_work_s` in `_serving` is the same.
+    """
     _late: dict[int, None] = field(default_factory=dict)
     """The requests on which the real shop has spent the mean work without finishing them."""
 

@@ -8,7 +8,9 @@ from gateway.policies.interface import PAGES, Page, Request
 from gateway.shadow.shop import Decision
 
 SAME_WITHIN_S: Final = 0.5
-"""The paper seconds by which equal start times may differ: two service times of a mean page."""
+"""The maximum difference, in paper seconds, between two start times that count as equal: about
+twice the service time of a mean page.
+"""
 KEPT: Final = 20
 """The number of newest disagreements that are kept."""
 

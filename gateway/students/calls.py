@@ -38,7 +38,9 @@ class PolicyFile:
 
 
 class MisbehavedError(Exception):
-    """The error for a policy that failed, ended, or gave a late or invalid answer, in one line."""
+    """The error for a policy that failed, ended, answered too late or gave an invalid answer; the
+    message is one line.
+    """
 
 
 class Calls(ABC):
@@ -46,7 +48,9 @@ class Calls(ABC):
 
     sheet: Sheet
     timer_s: float | None = None
-    """The paper time at which the created policy's timer is due; None means never."""
+    """The time, in paper seconds, at which the policy's timer is due; None means never. The
+    value is valid once the policy has been created.
+    """
     ignores: frozenset[str] = frozenset()
     """The events that the policy ignores, and therefore does not receive."""
     end: Callable[[], object]
@@ -54,11 +58,15 @@ class Calls(ABC):
 
     @abstractmethod
     def begin(self, message: object, what: str, most: Most = wire.ABOUT_NONE) -> Any:
-        """Return the answer to a message during the start, which has one time limit."""
+        """Return the answer to a message during the start; the time limit covers the
+        whole start.
+        """
 
     @abstractmethod
     def decision(self, message: object, what: str, reader: Callable[[object], T], most: Most) -> T:
-        """Return the answer to a message, read by `reader`, within a decision's time limit."""
+        """Return the answer to a message, as read by `reader`. The time limit of a decision
+        applies, because a request may be waiting for the answer.
+        """
 
     @abstractmethod
     def cpu_s(self) -> float:

@@ -42,7 +42,9 @@ class _Line:
 
 
 def main(descriptor: int, parent: int) -> None:
-    """Answer the gateway at `descriptor` until it hangs up; after `read`, only check a file."""
+    """Answer the gateway at the other end of `descriptor` until the gateway closes the connection.
+    If the first order is `read`, only check one file.
+    """
     _import_all()
     line = _Line(descriptor)
     holding = confinement.confine(**line.receive(), parent=parent)

@@ -38,7 +38,9 @@ LAYERS: Final = {
 }
 """The effect of each layer, by the layer's name."""
 NEEDED: Final = ("limits", "seccomp")
-"""The layers without which no policy runs; they protect the machine's memory and the account."""
+"""The layers without which no policy runs. Otherwise, a policy could fill the machine's memory or
+use the rights of its account.
+"""
 
 
 OF_TESTS: Final = {

@@ -21,7 +21,9 @@ FOLDER: Final = "own"
 MOST_BYTES: Final = 128 * 1024
 MOST_NAME: Final = 1000
 MOST_STEM: Final = 80
-"""The maximum length of a file name without its ending, which metrics use as a label."""
+"""The maximum length of a file name without its ending, in characters. Metrics use the name as the
+value of a label.
+"""
 REMEMBERED: Final = 256
 
 
@@ -57,7 +59,9 @@ def opened(name: str) -> PolicyFile:
 
 
 def _content(path: Path) -> bytes:
-    """Return at most `MOST_BYTES` + 1 bytes; reading an irregular file might never end."""
+    """Return at most `MOST_BYTES` + 1 bytes of a regular file. Other kinds of files are not read,
+    because reading them might never end.
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -95,7 +99,10 @@ def check_form(file: PolicyFile) -> None:
 
 
 def impurities(file: PolicyFile) -> tuple[str, ...]:
-    """Return a line for each impurity of a source; raise PolicyError if none can read it."""
+    """Return one line for each impurity of a file; raise PolicyError if the file cannot be parsed
+    within the limits. The first call for a text takes about 0.1 s, because a confined process reads
+    the text.
+    """
     try:
         return _impurities(file.text)
     except MisbehavedError as fault:
@@ -138,7 +145,9 @@ def remember(file: PolicyFile) -> None:
 
 
 def known(name: str, sha256: str) -> PolicyFile:
-    """Return the remembered text with this digest, or the file at its path if it is the same."""
+    """Return the text with this digest, if it is remembered or still at its path; otherwise raise
+    PolicyError.
+    """
     _check_name(name)
     found = remembered.get(sha256)
     if found is not None:

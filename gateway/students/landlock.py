@@ -21,7 +21,9 @@ _FILES: Final = {1: 13, 2: 14, 3: 15, 5: 16}
 """The number of file rights since each version of Landlock; file rights are the lowest bits."""
 _READ: Final = 1 << 2 | 1 << 3  # files, folders
 _WRITE: Final = _READ | sum(1 << bit for bit in (1, 4, 5, 7, 8, 12, 13, 14))
-"""The rights to read, write, create, remove and move files, folders and symbolic links."""
+"""The rights to read, write, truncate, create, remove and move files, folders and
+symbolic links.
+"""
 _OF_A_FILE: Final = 1 << 1 | 1 << 2 | 1 << 14
 _BENEATH: Final = 1  # the kind of rule
 _NET: Final = (4, 0b11)  # bind and connect by TCP

@@ -10,18 +10,26 @@ MOST_WAITING: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits on one child process, in real seconds unless the text names paper seconds."""
+    """The limits on one child process; `_s` means real seconds unless the description names paper
+    seconds.
+    """
 
     start_s: float = 10.0
     """The time from the start of the interpreter until the policy has been created."""
     decision_s: float = 0.25
-    """The maximum time for one answer, for which the event loop waits."""
+    """The maximum time for which the event loop waits for one answer. A policy that exceeds the
+    limit is replaced.
+    """
     share_ratio: float = 0.25
     """The share of a CPU that the child and the gateway may each spend on the child's answers."""
     burst_s: float = 1.0
-    """The time beyond `share_ratio` after which the CPU time is checked."""
+    """The answer time, in real seconds, that a policy may use beyond `share_ratio` of the elapsed
+    time. Above it, the CPU time is checked.
+    """
     cpu_s: int = 3600
-    """The CPU seconds of the whole process; the limit ends forgotten processes."""
+    """The CPU seconds of the whole process, far more than a run needs. The limit ends processes
+    that nothing else has ended.
+    """
     memory_bytes: int = 256 * 1024 * 1024
     """The limit on the process's address space in bytes; the interpreter counts, too."""
     silence_s: float = 10.0

@@ -24,7 +24,9 @@ class _Started(NamedTuple):
 
 
 remembered: OrderedDict[str, _Started] = OrderedDict()
-"""The sheets by their files' digests, the latest used last; reading a sheet needs a process."""
+"""The data sheets by the digest of their files, the most recently used last; reading a sheet needs
+a process.
+"""
 
 
 def sheet_of_file(file: PolicyFile) -> Sheet:
@@ -33,7 +35,9 @@ def sheet_of_file(file: PolicyFile) -> Sheet:
 
 
 def confinement_of_file(file: PolicyFile) -> Mapping[str, str]:
-    """Return the layers that confine this file's policy; raise PolicyError if it is invalid."""
+    """Return the layers that confine this file's policy (`confinement.LAYERS`); raise PolicyError
+    if the file is invalid.
+    """
     return _of(file).holding
 
 

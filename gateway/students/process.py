@@ -125,7 +125,9 @@ class Confined:
             return 0.0
 
     def _rest(self, received: bytes, deadline_s: float, most: Most) -> bytes:
-        """Return the message that begins with `received`, which must come by the deadline."""
+        """Return the whole message that begins with `received`; the deadline applies to
+        all of it.
+        """
         content = bytearray(received)
         while len(content) < 4 or len(content) < 4 + wire.HEAD.unpack_from(content)[0]:
             if len(content) >= 4:
@@ -154,7 +156,9 @@ class Child(Confined, Calls):
     """A confined process that has loaded one policy."""
 
     def __init__(self, file: PolicyFile, limits: Limits) -> None:
-        """Start the process and load the file within `limits.start_s` (about 0.1 s)."""
+        """Start the process and load the file. This takes about 0.1 s, and at most
+        `limits.start_s`.
+        """
         super().__init__(limits)
         self._owed_s = 0.0
         """The seconds that the policy took beyond its share, up to `limits.burst_s`."""

@@ -71,7 +71,9 @@ class Impurity(NamedTuple):
 
 
 def impurities(text: str) -> list[Impurity]:
-    """Return all impurities of a source by line; raise SyntaxError if it is not Python."""
+    """Return all impurities of a policy's source in the order of lines; raise SyntaxError if it is
+    not Python.
+    """
     return sorted(_found(ast.parse(text)))
 
 

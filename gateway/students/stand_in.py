@@ -1,4 +1,6 @@
-"""A policy that passes on a student's policy's decisions, and becomes FIFO once that has failed."""
+"""A policy that passes on the decisions of a student's policy, and decides like FIFO once that
+policy has failed.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -51,7 +53,9 @@ class StandIn:
         self._ledger: Ledger[Request] = Ledger(remembered=REMEMBERED)
         self._fifo: Policy | None = None
         self._unanswered_s: float | None = None
-        """The paper time since which requests wait although all workers are free."""
+        """The time, in paper seconds, since which requests have waited although workers were free
+        and no request was in service.
+        """
         self._timers_from_s = 0.0
         self._timers = 0
 

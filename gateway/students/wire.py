@@ -37,7 +37,9 @@ _MOST_ANSWER_BYTES: Final = 4 * 1024 * 1024
 MOST_VERDICTS: Final = 2 * MOST_WAITING
 """The maximum number of verdicts in an answer: twice the number of requests that may wait."""
 MOST_REASON: Final = 200
-"""The longest reason in characters; a text in a data sheet may be five times as long."""
+"""The maximum length of a verdict's reason in characters; texts in a data sheet may be five times
+as long.
+"""
 _MOST_TEXT: Final = 5 * MOST_REASON
 _MOST_PARAMETERS: Final = 50
 _MOST_FIGURES: Final = 100
@@ -49,7 +51,9 @@ class WireError(ValueError):
 
 
 _BYTES_EACH, _VALUES_EACH = 300, 10
-"""The most bytes and values per request in an answer; a verdict has at most 7 values."""
+"""The maximum number of bytes and of values per request in an answer; a verdict with a reason has
+at most 7 values.
+"""
 
 
 def most_about(requests: int) -> Most:
@@ -75,7 +79,9 @@ def packed(message: object) -> bytes:
 
 
 def unpacked(content: bytes, most: Most = LARGEST) -> Any:
-    """Return the message in `content`; raise WireError if it is not JSON or too large."""
+    """Return the message in `content`, which does not include the length. Raises WireError if the
+    message is not JSON or is larger than `most`.
+    """
     check_size(len(content), most)
     try:
         return plain_json.decoded(content, most.values)
@@ -141,7 +147,9 @@ _TOO_MANY: Final = f"its answer has more than {MOST_VERDICTS:,} verdicts"
 
 
 def said(event: str, verdicts: object) -> list[Any]:
-    """Return verdicts as plain values; raise WireError, which explains the right form."""
+    """Return a policy's verdicts as plain values; if their form is wrong, raise WireError, which
+    explains the right form.
+    """
     if verdicts is None:
         raise WireError(
             f"{event} returned None; return NOTHING, or a tuple of verdicts: (Dispatch(7),)"
@@ -222,7 +230,9 @@ def timer_of(value: object) -> float | None:
 
 
 def decision_of(answer: object) -> tuple[float | None, Verdicts]:
-    """Return the timer's time, and the verdicts on an event; raise WireError."""
+    """Return the time at which the timer is due, and the verdicts on an event; raise WireError if
+    the answer is invalid.
+    """
     if type(answer) is not list or len(answer) != 2:
         raise WireError("its answer does not have the right form")
     timer_s = timer_of(answer[1])
@@ -230,7 +240,9 @@ def decision_of(answer: object) -> tuple[float | None, Verdicts]:
 
 
 def waiting_of(answer: object) -> list[int]:
-    """Return the ids of the requests that wait in the policy; raise WireError."""
+    """Return the ids of the requests that wait according to the policy; raise WireError if the
+    answer is invalid.
+    """
     if not isinstance(answer, list) or not all(map(_is_id, answer)):
         raise WireError("waiting() must return the waiting requests in order of arrival")
     return answer
@@ -241,7 +253,9 @@ MAY_BE_IGNORED: Final = ("completion", "abandonment", "load_sample")
 
 
 def made_of(answer: object) -> tuple[float | None, frozenset[str]]:
-    """Return a new policy's timer, and the events that it ignores; raise WireError."""
+    """Return the time at which the timer of a new policy is due, and the events that it ignores;
+    raise WireError if the answer is invalid.
+    """
     if not isinstance(answer, dict) or set(answer) != {"timer_s", "ignores"}:
         raise WireError("its answer does not have the right form")
     ignores = answer["ignores"]

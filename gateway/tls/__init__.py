@@ -1,1 +1,3 @@
-"""Customers' TLS connections: handshakes, the gate, and the CPU manager's client."""
+"""Customers' TLS connections: handshakes, the gate that admits connections, and the CPU manager's
+client.
+"""

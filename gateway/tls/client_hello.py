@@ -16,7 +16,9 @@ _PRE_SHARED_KEY: Final = 41
 _SUPPORTED_VERSIONS: Final = 43
 
 _HEAD: Final = struct.Struct(">BxxHBBHH32xB")
-"""A record's type and length, a message's type and length, version, random number, id's length."""
+"""A record's type and length, a message's type and length, the version, the random number, and the
+length of the session id.
+"""
 _SHORT: Final = struct.Struct(">H")
 _EXTENSION: Final = struct.Struct(">HH")
 

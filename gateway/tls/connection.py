@@ -1,4 +1,6 @@
-"""A customer's TLS connection, which `Customer` uses as a transport, ciphered in the event loop."""
+"""A customer's TLS connection, which `Customer` uses like an ordinary transport. Encryption and
+decryption run in the event loop, because symmetric ciphers are fast.
+"""
 
 import asyncio
 import contextlib
@@ -15,7 +17,9 @@ _UNASKED_BYTES: Final = 64 * KIB
 
 
 class TlsConnection(asyncio.Protocol, asyncio.Transport):
-    """A TLS connection: the protocol of the TCP transport `raw`, the transport of `inner`."""
+    """A TLS connection, which is the protocol of the TCP transport `raw` and the transport of the
+    protocol `inner`.
+    """
 
     __slots__ = (
         "_has_written_eof",
@@ -217,7 +221,9 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
             self._raw.write(out)
 
     def _end_session(self) -> None:
-        """Create a close_notify, without which OpenSSL forgets the session (RFC 5246, 7.2.1)."""
+        """Create a close_notify; otherwise OpenSSL would forget the session, which a customer who
+        left abruptly may resume (RFC 5246, 7.2.1).
+        """
         # An error is harmless: the customer's close_notify is missing, or TLS has already failed.
         with contextlib.suppress(OSError):
             self._ssl.unwrap()

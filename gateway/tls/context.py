@@ -19,7 +19,9 @@ REFUSAL: Final = ssl.AlertDescription.ALERT_DESCRIPTION_ACCESS_DENIED
 """The TLS alert that a refused customer gets."""
 
 Ask = Callable[[bool], bool]
-"""A function that returns whether a connection, resumed (True) or new (False), may continue."""
+"""A function that returns whether a connection may continue; its argument is true if the connection
+resumes a session.
+"""
 
 
 class CertificateError(ValueError):
@@ -34,7 +36,9 @@ class AskedSSLObject(ssl.SSLObject):
     """The TLS layer of a connection, with the gate's decision about it."""
 
     asked_as_resumed: bool | None = None
-    """Whether the gate last decided on a resumed session; None before the ClientHello."""
+    """Whether the gate's latest decision was for a resumed session; None until the ClientHello has
+    been read.
+    """
     is_accepted = False
 
     @property
@@ -43,7 +47,9 @@ class AskedSSLObject(ssl.SSLObject):
 
     @property
     def is_as_asked(self) -> bool:
-        """Whether the gate accepted the connection as what it is now: new or resumed."""
+        """Whether the gate accepted the connection and, if it accepted it as resumed, the
+        connection did resume a session.
+        """
         asked = self.asked_as_resumed
         return self.is_accepted and (asked is False or asked is bool(self.session_reused))
 

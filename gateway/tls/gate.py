@@ -64,7 +64,9 @@ class ConnectionGate:
     # ---- the policy ------------------------------------------------------------------------------
 
     def connection(self, resumed: bool) -> bool:
-        """Return whether a connection, which resumes or begins a session, may continue."""
+        """Return whether a connection may continue; `resumed` is true if it resumes a session, and
+        false if it begins one.
+        """
         with self._lock:
             now_s = self.now_s()
             due_s = self.admission.next_timer_s()
@@ -86,7 +88,9 @@ class ConnectionGate:
 
     @property
     def requested(self) -> int | None:
-        """The number of processors to request, R_i; None if there is none, or none yet."""
+        """The number of processors to request, R_i; None if the policy never requests processors or
+        does not know the number yet.
+        """
         with self._lock:
             return self.admission.requested
 

@@ -33,7 +33,9 @@ class Placed(Protocol):
 
 
 class HandshakePlaces:
-    """At most `most` places; the gate counts the taken places and who got none."""
+    """A set of at most `most` places. The gate counts the taken places and the handshakes without a
+    place.
+    """
 
     def __init__(self, gate: ConnectionGate, most: int) -> None:
         self._gate = gate
@@ -42,7 +44,9 @@ class HandshakePlaces:
         self._taken: dict[Known, dict[Placed, None]] = {known: {} for known in Known}
 
     def take(self, handshake: Placed) -> bool:
-        """Take a place and return True; if there is none, count and return False."""
+        """Take a place and return True; if none is available, count the handshake as turned away
+        and return False.
+        """
         if self._gate.under_way >= self._most:
             other = self._who_gives_way()
             if other is None:

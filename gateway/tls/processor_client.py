@@ -32,7 +32,9 @@ _CONNECT_S = 5.0
 
 
 class ProcessorClient:
-    """The registration of an application; call `start`, and finally `stop`, in the event loop."""
+    """The registration of one application; call `start` first, and `stop` once at the end, in the
+    event loop's thread.
+    """
 
     def __init__(
         self,
@@ -76,7 +78,9 @@ class ProcessorClient:
         self._woken.set()
 
     def snapshot(self) -> dict[str, object]:
-        """Return the registration, the processors and the present error, ready for JSON."""
+        """Return the registration, the requested and the assigned processors, and the present
+        error, ready for JSON.
+        """
         assigned = self.assigned
         return {
             "application": self._registration.application,

@@ -13,7 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 LONGEST_LINE_BYTES = 64 * 1024
-"""The most bytes in a line with its newline; beyond it, the receiver closes the connection."""
+"""The maximum length of a line in bytes, with its newline; the receiver closes a connection that
+exceeds it.
+"""
 MOST_PROCESSORS = 1_000_000
 """The maximum number of requested processors; the machine may have fewer."""
 MOST_CPU = 8191
@@ -77,7 +79,9 @@ FromApplication = Register | CpusRequest | CpusAssigned | StatusWanted
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """`assigned` processors (A_i; a shared one counts as a half), and their CPU numbers."""
+    """The assignment to an application. `assigned` is the number of processors (A_i); a shared
+    processor counts as a half. `processors` are the CPU numbers.
+    """
 
     assigned: float
     processors: tuple[int, ...]

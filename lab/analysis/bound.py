@@ -40,7 +40,8 @@ class CapacityBound:
 
     model: SessionModel
     capacity_rps: float
-    """The requests of the customers' mix that the server can serve per paper second at most."""
+    """The maximum number of requests of the customers' mix that the server can serve per paper
+    second."""
     cost_s: Mapping[str, float]
     """The expected server time of each page, in any unit; `capacity_rps` assumes these times."""
     slower_ratio: float = 1.0

@@ -70,7 +70,8 @@ class Cell:
     quick_share: tuple[float, ...]
     """The share of Br-1 attempts answered within FIG7_LIMIT_S, per repetition."""
     clients: tuple[Mapping[Part, Got], ...]
-    """The results by client set and class, for each repetition; empty in an open loop."""
+    """The results of each client set by class, for each repetition of a closed loop; empty mappings
+    for any other load."""
     published: str | None
     """The policy's name if `is_as_published`, otherwise None."""
     load: str
@@ -98,7 +99,8 @@ class Cell:
 
     @property
     def bound(self) -> float:
-        """The confirms that the bound allows in all repetitions; 0 if no capacity is known."""
+        """The number of confirms that the bound allows in all repetitions together; 0 if no
+        capacity is known."""
         return math.fsum(run.confirm_bound or 0.0 for run in self.runs)
 
     def over(self, figure: Callable[[Outcomes], float]) -> Estimate:
@@ -112,11 +114,13 @@ class Cell:
         )
 
     def over_clients(self, part: Part, figure: Callable[[Got], float | None]) -> Estimate | None:
-        """Return the mean and interval for one client set and class; None if no run has it."""
+        """Return the mean and the interval of a metric of one client set and class, or None if no
+        run has it."""
         return estimate_known(figure(sets[part]) for sets in self.clients if part in sets)
 
     def over_known(self, figure: Callable[[Outcomes], float | None]) -> Estimate | None:
-        """Return the mean and interval over the repetitions with the metric, or None."""
+        """Return the mean and the interval over the repetitions that have the metric, or None if no
+        repetition has it."""
         return estimate_known(map(figure, self.runs))
 
     def by_seed(self, figure: Callable[[Outcomes], float | None]) -> dict[int, float]:
@@ -177,7 +181,8 @@ def read_cells(folder: ComparisonResult) -> list[Cell]:
 
 
 def bound_of(folder: ComparisonResult, spec: Spec) -> CapacityBound | None:
-    """Return the bound, or None in a closed loop; raises ExperimentError without a capacity."""
+    """Return the bound of a folder's runs, or None in a closed loop. Raises ExperimentError if the
+    capacity is unknown or invalid."""
     capacity = folder.capacity()
     return bound_of_spec(spec, capacity.best_rps) if capacity else None
 
@@ -214,7 +219,8 @@ def load_words(load: Load, rho: float | None) -> str:
 
 
 def is_as_published(spec: Spec, policy: PolicyChoice) -> bool:
-    """Return whether the conditions are those of LIFO-Pri's Tables 4 and 5, at any ρ or policy."""
+    """Return whether the customers, the server and the policy's parameters are those of LIFO-Pri's
+    Tables 4 and 5. The tables can lack the policy or ρ."""
     return (
         policy.is_pure_queueing
         and policy.gateway is None

@@ -22,7 +22,9 @@ BIN_S = 1.0
 ALL_PAGES = "all pages"
 
 Band = Mapping[str, Sequence[float | None]]
-"""The values `mean`, `low` and `high` of a curve at each x; the last two can be None."""
+"""The values `mean`, `low` and `high` of a curve at each x; with a single run, `low` and `high` are
+None.
+"""
 
 
 def curves_of(folder: ComparisonResult) -> dict[str, Any]:
@@ -50,7 +52,8 @@ def curves_of(folder: ComparisonResult) -> dict[str, Any]:
 
 
 def share_above(times_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return P(response time > t) at TIMES_S; without an answer, the response time is infinite."""
+    """Return P(response time > t) at TIMES_S; attempts without an answer have an infinite response
+    time."""
     ordered = np.sort(times_s)
     return 1.0 - np.searchsorted(ordered, TIMES_S, side="right") / len(ordered)
 

@@ -1,5 +1,8 @@
-"""The decision trace of one attempt: why it waited, was served or was turned away. `explain` runs
-the simulation again, observes the policy, and checks that both runs have the same attempts."""
+"""The decision trace of one attempt: why it waited, was served or was turned away.
+
+`explain` runs the simulation again and observes the policy. The same spec and seed give exactly the
+same run, and `explain` checks that both runs have the same attempts.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -24,7 +27,9 @@ from loadgen.records.attempt_log import AttemptLog
 from simulator.simulation import simulate
 
 PREFERRED_KEPT = 12
-"""The number of the last decisions in favour of other requests that the trace keeps in detail."""
+"""The trace keeps this number of the last decisions in favour of other requests in detail. Earlier
+decisions are only counted.
+"""
 
 Knew = Mapping[str, Any]
 """A policy's snapshot.
@@ -66,7 +71,8 @@ class DecisionTrace:
     overtook: dict[str, int] = field(default_factory=dict)
     """The number of newer requests that were dispatched while this request waited, by page type."""
     preferred: list[dict[str, Any]] = field(default_factory=list)
-    """The last decisions for other requests, each with `time_s`, `page`, `came_s` and `knew`."""
+    """The last decisions in favour of other requests; each has `time_s`, `page`, `came_s` and the
+    snapshot `knew`."""
     disciplines: list[tuple[float, str]] = field(default_factory=list)
     """The discipline that was in force at arrival, and each change while the request waited."""
     left_s: float | None = None

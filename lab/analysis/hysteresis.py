@@ -1,10 +1,13 @@
 """Hysteresis: the time for which the shop stays slow after a rush. Times are paper seconds.
 
 The percentile at time t is the 95th percentile of the response times of the attempts that ended in
-the ten seconds before t, without attempts that were turned away; it is infinite if customers left.
-It is *normal* while it is at most twice the finite percentile of the calm before the rush. The shop
-has recovered at the first time after the rush from which the percentile stays normal for ten
-seconds, at least five of which are known.
+the ten seconds before t. If the customer left, the response time is infinite. Attempts that were
+turned away do not count.
+
+The percentile is *normal* while it is at most twice the percentile of the calm before the rush. The
+percentile of the calm must be known and finite. The shop has recovered at the first time after the
+rush from which the percentile stays normal for ten seconds. At least five of the ten percentiles,
+one per second, must be known.
 """
 
 import math
@@ -119,7 +122,11 @@ def rolling(
     times_s: Floats,
     grid: Floats,
 ) -> Floats:
-    """Return the percentile of each grid point's window; nan with fewer than FEWEST attempts."""
+    """Return the 95th percentile of the response times in the WINDOW_S seconds before each grid
+    point.
+
+    The value is nan if fewer than FEWEST attempts ended in the window.
+    """
     order, first, last = _windows(ended_s, grid)
     times_s = times_s[order]
     return np.array(
@@ -148,7 +155,9 @@ def recovered_s(p95_s: Sequence[float | None], normal_p95_s: float | None) -> fl
 
 
 def normal_p95_s(calms: Sequence[float | None]) -> float | None:
-    """Return the median of the repetitions' calm; None if it is unknown or infinite."""
+    """Return the median of `calms`, the percentiles of the calm in a policy's repetitions; None if
+    no percentile is known or the median is infinite.
+    """
     known = [calm for calm in calms if calm is not None]
     middle = statistics.median(known) if known else math.inf
     return middle if math.isfinite(middle) else None

@@ -1,6 +1,9 @@
-"""Queries on the raw logs of a result, with JSON-ready answers, and their export as CSV. Every
-query except `size` and `check` has one dictionary as its argument, so that `common.bounded` can
-limit it. A query of a damaged file can raise any exception."""
+"""Queries on the raw logs of a result, with JSON-ready answers, and their export as CSV.
+
+Every query has one dictionary as its argument, so that `common.bounded` can answer the query in a
+process with limits. A query of a damaged file can raise any exception. `size` and `check` are not
+queries.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -53,7 +56,11 @@ Asked = Mapping[str, Any]
 
 
 def size(folder: ComparisonResult, run: str | None = None) -> tuple[int, int]:
-    """Return the rows and bytes of a run's tables or of all; raises ExperimentError."""
+    """Return the number of rows and of bytes in the tables of one run or of all runs, without
+    reading the rows.
+
+    Raises ExperimentError if a file is damaged.
+    """
     rows = size_bytes = 0
     for planned, one in folder.whole_runs():
         if run is None or planned.folder == run:
@@ -246,7 +253,9 @@ def frames(asked: Asked) -> dict[str, Any]:
 def _customers_came_s(
     folder: ComparisonResult, run: RunFolder, events: Sequence[Mapping[str, Any]]
 ) -> float:
-    """Return the load generator's start on the samples' clock, to align a race; 0 if unknown."""
+    """Return the time at which the load generator started, on the clock of the samples; 0 for a
+    simulation, or if the time is unknown. A race aligns the runs by this time.
+    """
     spec = folder.spec()
     if spec.engine != "live":
         return 0.0

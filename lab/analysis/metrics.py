@@ -1,5 +1,8 @@
-"""The declarations of a run's metrics, which tables, CSV files, curves, the results database
-(`results.runs`) and docs/run-metrics.md show."""
+"""The declarations of a run's metrics.
+
+Tables, CSV files, curves, the results database (`results.runs`) and docs/run-metrics.md show these
+metrics.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -56,7 +59,8 @@ class Metric:
         return self.unit in ("requests", "attempts", "sessions", "confirms") and not self.digits
 
     def text(self, cell: Cell) -> str:
-        """Return the mean and interval over the repetitions for a table; the sum if `is_pooled`."""
+        """Return the text for a table: the mean and the interval over the repetitions, or the sum
+        if `is_pooled`."""
         if self.is_pooled:
             return f"{sum(self.of(run) or 0.0 for run in cell.runs):.0f}"
         found = cell.over_known(self.of)

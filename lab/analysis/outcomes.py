@@ -1,4 +1,6 @@
-"""Calculate the outcomes of a run from its attempts: counts, ratios, revenue, fates of sessions."""
+"""The outcomes of a run, calculated from its attempts: counts, ratios, revenue and the fates of
+sessions.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -98,11 +100,16 @@ class Outcomes:
     the requests for each page as in this run. None in a closed loop, or if no session plans to buy.
     """
     reachable_ratio: float | None = None
-    """The share of the planned confirms that the capacity bound allows; None without a capacity."""
+    """The share of the planned confirms that this run's capacity bound allows; None if no capacity
+    is known, as in a closed loop.
+    """
     lasting_ratio: float | None = None
-    """`reachable_ratio` if the server stopped at the last arrival."""
+    """The share of the planned confirms that the bound would allow if the server stopped at the
+    last arrival."""
     undisturbed_ratio: float = 1.0
-    """The time until the first attempt failed, as a share (0 to 1) of the time with arrivals."""
+    """The time until the first attempt that ended without completing, as a share (0 to 1) of the
+    time with arrivals; 1 if there is none.
+    """
 
     @property
     def sessions(self) -> int:
@@ -150,13 +157,16 @@ class Outcomes:
 
     @property
     def useful_ratio(self) -> float | None:
-        """The requests of completed sessions divided by all answered requests; None without any."""
+        """The requests of completed sessions divided by all answered requests; None if no request
+        was answered."""
         answered = self.count(AttemptOutcome.COMPLETED)
         return self.fates.completed_requests / answered if answered else None
 
     @property
     def confirm_bound(self) -> float | None:
-        """The confirms that the bound allows (docs/bound.md); None without a capacity."""
+        """The number of confirms that the bound allows in this run (docs/bound.md); None if no
+        capacity is known.
+        """
         if self.reachable_ratio is None:
             return None
         return self.planned[CONFIRM_PAGE] * self.reachable_ratio
@@ -176,7 +186,9 @@ class Outcomes:
         return self.expected_confirm_ratio / self.reachable_ratio
 
     def table4(self) -> dict[str, dict[str, int]]:
-        """Return the attempts as in LIFO-Pri's Table 4; the row `other` is not in the paper."""
+        """Return the attempts by row and column, in the form of LIFO-Pri's Table 4; the row `other`
+        is not in the paper.
+        """
         rows = ("generated", "completed", "timed_out", "dropped", "other")
         table = {row: dict.fromkeys(GROUP.values(), 0) for row in rows}
         for page, counts in self.attempts.items():
@@ -337,7 +349,8 @@ def _is_completed(attempts: pa.Table, until_s: float) -> npt.NDArray[np.bool_]:
 def _lengths(
     attempts: pa.Table, until_s: float = np.inf
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return each attempt's session index, and each session's planned and completed requests."""
+    """Return each attempt's session index, and each session's number of planned and of completed
+    requests."""
     sessions, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
     is_planned = attempts.column("attempt").to_numpy() <= 1
     is_completed = _is_completed(attempts, until_s)

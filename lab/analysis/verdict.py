@@ -1,5 +1,8 @@
-"""The conclusion of a comparison: a sentence for each load, with the best policy, its lead, and
-whether chance can explain the lead, by the paired differences of runs with the same seed."""
+"""The conclusion of a comparison: a sentence for each load, with the best policy and its lead.
+
+The sentence also states whether chance can explain the lead. This follows from the paired
+differences by seed (`lab.intervals.paired`), because compared runs have the same customers.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +19,8 @@ _TIMES_FROM_RATIO: Final = 1.5
 
 
 _NEARLY_ALL_RATIO: Final = 0.95
-"""The share of the bound from which policies without a single best sold “nearly all”."""
+"""A verdict without a single best policy contains “nearly all” if each of its alike policies sold
+at least this share of the bound."""
 _REASON_FROM_PERCENT: Final = 10
 """The smallest difference in wasted CPU, in percent of all CPU time, that is given as a reason."""
 _SOLD_OUT: Final = "{policies} sold nearly all that is possible: {number} confirms{limit}"
@@ -29,7 +33,8 @@ class _Aim:
     of: Callable[[Cell], float]
     """The function for the number that orders policies: a sum or mean over the repetitions."""
     of_run: Callable[[Outcomes], float | None]
-    """The function for the number that is compared seed by seed; for sales, it varies less."""
+    """The function for the number that is compared seed by seed. For sales, chance affects this
+    number less than the number of `of`."""
     best: str
     """The sentence if one policy was best: `{policy} sold the most: {number}{limit}`."""
     alike: str
@@ -145,7 +150,8 @@ def _reason(first: Cell, last: Cell) -> str:
 
 
 def _sign(aim: _Aim, first: Cell, other: Cell) -> int | None:
-    """Return 1 if `first` is certainly better, -1 if worse, 0 if neither; None if unknown."""
+    """Return 1 if `first` is better than `other` by more than chance explains, -1 if it is worse,
+    and 0 if neither; None if unknown."""
     found = paired([first.by_seed(aim.of_run)], [other.by_seed(aim.of_run)])
     if found is None or found.half_width is None:
         return None
@@ -183,7 +189,9 @@ _ALIKE: Final = re.compile(
 _NOBODY: Final = re.compile(r"no policy sold anything|no session was completed")
 _UNSURE: Final = "share too few seeds"
 _MOST_READ: Final = 1000
-"""The number of characters that the parser reads; a sentence can come from another machine."""
+"""The number of characters of a sentence that the parser reads. It is limited because a sentence
+can come from another machine.
+"""
 _MOST_NAMES: Final = 40
 """The maximum length of the names of several policies in a short form, in characters."""
 

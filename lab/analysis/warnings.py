@@ -25,12 +25,17 @@ LATE_SHARE_LIMIT = 0.01
 APART_LIMIT_S = 0.1
 """A larger gap between the starts of simultaneous runs, in real seconds, causes a warning."""
 FEW_SALES = 30
-"""With fewer possible confirms, chance can change confirms / bound by a third or more."""
+"""If fewer confirms than this are possible, chance can change confirms / bound by a third or more.
+"""
 UNDISTURBED_LIMIT = 0.5
-"""A run can be too short if all attempts complete for this share of the time with arrivals."""
+"""A share (0 to 1) of the time with arrivals. A run can be too short to show its overload if all
+attempts complete for longer than this.
+"""
 _NORMAL_975 = 1.96
 UNLIKE_LIMIT_RATIO = 0.1
-"""The largest deviation of a simultaneous shop's capacity from the median without a warning."""
+"""The largest deviation of a simultaneous shop's capacity from the median of the shops, as a share
+of the median, that causes no warning.
+"""
 
 
 def honesty(cells: Sequence[Cell]) -> list[str]:

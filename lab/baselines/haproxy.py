@@ -99,7 +99,9 @@ def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: P
 
 
 def options(file: Path) -> list[str]:
-    """Return the options to serve in the foreground; `-q` would close the log's output."""
+    """Return the options with which HAProxy serves in the foreground. `-q` is missing, because it
+    would close standard output, to which HAProxy writes its log.
+    """
     return ["-db", "-f", str(file)]
 
 
@@ -169,7 +171,9 @@ def _forwarding() -> list[str]:
 
 
 def _page(rule: Rule) -> str:
-    """Return the line for a page's rule. The first match decides; the path is decoded once."""
+    """Return the configuration line for a page's rule. As in the gateway, the first matching rule
+    decides, and the path is percent-decoded once.
+    """
     methods = " ".join(sorted(method.decode() for method in rule.methods))
     pattern = _quoted(rf"^(?:{rule.path.pattern})\z")
     return (

@@ -1,6 +1,9 @@
-"""Models of the baseline proxies for the search for good settings: queues, limits and timeouts. At
-the shop, requests wait in a FIFO queue while all workers are busy. Both models support only the
-abandonment `ignore`."""
+"""Models of the baseline proxies for the simulator: queues, limits and timeouts.
+
+Only the search for good settings uses the models; published rows come from measurements with the
+real programs. Requests that the proxy has sent to the shop wait in a FIFO queue while all workers
+are busy. Both models support only the abandonment `ignore`.
+"""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -54,7 +57,9 @@ class _Proxy(IgnoringPolicy):
 
 
 class HaproxyModel(_Proxy):
-    """The model of HAProxy: `maxconn` requests at the shop, and a queue by class and age."""
+    """The model of HAProxy. At most `maxconn` requests are at the shop, and other requests wait for
+    at most `queue_s`, in the order of class and age.
+    """
 
     name = "haproxy-model"
 
@@ -109,7 +114,9 @@ class HaproxyModel(_Proxy):
 
 
 class NginxModel(_Proxy):
-    """The model of nginx: for the pages in `limited`, a leaky bucket and a limit at the shop."""
+    """The model of nginx: a leaky bucket, and then a limit on the requests at the shop. Both apply
+    only to the pages in `limited`.
+    """
 
     name = "nginx-model"
 

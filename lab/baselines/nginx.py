@@ -132,7 +132,9 @@ http {{
 
 
 def rate_per_minute(parameters: Mapping[str, Any], place: Place) -> int:
-    """Return the rate limit per real minute, because nginx accepts only whole numbers."""
+    """Return the rate limit in requests per real minute. nginx accepts only whole numbers, and
+    whole requests per real second would be too coarse.
+    """
     paper_rps: float = parameters["rate_rps"] or parameters["rate_ratio"] * (
         place.capacity_rps or 0.0
     )
@@ -188,12 +190,16 @@ def read_stats(text: str) -> Queue:
 
 
 def _page(rule: Rule) -> str:
-    """Return the line for a page's rule. The first match decides; `$uri` is decoded once."""
+    """Return the configuration line for a page's rule. The first matching rule decides, and `$uri`
+    is percent-decoded once.
+    """
     methods = "|".join(sorted(method.decode() for method in rule.methods))
     pattern = rf"~^(?:{methods}) (?:{rule.path.pattern})\z"
     return f'"{_escaped(pattern)}" {rule.page};'
 
 
 def _escaped(text: str) -> str:
-    """Return the text escaped for double quotes (a backslash before others is ordinary)."""
+    """Return the text escaped for double quotes, in which a backslash is special only before
+    another backslash or a quote.
+    """
     return text.replace("\\", "\\\\").replace('"', '\\"')

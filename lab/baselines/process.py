@@ -48,13 +48,16 @@ SYSTEM_PATH: Final = "/usr/local/sbin:/usr/sbin:/sbin"
 READY_WITHIN_S: Final = 60.0
 END_WITHIN_S: Final = 10.0
 _TRIES: Final = 3
-"""The number of tries, because another process can take the chosen port first."""
+"""The number of tries to start a proxy. A try fails if another process takes the chosen port
+first.
+"""
 _LAST_CHARACTERS: Final = 500
 _VERSION: Final = re.compile(r"version:? (?:nginx/)?(\S+)")
 
 
 def program(proxy: Proxy) -> str:
-    """Return the program's path; raises ExperimentError with its package if it is missing."""
+    """Return the program's path; raises ExperimentError, which names the package, if it is not
+    installed."""
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), SYSTEM_PATH))
     found = shutil.which(proxy.program, path=path)
     if found is None:
@@ -133,7 +136,9 @@ class ProxyProcess:
         return Log(self._dialect, self.place.files / self._dialect.LOG)
 
     def version(self) -> str:
-        """Return the version that the program prints; raises ExperimentError without one."""
+        """Return the version that the distribution's program prints; raises ExperimentError if the
+        program is not installed or prints no version.
+        """
         words = [program(self.proxy), "-v"]
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
         found = _VERSION.search(done.stdout + done.stderr)  # nginx prints it on standard error

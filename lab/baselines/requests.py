@@ -14,11 +14,17 @@ from gateway.policies.interface import PAGES
 CUSTOMERS: Final = 8192
 """The maximum number of simultaneous connections, equal to `max_connections` of the gateway."""
 BACKLOG: Final = 4096
-"""The connections that the kernel holds until the proxy accepts them, as in the gateway."""
+"""The number of connections that the kernel holds until the proxy accepts them, equal to the
+gateway's.
+"""
 IDLE_S: Final = 60
-"""The real seconds without a request or a piece of the shop's answer, as in the gateway."""
+"""The limit, in real seconds, for a connection without a request and for a pause in the shop's
+answer, as in the gateway.
+"""
 SHOP_IDLE_S: Final = 30
-"""The real seconds of an idle connection to the shop, below the shop's keep-alive limit."""
+"""The limit for an idle connection to the shop, in real seconds. The limit is shorter than the
+shop's keep-alive limit.
+"""
 CONNECT_S: Final = 5
 """The limit for opening a connection to the shop, in real seconds, as in the gateway."""
 HEAD_S: Final = 10

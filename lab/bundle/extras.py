@@ -19,7 +19,9 @@ from lab.results.result import made_at
 from lab.spec.experiment import Spec
 
 TEMPLATE = Path(__file__).with_name("analysis.ipynb")
-"""The template of notebooks. A cell's tags name the kinds of results that need the cell."""
+"""The template of notebooks. The tags of a cell name the kinds of results that need the cell; a
+cell without tags is in every notebook.
+"""
 TITLE = "RESULT_TITLE"
 """The placeholder for the result's title in the first cell."""
 

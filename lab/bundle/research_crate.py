@@ -68,7 +68,9 @@ _DESCRIPTIONS = {
     "time.json": "The predicted and the actual time of the experiment.",
     "versions.json": "The versions of Doorbuster and of its libraries.",
 }
-"""The description of each file by its name; `_described` adds others."""
+"""The description of each file by its name; `_described` adds descriptions that depend on the
+folder.
+"""
 
 
 @dataclass(frozen=True, slots=True)

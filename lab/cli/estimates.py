@@ -31,7 +31,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 )
 """The included commands that have no spec."""
 QUICK_S = 120.0
-"""The longest prediction, in real seconds, of an experiment that `--run quick` runs."""
+"""`--run quick` runs simulated experiments with a predicted duration of at most this many real
+seconds."""
 ALLOWED_FACTOR = 1.5
 """A prediction is good if it differs from the actual duration by at most this factor."""
 GROUPS = ("quick", "simulated", "all")
@@ -164,7 +165,8 @@ def _day(at: str) -> str:
 
 
 def chosen(every: Sequence[Entry], names: Sequence[str], lab: settings.Settings) -> list[Entry]:
-    """Return the entries with these names and groups; raises SpecError for an unknown name."""
+    """Return the entries that these names and groups select; raises SpecError for an unknown
+    name."""
     found: list[Entry] = []
     for name in names:
         if name in GROUPS:

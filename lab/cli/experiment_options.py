@@ -129,7 +129,9 @@ overridable = all_of(
 
 
 def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
-    """Return `spec` with these options; raises SpecError if they are invalid together."""
+    """Return `spec` with the values that the command line gives. Raises SpecError if two options
+    exclude each other or the new spec is invalid.
+    """
     if given.get("sessions") is not None and given.get("duration_s") is not None:
         raise SpecError("--duration-s: given together with --sessions; allowed: one of them")
     if given.get("crowded") and given.get("at_once") is False:
@@ -160,8 +162,10 @@ def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
 def _standing(
     spec: Spec, names: Sequence[str] | None, gateways: Sequence[str] | None
 ) -> list[PolicyChoice]:
-    """Return the chosen policies and the baseline proxies that replace the gateway. Proxies alone
-    run alone; a proxy in the spec keeps its parameters."""
+    """Return the chosen policies of the gateway, and the baseline proxies that replace the gateway.
+    If only proxies are named, only proxies run. A proxy in the spec keeps its parameters from the
+    spec.
+    """
     if gateways is None:
         return _chosen(spec, names)
     known = ["doorbuster", *PROXIES]
@@ -179,7 +183,9 @@ def _standing(
 
 
 def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
-    """Return the choices with these names, with the spec's parameters if the spec has them."""
+    """Return the choices with these names. A choice in the spec keeps its parameters from the spec.
+    Other choices have default parameters.
+    """
     if names is None:
         return list(spec.policy)
     chosen: list[PolicyChoice] = []
@@ -199,7 +205,9 @@ def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
 
 
 def _whole(names: Sequence[str], keys: Sequence[str]) -> Iterator[str]:
-    """Yield the names, with the parts of labels that contain a comma (`HAProxy, tuned`) joined."""
+    """Yield the names after joining the parts of each label that contains a comma, such as
+    `HAProxy, tuned`. `keys` has the labels of the spec.
+    """
     left = list(names)
     while left:
         lengths = range(len(left), 1, -1)
@@ -218,8 +226,11 @@ def _choice(**fields: Any) -> PolicyChoice:
 def _behind(
     spec: Spec, choices: Sequence[PolicyChoice], admissions: Sequence[str]
 ) -> Iterator[PolicyChoice]:
-    """Return each queueing policy with each admission policy, as the spec labels it, and each proxy
-    once."""
+    """Return each queueing policy combined with each admission policy.
+
+    A combination that the spec contains keeps its label and abandonment. A baseline proxy has no
+    admission policy, so each proxy is returned once.
+    """
     if unknown := [name for name in admissions if name not in ADMISSIONS]:
         raise SpecError(f"--admission: {unknown[0]!r} is unknown; allowed: {', '.join(ADMISSIONS)}")
     proxies = [choice for choice in choices if choice.gateway is not None]
@@ -243,8 +254,11 @@ def _behind(
 def _when_left(
     choices: Sequence[PolicyChoice], abandonments: Sequence[str]
 ) -> Iterator[PolicyChoice]:
-    """Return each distinct choice with each abandonment, without its label. If choices would then
-    have the same key, their labels become `mine+cancel`."""
+    """Return each choice combined with each abandonment. Equal combinations are returned once.
+
+    Labels are removed. If choices would then have the same key, the new label of each is its old
+    label and its abandonment: `mine+cancel`.
+    """
     known = get_args(Abandonment)
     if unknown := [name for name in abandonments if name not in known]:
         allowed = ", ".join(known)

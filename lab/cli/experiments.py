@@ -1,4 +1,6 @@
-"""The commands `compare`, `run`, `simulate` and `worker`, which run experiments, and `schema`."""
+"""The commands `compare`, `run`, `simulate` and `worker`, which run experiments, and the command
+`schema`, which prints the JSON schema of specs.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -170,8 +172,10 @@ def carry_out(
 
 
 def report(folder: ComparisonResult) -> Mapping[str, Any]:
-    """Draw a result, print its conclusion, and return its facts with the names of the console's
-    API."""
+    """Draw the tables and figures of a result, and print its conclusion.
+
+    Returns the facts about the result for programs, with the names that the console's API uses.
+    """
     # Importing matplotlib takes a second, and only drawing needs it.
     from lab.analysis.cells import read_cells
     from lab.runner.estimates import DRAWN

@@ -122,7 +122,9 @@ def _table(
 
 
 def row(name: str, priority: float, then: Figures, now: Figures) -> list[str]:
-    """Return an application's table row, with rates per real second since `then`."""
+    """Return the table row of an application. Rates are per real second since `then`, and the CPU
+    use is in processors.
+    """
     elapsed_s = max(now.at_s - then.at_s, 1e-3)
     admission = now.connections["admission"]["snapshot"]
 

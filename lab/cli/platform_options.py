@@ -126,8 +126,12 @@ of_platform = all_of(
 
 
 def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
-    """Return the platform's options, for `eac` with the measured costs unless others are given.
-    Raises SpecError for an invalid option and ExperimentError for a missing measurement."""
+    """Return the platform's options. If `eac` has no costs, they are read from the last
+    measurement.
+
+    Raises SpecError if an option is invalid, and ExperimentError if a necessary cost was not
+    measured.
+    """
     chosen = dict(given)
     if chosen["priorities"] is None:
         chosen["priorities"] = (1.0,) * chosen["applications"]

@@ -110,7 +110,9 @@ def _show_key_sizes(lab: settings.Settings, costs: ConnectionCosts) -> None:
 
 
 def costs_table(costs: ConnectionCosts) -> Table:
-    """Return a table with the measured and the published costs, paper seconds of CPU time."""
+    """Return a table with the measured costs and the paper's costs, in paper seconds of CPU
+    time.
+    """
     rows = [
         ("Resumed connection, CTO", "", costs.cto_s),
         ("New connection, CTN", "", costs.ctn_s),

@@ -37,7 +37,9 @@ from runtime import settings
 RACE_SPEC = "lab/cli/reference_race.toml"
 SCOREBOARD_SPEC = "lab/students/scoreboard.toml"
 _NO_PORT = "9"
-"""A port on which no database listens, because reference results are not published."""
+"""A port on which no database listens, so that the reference results are not published to the
+dashboards.
+"""
 _END_WITHIN_S = 60.0
 
 
@@ -120,8 +122,12 @@ Say = Callable[[str], None]
 
 
 def carry_out(names: Iterable[str], *, quick: bool, fresh: bool, say: Say) -> None:
-    """Run these parts, by default all, and store their results. Without `fresh`, only missing or
-    interrupted parts run. Raises ExperimentError at the end if a part failed."""
+    """Run these parts (by default, all parts), store their results, and print the duration of each
+    part.
+
+    Without `fresh`, parts that are up to date do not run again, and an interrupted part is
+    resumed. If a part failed, the function raises ExperimentError after the last part.
+    """
     wanted = set(names)
     todo = [part for part in PARTS if not wanted or part.name in wanted]
     lab = settings.load()
@@ -167,8 +173,9 @@ def is_up_to_date(part: Part, *, quick: bool) -> bool:
 
 
 def _made(part: Part, work: Path, *, quick: bool) -> float:
-    """Run a part's command; return its real seconds with earlier attempts, or raise
-    ExperimentError."""
+    """Run the command of a part in `work`. Return its duration in real seconds, including earlier
+    attempts. Raises ExperimentError if the command fails or `work` cannot be used.
+    """
     clock = work / "took_s"
     try:
         work.mkdir(parents=True, exist_ok=True)
@@ -205,7 +212,9 @@ def _made(part: Part, work: Path, *, quick: bool) -> float:
 
 
 def _result_in(work: Path, part: Part) -> Path:
-    """Return the folder with the part's result, not the leaderboard's report on hysteresis."""
+    """Return the folder with the part's result. The command of the leaderboard also makes a report
+    on hysteresis, which is not the part's result.
+    """
     kind = "reproduction.json" if part.title else "plan.json"
     found = sorted(path.parent for path in (work / "results").glob(f"[!.]*/{kind}"))
     if not found:
@@ -290,8 +299,9 @@ def _keep_figures(made: Path, draft: Path) -> None:
 
 
 def _shortened(curves: dict[str, Any], part: Part) -> dict[str, Any]:
-    """Return the curves, rounded to three decimals, and only for all pages unless the part keeps
-    pages."""
+    """Return the curves with numbers rounded to three decimals. If the part does not keep curves by
+    page type, only the curves for all pages remain, without the intervals of `above`.
+    """
 
     def of_band(band: dict[str, Any]) -> dict[str, Any]:
         rounded: dict[str, Any] = _rounded(

@@ -1,4 +1,6 @@
-"""The commands and options for experiments and results on a console."""
+"""The commands `launch`, `results export` and `results import`, and the options `--server`,
+`--token-file` and `--authority`, for experiments and results on a console.
+"""
 
 import os
 import sys
@@ -57,8 +59,11 @@ def of_server(*, required: bool) -> Decorator:
 
 @contextmanager
 def client_of(server: str, token_file: Path | None, authority: Path | None) -> Iterator[JsonClient]:
-    """Yield a client of the console. Raises SpecError for an invalid option or a refusal, and
-    ExperimentError for every other failure."""
+    """Yield a client of the console.
+
+    Raises SpecError if an option is invalid or the console refuses a call, and ExperimentError for
+    every other failure.
+    """
     token = _token(token_file)
     try:
         parts = urlsplit(server)
@@ -154,8 +159,11 @@ def launch(
 
 
 def summary_of_launch(client: JsonClient, server: str, spec: Spec) -> Mapping[str, Any]:
-    """Launch a spec on a console, show its progress, and return its summary with the address
-    `page`. Raises ExperimentError if the launch fails or has no tables."""
+    """Launch a spec on a console, show its progress, and return the summary of its result.
+
+    The summary has the form of the API, plus `page`, the address of the result's page. Raises
+    ExperimentError if the launch fails or its result has no tables.
+    """
     made = _launched(client, server, spec, follow=True)
     _require_done(server, made)
     summary = client.call("GET", f"/api/results/{quote(made['result'])}")
@@ -179,7 +187,11 @@ def _launched(client: JsonClient, server: str, spec: Spec, *, follow: bool) -> M
 
 
 def _followed(client: JsonClient, made: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Show a launch's progress, in a log only tenths and new steps; return the ended launch."""
+    """Show the progress of a launch until it ends. Return the ended launch.
+
+    A terminal shows one line, which is updated. Other outputs get a line for each step and each
+    tenth of the progress.
+    """
     from rich.text import Text
 
     from lab.report.terminal import console
@@ -214,8 +226,10 @@ def _require_done(server: str, made: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _ending_here(where: str) -> Iterator[None]:
-    """End this program after Ctrl-C, but not the launch, whose place the last line names. An error
-    of a console that no longer answers also names the place."""
+    """After Ctrl-C, print `where`, the place of the launch, and end this program; the launch
+    continues. If the console stops answering, the error also contains `where`, unless the console
+    refused the connection.
+    """
     try:
         yield
     except KeyboardInterrupt:

@@ -21,7 +21,9 @@ class Page:
     apart: tuple[str, ...] = ()
     """Addresses below this page's address for which the navigation highlights no page."""
     is_teachers: bool = False
-    """Whether the navigation shows the page only to teachers with an account."""
+    """Whether the navigation shows the page only to teachers; the navigation never shows it if the
+    lab has no accounts.
+    """
 
     @property
     def urls(self) -> str:

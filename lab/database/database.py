@@ -40,7 +40,10 @@ _KEYS = {
 
 
 class ResultsDatabase:
-    """A writer of results, which also makes the schema; it can raise ResultsDatabaseError."""
+    """A writer of results to the database, which creates a missing schema and replaces an old one.
+
+    Every method can raise ResultsDatabaseError.
+    """
 
     def __init__(self, lab: settings.Settings) -> None:
         self._lab = lab
@@ -101,15 +104,19 @@ class ResultsDatabase:
                     self._put(table, key, row)
 
     def run(self, folder: ComparisonResult, planned: PlannedRun) -> None:
-        """Write the current rows of an experiment and of one of its runs, as `experiment` does."""
+        """Write the current rows of an experiment, of one of its runs and of the run's events.
+
+        Raises the same exceptions as `experiment`.
+        """
         row = results_rows.experiment_row(folder)
         with faults(self._lab), self._connection.transaction():
             self._put("experiments", ("experiment",), row)
             self._run(folder, folder.spec(), planned)
 
     def publish(self, results_dir: Path, say: Say) -> int:
-        """Replace all rows by those of a folder's comparisons, except damaged ones; return their
-        number."""
+        """Replace all rows by the rows of the comparisons in the results folder; return the number
+        of written comparisons. Damaged comparisons are reported and left out.
+        """
         published = []
         for path in sorted(results_dir.glob("*/plan.json")):
             folder = ComparisonResult(path.parent)

@@ -73,8 +73,11 @@ def publishing(lab: settings.Settings, say: "Say") -> Iterator[Publishing]:
 
 
 def prepare(lab: settings.Settings, say: "Say", wait_s: float = 0.0) -> None:
-    """Create the tables and the role, and fill a new database, waiting up to `wait_s` real seconds
-    for the server. Raises ResultsDatabaseError."""
+    """Create the tables and the role, and write all comparisons to a new database.
+
+    The function waits up to `wait_s` real seconds for the server. Raises ResultsDatabaseError if
+    the database cannot be used.
+    """
     with _within(lab, say, wait_s) as database:
         database.prepare()
         if database.is_new:
@@ -106,7 +109,11 @@ def keep_in_step(
     say: "Say",
     rows_of: Callable[[str], Rows] = rows_of,
 ) -> None:
-    """Update the database after an import or a deletion of results; report an error in one line."""
+    """Update the database after a user has imported or deleted these results; report an error in
+    one line.
+
+    `rows_of` returns the rows of a folder.
+    """
     from lab.database.database import DAMAGED, ResultsDatabase
 
     try:

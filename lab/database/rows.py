@@ -25,7 +25,10 @@ Rows = dict[str, list[Row]]
 
 
 def rows_of(path: str) -> Rows:
-    """Return all rows of a result as JSON values; raises `database.DAMAGED` for damaged files."""
+    """Return all rows of the result folder at `path` as JSON values; times are ISO 8601 texts.
+
+    Damaged files can cause any exception of `database.DAMAGED`.
+    """
     folder = ComparisonResult(Path(path))
     spec, plan = folder.spec(), folder.plan()
     rows = {
@@ -97,7 +100,10 @@ def run_row(folder: ComparisonResult, spec: Spec, planned: PlannedRun) -> Row:
 
 
 def event_rows(folder: ComparisonResult, spec: Spec, planned: PlannedRun) -> list[Row]:
-    """Return the rows of `results.events`; raises ExperimentError if a file is damaged."""
+    """Return the rows of the table `results.events`, in the order of the log.
+
+    Raises ExperimentError if a file of the run is damaged.
+    """
     run = folder.run(planned)
     events = run.events()
     summary = run.summary() if run.is_whole else RunSummary()

@@ -1,4 +1,7 @@
-"""Create the schema `results` (tables: `schema.sql`), and the role that may read it."""
+"""Create the schema `results` in the appliance's database, and the role that may read the schema.
+
+`schema.sql` has the tables.
+"""
 
 import hashlib
 from collections.abc import Iterator
@@ -35,7 +38,9 @@ def statements() -> str:
 
 @cache
 def _form() -> str:
-    """Return the comment that identifies the schema's form; another schema is replaced."""
+    """Return the comment that identifies the form of the schema. Doorbuster replaces its schema if
+    the comment differs.
+    """
     digest = hashlib.sha256(statements().encode()).hexdigest()
     return f"{_OURS}, form {digest[:12]}"
 
@@ -48,7 +53,9 @@ _LOCK = 0x5245_5355  # the number of the lock that a process holds while it crea
 
 
 class ResultsDatabaseError(ExperimentError):
-    """The error for a database that does not answer or cannot be written, in one line."""
+    """The error for a database that does not answer or cannot be written; its message is one
+    line.
+    """
 
 
 class ServerAwayError(ResultsDatabaseError):
@@ -59,7 +66,11 @@ class ServerAwayError(ResultsDatabaseError):
 def faults(
     lab: Settings, kind: type[ResultsDatabaseError] = ResultsDatabaseError
 ) -> Iterator[None]:
-    """Raise ExperimentError for values that PostgreSQL cannot store, otherwise `kind`."""
+    """Convert exceptions of PostgreSQL that the block raises.
+
+    Raises ExperimentError for values that PostgreSQL cannot store, and an error of this `kind` for
+    every other fault.
+    """
     try:
         yield
     except (psycopg.DataError, psycopg.IntegrityError) as fault:
@@ -108,7 +119,9 @@ def _place(lab: Settings) -> str:
 
 
 def _form_of(connection: psycopg.Connection) -> str | None:
-    """Return the schema's comment, which may be empty; None without a schema."""
+    """Return the comment of the existing schema; empty if it has no comment, None if the schema
+    does not exist.
+    """
     found = connection.execute(
         "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace "
         "WHERE nspname = 'results'"

@@ -23,7 +23,9 @@ from simulator.scenario import server_capacity_rps
 CHAIN = "chain"
 """The value of `lengths` if the Markov chain of the LIFO-Pri paper determines the lengths."""
 KEPT_FOR = timedelta(hours=24)
-"""The time for which a stored capacity is valid; a machine can become slower unnoticed."""
+"""The time for which a stored capacity is valid. The time is limited, because a machine can become
+slower without any visible change.
+"""
 FEW_CUSTOMERS = 8
 """The number of customers in the last measurement. This is also DOOR's default concurrency limit,
 with which the shop can serve more pages per second than with all workers busy.
@@ -54,7 +56,9 @@ class Capacity:
 
     @property
     def best_rps(self) -> float:
-        """The larger capacity, with all workers busy or `FEW_CUSTOMERS`, for the bound."""
+        """The capacity for the bound: with all workers busy or with `FEW_CUSTOMERS`, whichever is
+        larger.
+        """
         return max((self.median_rps, *map(statistics.median, filter(None, [self.few_rps]))))
 
     def words(self) -> str:
@@ -104,8 +108,12 @@ def file_of(capacity: Capacity, lab: Settings) -> Path:
 
 
 def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity:
-    """Return the stored capacity for the customers and the shop of `spec`. Raises ExperimentError
-    if it is missing, of another machine or code, or older than KEPT_FOR."""
+    """Return the stored capacity for the customers and the shop of `spec`.
+
+    Raises ExperimentError if no valid capacity is stored. A capacity is invalid if it was measured
+    on another machine, with other code, or more than KEPT_FOR before `now` (by default, the present
+    time).
+    """
     path = _file(
         lab,
         spec.page_profile,

@@ -55,8 +55,11 @@ def run_loads(
     on_begin: Callable[[], None] = lambda: None,
     on_end: Callable[[int], None] = lambda index: None,
 ) -> None:
-    """Run these load generators on the CPUs `on` from the same moment, which calls `on_begin`.
-    `on_end(index)` follows each end. After an exception, such as ExperimentError, all are stopped.
+    """Run these load generators on the CPUs `on` until all have ended.
+
+    Several load generators begin at the same time; `on_begin` is called at that moment.
+    `on_end(index)` is called when a load generator has ended without an error. Raises
+    ExperimentError if a load generator fails. After any exception, all load generators are stopped.
     """
     with (
         tempfile.TemporaryDirectory(prefix="doorbuster-loads-") as folder,
@@ -120,7 +123,10 @@ def _generator(
 
 
 def _lines(ready: selectors.BaseSelector) -> Iterator[tuple[int, bytes | None]]:
-    """Yield (index of the pipe, line) in the order of arrival; at its end, the line is None."""
+    """Yield (index of the pipe, line) for each line of the pipes, in the order of arrival.
+
+    At the end of a pipe, the line is None.
+    """
     begun: dict[int, bytes] = defaultdict(bytes)
     while ready.get_map():
         for key, _ in ready.select():
@@ -142,7 +148,10 @@ def _check(status: int, log_file: Path) -> None:
 
 
 def distributed_options(lab: Settings) -> dict[str, object]:
-    """Return Locust's options for workers on other machines; empty without such workers."""
+    """Return Locust's options for workers on other machines; empty if no such workers are used.
+
+    The workers connect to the address `inner_host` of this machine.
+    """
     if not lab.loadgen_workers:
         return {}
     return {

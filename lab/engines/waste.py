@@ -44,7 +44,9 @@ def of_appliance(before: Mapping[str, Any], after: Mapping[str, Any], time_scale
 
 
 def of_simulation(simulated: Simulated) -> Waste:
-    """Return the wasted work of a simulation, whose database values are None."""
+    """Return the wasted work of a simulation. The values of the database are None, because a
+    simulation has no database.
+    """
     return {
         "server_cpu_s": simulated.busy_s,
         **dict.fromkeys((*_SECONDS, *_CANCELS)),

@@ -41,7 +41,9 @@ POLL_EVERY_S = 0.1
 ASK_EVERY_S = 2.0
 REPLY_WITHIN_S = 1.0
 FIRST_REPLY_WITHIN_S = 10.0
-"""The real seconds to wait for a worker's first answer, because busy workers are late."""
+"""The real seconds for which the executor waits for a worker's first answer; busy workers answer
+late.
+"""
 LOST_AFTER_S = 30.0
 """The real seconds after which a task counts as lost if it neither waits nor runs on a worker."""
 NOBODY_FOR_S = 60.0
@@ -52,8 +54,10 @@ CODE = code_digest()
 
 
 def application(broker: str) -> Celery:
-    """Return the Celery application of the Redis at `broker`. Raises SpecError for an invalid
-    address and ExperimentError without an answer."""
+    """Return the Celery application that uses the Redis at `broker` for messages and results.
+
+    Raises SpecError for an invalid address and ExperimentError if no server answers there.
+    """
     try:
         with redis.Redis.from_url(
             broker, socket_connect_timeout=5, retry=Retry(NoBackoff(), retries=0)

@@ -63,7 +63,9 @@ def run_tasks(
 
 
 class _Texts(Sequence[str]):
-    """The tasks as JSON texts, each created when needed, because all would fill the memory."""
+    """The sequence of tasks as JSON texts, each created when it is needed, because all texts
+    together would fill the memory.
+    """
 
     def __init__(self, tasks: Sequence[Json]) -> None:
         self._tasks = tasks

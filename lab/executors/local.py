@@ -125,8 +125,11 @@ def run_on_cores(
 
 
 def _work(pipe: Connection, worker: str, temporary: str) -> None:
-    """Receive tasks, and send their progress, results or failures. The parent, which may kill this
-    process, removes the folder `temporary`."""
+    """Receive tasks, and send their progress, their results, or the reasons for their failures.
+
+    The process can be killed at any time, because the parent removes the folder `temporary`, in
+    which this process creates temporary files.
+    """
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     tempfile.tempdir = temporary
     threading.Thread(target=_end_with_parent, daemon=True).start()

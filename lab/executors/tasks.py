@@ -1,6 +1,6 @@
-"""The tasks of an executor, whose inputs and outputs are JSON, and the address of Celery's broker.
-
-A task's function has a name of the form `module:function`.
+"""The tasks of an executor, whose inputs and outputs are JSON. The module calls a task's function
+by its name (`module:function`). It also checks the address of Celery's broker, and hides the
+password in texts that contain the address.
 """
 
 import contextlib

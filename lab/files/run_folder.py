@@ -48,7 +48,11 @@ class PlannedRun:
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """The folder of a run. Paths are created on demand, because pages list thousands of runs."""
+    """The folder of a run.
+
+    A page can create thousands of these objects to read one file each, so paths are created on
+    demand.
+    """
 
     path: Path
 
@@ -82,7 +86,9 @@ class RunFolder:
 
     @property
     def proxy_file(self) -> Path:
-        """The state of the baseline proxy (`ProxyStatusFile`) during a run with one."""
+        """The file that, during a run with a baseline proxy, has the state of the proxy
+        (`ProxyStatusFile`).
+        """
         return self.path / "proxy.json"
 
     def clear(self) -> None:
@@ -98,7 +104,10 @@ class RunFolder:
         }
 
     def unpack(self, files: Mapping[str, str]) -> int:
-        """Write what `pack` returned, run.json last; return the bytes. Raises ExperimentError."""
+        """Write the files that `pack` returned, run.json last; return their size in bytes.
+
+        Raises ExperimentError if the folder cannot be written.
+        """
         contents = {name: base64.b64decode(text) for name, text in files.items()}
         summary = contents.pop(self.summary_file.name)
         try:
@@ -120,21 +129,27 @@ class RunFolder:
         return RunSummary.model_validate(read_json(self.summary_file))
 
     def events(self) -> list[dict[str, Any]]:
-        """Return the events, if any; raises ExperimentError if events.jsonl is damaged."""
+        """Return the events in events.jsonl; empty if the file does not exist. Raises
+        ExperimentError if the file is damaged.
+        """
         if not self.events_file.exists():
             return []
         found: list[dict[str, Any]] = documents.read_json_lines(self.events_file)
         return found
 
     def attempts(self) -> pa.Table:
-        """Return the checked attempts; raises ExperimentError if they are missing or damaged."""
+        """Return the attempts after checking their schema; raises ExperimentError if their file is
+        missing or damaged.
+        """
         try:
             return read_attempts(self.attempts_file)
         except AttemptsFileError as fault:
             raise ExperimentError(str(fault)) from None
 
     def samples(self) -> pa.Table:
-        """Return the samples of each utilisation interval; raises ExperimentError if damaged."""
+        """Return the samples of gateway and shop, with a row for each utilisation interval; raises
+        ExperimentError if their file is missing or damaged.
+        """
         try:
             return read_table(self.samples_file)
         except RowsFileError as fault:
@@ -145,7 +160,9 @@ class RunFolder:
         return load_factor.read(self.load_factor_file, otherwise=1.0)
 
     def set_load_factor(self, factor: float) -> None:
-        """Set the factor for arrivals, up to `HIGHEST_LOAD_FACTOR`; no effect after the run."""
+        """Set the factor for the rate of arriving sessions, from 0 to `HIGHEST_LOAD_FACTOR`. After
+        the run, the call has no effect.
+        """
         write_text(self.load_factor_file, f"{factor:g}\n")
         if self.is_whole:
             self.load_factor_file.unlink(missing_ok=True)

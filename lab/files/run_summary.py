@@ -7,7 +7,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 VERSION = 2
-"""The version of the form of run.json; version 1 has no field `version`, and can still be read."""
+"""The version of the form of run.json; files of version 1, which have no field `version`, can still
+be read.
+"""
 
 
 def _at_most_1e12(value: float | None) -> float | None:
@@ -65,7 +67,9 @@ class Schedule(_Part):
 
 
 class LoadChange(_Part):
-    """The factor of sessions' arrival rate from `at_s` paper seconds on."""
+    """A change of the load: from `at_s` paper seconds on, the arrival rate of sessions was
+    multiplied by `factor`.
+    """
 
     at_s: Number
     factor: Number

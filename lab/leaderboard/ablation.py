@@ -17,12 +17,14 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("Fresh door", "fresh door"),
     ("door-lifo", "orphan requests removed"),
 )
-"""The policy of each step in the spec, and the rule that it adds; the first adds no rule."""
+"""The key of each step's policy in the spec, and the rule that it adds; the first policy adds no
+rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The estimated efficiency with a rule minus the efficiency without it."""
+    """The gain of a rule: the estimated efficiency with the rule minus the efficiency without
+    it."""
 
     words: str
     policy: str

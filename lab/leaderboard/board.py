@@ -229,7 +229,9 @@ def _settings(choice: PolicyChoice) -> str:
 
 
 def confirms_table(rows: Sequence[Row]) -> Table:
-    """Return the table of counted confirms divided by the bound, which vary by chance."""
+    """Return the table of counted confirms divided by the bound; these values vary by chance,
+    because few sessions buy.
+    """
     loads = loads_of(rows)
     table = Table(
         "Confirms over bound, as counted",
@@ -256,7 +258,9 @@ def confirms_table(rows: Sequence[Row]) -> Table:
 def as_json(
     rows: Sequence[Row], recoveries: Mapping[str, Recovery] = MappingProxyType({})
 ) -> list[dict[str, Any]]:
-    """Return the rows in a form that can be written as JSON: ρ and seeds as text."""
+    """Return the rows in a form that can be written as JSON: ρ and seeds as text, estimates as
+    `mean` and `half_width`.
+    """
     best = best_of(rows)
     return [
         {

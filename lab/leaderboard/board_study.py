@@ -26,7 +26,9 @@ from lab.spec.cases import AnyCase
 from lab.wording import title_of
 
 FAIRNESS_RHO = 1.4
-"""The load ρ at which the board examines fairness, or at the nearest load that it has."""
+"""The load ρ at which the board examines fairness. If a board does not have this load, it uses the
+nearest load.
+"""
 
 REQUIRED_OF_DOOR = 0.95
 """The share of the bound that DOOR must reach in the simulator at every load."""
@@ -57,7 +59,8 @@ class Board:
         return [*found, *self.fairness_tables()]
 
     def fairness_tables(self) -> list[Table]:
-        """Return the tables of completed sessions and of failed sessions' waits, by length."""
+        """Return the tables of completed sessions and of the waits of failed sessions, by planned
+        length."""
         return [
             completed_table(self.fairness, self.fairness_rho),
             waiting_table(self.fairness, self.fairness_rho),

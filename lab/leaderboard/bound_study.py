@@ -1,4 +1,6 @@
-"""The report on the bound: whether a policy sells more than it allows, in short or long runs."""
+"""The report on the bound: whether any policy sells more than the bound allows, in short or long
+runs.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +37,8 @@ class _Grid:
 
 
 def study(base: Spec, *, quick: bool) -> Study:
-    """Return the study of a board's policies and loads, without the steps of the ablation."""
+    """Return the study of a board's policies at the board's loads, without the steps of the
+    ablation."""
     policies = ranked(base)
     loads = [rho for rho in base.load.rhos if rho is not None]
     grids = [
@@ -145,5 +148,7 @@ def _holds(grid: _Grid, results: Results) -> Verdict:
 
 
 def exceeds(found: Estimate) -> bool:
-    """Return whether a share is above the bound by more than chance; False for a single run."""
+    """Return whether a share is above the bound by more than chance explains; False for a single
+    run.
+    """
     return found.half_width is not None and found.mean - found.half_width > 1.0

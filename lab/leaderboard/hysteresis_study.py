@@ -26,7 +26,9 @@ DOOR = ("door-lifo", "door-fifo")
 COLLAPSES = "pass-through"
 """The policy that never rejects a request and has an unlimited queue."""
 CEILING_S = 30.0
-"""The longest response time, in paper seconds, below the top edge of a drawing."""
+"""The longest response time, in paper seconds, that is drawn to scale; longer times are drawn at
+the top.
+"""
 AT_THE_END_S = 60
 _SHOWN_FROM_S = 120.0
 """The figures show this part of the calm before the rush, in paper seconds."""
@@ -141,7 +143,9 @@ def _calm_words(calms: Sequence[float | None]) -> str:
 
 
 def _at_the_end(run: Metrics) -> float:
-    """Return the mean answered share in the last AT_THE_END_S seconds with arrivals."""
+    """Return the answered share of the attempts that ended, as a mean over the last AT_THE_END_S
+    seconds before the last arrival.
+    """
     known = [value for value in run["answered_ratio"][: _end_s(run)] if value is not None]
     return _mean(known[-AT_THE_END_S:]) if known else 0.0
 
@@ -206,7 +210,9 @@ def _title(policy: str, runs: Sequence[Metrics]) -> str:
 
 
 def _middle(values: np.ndarray) -> float | None:
-    """Return the median of the known values by rank; of two middle values, the larger."""
+    """Return the median of the known values by rank; if there are two middle values, return the
+    larger.
+    """
     known = np.sort(values[~np.isnan(values)])
     return float(known[len(known) // 2]) if len(known) else None
 

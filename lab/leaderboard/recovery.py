@@ -1,5 +1,8 @@
-"""The time that each policy of a board needs to recover after a one-minute rush, which a live board
-measures in a second comparison. The file recovery.json in the board's folder stores the times."""
+"""The time that each policy of a board needs to recover after a one-minute rush.
+
+For a live board, a second live comparison measures this time. The file recovery.json in the board's
+folder stores the times of all policies.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -52,7 +55,8 @@ class Recovery:
     engine: str
     """The engine that ran the rush: `live` or `simulated`."""
     seconds: tuple[float | None, ...]
-    """The paper seconds of each repetition; None if it did not recover while it was observed."""
+    """The paper seconds to recover in each repetition; None if the shop did not recover in the
+    observed time."""
     was_normal: bool = True
     """Whether response times before the rush were normal; False if customers left even then."""
 
@@ -78,7 +82,8 @@ class Recovery:
 
     @property
     def estimate(self) -> Estimate | None:
-        """The mean of the seconds; None unless `was_normal` and all repetitions recovered."""
+        """The mean of the seconds to recover, with its interval; None unless `was_normal` and the
+        shop recovered in every repetition."""
         known = [value for value in self.seconds if value is not None]
         complete = known and len(known) == len(self.seconds) and self.was_normal
         return estimate(known) if complete else None

@@ -1,5 +1,8 @@
-"""The report on robustness: the results of every policy in scenarios in which the customers, the
-load or the server differ from those of the board. Durations are paper seconds."""
+"""The report on robustness, with the results of every policy in every scenario.
+
+In a scenario, the customers, the load or the server differ from those of the board. Durations are
+paper seconds.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -157,7 +160,9 @@ class _Grid:
         return f"{title_of(policy)}{board.fallback_mark(every)}"
 
     def ranked(self, results: Results) -> list[str]:
-        """Return the policies from best to worst; those that lack a scenario are last."""
+        """Return the policies from best to worst over all scenarios, followed by the policies that
+        lack a scenario.
+        """
         return sorted(self.cases, key=lambda policy: -self.overall(results, policy))
 
 

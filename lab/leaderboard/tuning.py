@@ -28,7 +28,9 @@ SETTINGS: Final = 12
 LOADS: Final = (1.0, 1.4, 2.0)
 SESSIONS: Final = 1000
 SEED: Final = 101
-"""The first seed. Boards have other seeds by default, and therefore other customers."""
+"""The seed of the first repetition. The boards have other seeds by default, and therefore other
+customers.
+"""
 REPETITIONS: Final = 5
 QUICK_REPETITIONS: Final = 1
 FACTOR_LOG2: Final = 3.0
@@ -112,7 +114,10 @@ def is_searched(parameter: Parameter) -> bool:
 
 
 def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
-    """Return a row for each policy of a board (not students') and proxy to search."""
+    """Return a row for each policy of a board, except students' policies, and for each proxy.
+
+    Policies without parameters to search are left out.
+    """
     found: dict[tuple[str, str], Row] = {}
     for key in ranked(base):
         choice = base.choice(key)
@@ -154,7 +159,9 @@ def settings_of(row: Row, number: int) -> list[Setting]:
 def _hypercube(
     searched: Sequence[tuple[str, Parameter]], number: int, rng: random.Random
 ) -> list[list[float]]:
-    """Return `number` points in the unit cube, one in each of `number` parts of each axis."""
+    """Return `number` points in the unit cube. Each dimension has `number` equal parts, and there
+    is one point in each part.
+    """
     columns = []
     for _ in searched:
         order = list(range(number))
@@ -171,7 +178,9 @@ def _setting(row: Row, point: Sequence[float]) -> Setting:
 
 
 def value_at(parameter: Parameter, place: float) -> int | float:
-    """Return a parameter's value at a position in its range, from 0 to 1."""
+    """Return the value of a parameter at a position in its range; the position is a number from 0
+    to 1.
+    """
     default = parameter.default
     assert not isinstance(default, Mapping)
     if parameter.unit in _SWITCHES:
@@ -190,7 +199,8 @@ class Tried:
     cases: Mapping[float, Case[ShopRun]]
 
     def efficiency(self, results: Results) -> list[dict[int, float]]:
-        """Return the estimated efficiency by load and seed, as far as it is simulated."""
+        """Return the estimated efficiency by load and seed, from the simulations that exist so
+        far."""
         return [
             {
                 run["seed"]: run["estimated"]
@@ -207,7 +217,9 @@ class Tried:
 
 
 def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
-    """Return the study that searches for settings of the policies of `base` and of `proxies`."""
+    """Return the study that searches for settings of the policies in the leaderboard's spec `base`,
+    and of the models of `proxies`.
+    """
     tried = [
         [_tried(base, row, setting) for setting in settings_of(row, SETTINGS)]
         for row in rows_of(base, proxies)
@@ -290,7 +302,8 @@ def _known(tried: Sequence[Tried], results: Results) -> Iterator[tuple[Estimate,
 
 
 def best_of(tried: Sequence[Tried], results: Results) -> tuple[Estimate, Tried] | None:
-    """Return the setting with the highest mean over all loads; None without simulations."""
+    """Return the setting with the highest mean over all loads, or None if there are no simulations
+    yet."""
     return max(_known(tried, results), key=lambda found: found[0].mean, default=None)
 
 

@@ -40,7 +40,10 @@ class Place:
 
 
 def place_of(where: str) -> Place:
-    """Return the place that a cell of *Read from* names; raises ValueError for another form."""
+    """Return the place that a cell of the column *Read from* names.
+
+    Raises ValueError if the cell has none of the allowed forms.
+    """
     if where == HELD:
         return Place("held")
     kinds = {"table": _TABLE, "scoreboard": _SCOREBOARD, "claim": _CLAIM, "printed": _PRINTED}
@@ -53,7 +56,10 @@ def place_of(where: str) -> Place:
 
 
 def read(place: Place, folder: Path | None, printed: str) -> float | str:
-    """Return the value at a place of this result; raises UnreadableError if there is none."""
+    """Return the value at a place; `folder` is the result folder of the step.
+
+    Raises UnreadableError if the place has no such value.
+    """
     if place.kind == "printed":
         return _printed(place.name, printed)
     if folder is None:

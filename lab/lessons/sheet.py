@@ -85,12 +85,15 @@ class Step:
 
     @property
     def before_answer(self) -> list[Part]:
-        """Return the parts up to the last prediction or command; without a prediction, all."""
+        """Return the parts up to the last prediction or command; all parts if the step asks for no
+        prediction.
+        """
         return self.parts[: self._answer_begins]
 
     @property
     def answer(self) -> list[Part]:
-        """Return the parts after the last prediction or command; without a prediction, none."""
+        """Return the parts after the last prediction or command; empty if the step asks for no
+        prediction."""
         return self.parts[self._answer_begins :]
 
     @property
@@ -146,7 +149,9 @@ class Band:
     """The wider range for a machine with other work; NONE if the machine does not matter."""
 
     def outcome(self, found: float | str) -> "Outcome":
-        """Return which range contains the number `found`; a text must equal `expected`."""
+        """Return which range contains the measured number `found`; a text (yes or no) must equal
+        `expected`.
+        """
         if isinstance(found, str):
             return Outcome.QUIET if found == self.expected else Outcome.OUTSIDE
         for outcome, limits in ((Outcome.QUIET, self.quiet), (Outcome.BUSY, self.busy)):
@@ -224,7 +229,8 @@ class Sheet:
 
 
 def table(text: str) -> tuple[list[str], list[list[str]]]:
-    """Return the header and rows of a text's first Markdown table; empty without a table."""
+    """Return the header and rows of the first Markdown table in a text; empty if there is no
+    table."""
     lines = [line.strip() for line in text.splitlines()]
     after = dropwhile(lambda line: not line.startswith("|"), lines)
     lines = list(takewhile(lambda line: line.startswith("|"), after))
@@ -233,8 +239,10 @@ def table(text: str) -> tuple[list[str], list[list[str]]]:
 
 
 def number(text: str) -> float:
-    """Return the mean in a text such as `1,479`, `52 ± 2 %` or `published | 0.7 ± 0.1`, or raise
-    ValueError."""
+    """Return the measured mean in a text such as `1,479`, `52 ± 2 %` or `published | 0.7 ± 0.1`.
+
+    Raises ValueError if the text has another form.
+    """
     measured = text.rpartition("|")[2].partition("±")[0]
     return float(measured.strip().removesuffix("%").strip().replace(",", "").replace("−", "-"))
 

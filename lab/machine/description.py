@@ -1,5 +1,7 @@
-"""Describe the machine and the software versions for results, measure the load of other programs,
-and lock the machine for live runs, one at a time."""
+"""The machine and the software versions of results, the load of other programs, and the lock for
+live runs. Only one live run at a time can hold a lock; the environment variable
+DOORBUSTER_LIVE_RUN_LOCK names the lock, by default `live-run`.
+"""
 
 import contextlib
 import hashlib
@@ -85,7 +87,9 @@ def _digest(*folders: str, without: str = "-") -> str:
 
 
 def fingerprint(lab: settings.Settings) -> str:
-    """Return a text that identifies machine, libraries and code, for measured speeds."""
+    """Return a text that identifies the machine, the libraries, and the code of shop, gateway and
+    customers. Measured speeds are valid only while this text stays the same.
+    """
     facts = {**describe_machine(lab), **_measured_software()}
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 

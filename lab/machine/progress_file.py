@@ -26,7 +26,10 @@ class ProgressFile:
         self._stage = (from_ratio, to_ratio)
 
     def tell(self, *, now: bool = False, **facts: object) -> None:
-        """Add facts to the file, which is written every EVERY_S real seconds, or `now`."""
+        """Add facts to the file.
+
+        The file is written at most once every EVERY_S real seconds, or immediately with `now`.
+        """
         if isinstance(done := facts.get("done_ratio"), int | float):
             begin, end = self._stage
             facts["done_ratio"] = begin + (end - begin) * done

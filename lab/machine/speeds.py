@@ -1,6 +1,10 @@
-"""Store the cost of each kind of work on this machine (for example `run shared-cpus sq`) in CPU
-seconds, to predict durations. The cost of a kind that was never measured here is the reference
-machine's cost times the factor that `estimates.calibrated` measures."""
+"""Store the cost of each kind of work on this machine in CPU seconds, to predict durations.
+
+Examples of kinds are `run shared-cpus sq` and `draw comparison`. Experiments add their measurements
+to `speeds.json` in the state folder. If a kind was never measured on this machine, its cost is the
+reference machine's cost times a factor. A calibration of less than a second
+(`estimates.calibrated`) measures this factor.
+"""
 
 import contextlib
 import hashlib
@@ -93,7 +97,9 @@ _read: dict[object, tuple[tuple[int, int], Speeds]] = {}
 
 
 def load(lab: Settings) -> Speeds:
-    """Return the costs of work here; before any measurement, those of the reference machine."""
+    """Return the costs of work on this machine; before any measurement, return the costs of the
+    reference machine.
+    """
     path = lab.state_dir / FILE
     try:
         status = path.stat()

@@ -67,11 +67,14 @@ _CURVE_POINTS_S: Final = tuple(range(41))
 
 
 class ChoiceError(ValueError):
-    """The error for an invalid choice, which names the field and the allowed values."""
+    """The error for an invalid choice; its message names the field, the refused value and the
+    allowed values.
+    """
 
 
 def choices() -> dict[str, Any]:
-    """Return the possible choices as JSON values."""
+    """Return the possible choices as JSON-ready values: policies, admissions, load shapes, sliders
+    and pages."""
     return {
         "policies": [_described(registry.sheet(name)) for name in POLICIES],
         "admissions": [_described(registry.admission_sheet(name)) for name in ADMISSIONS],

@@ -65,8 +65,11 @@ def _file(name: str) -> Path:
 
 
 def fetch() -> Path:
-    """Fetch the package from npm or NPM_CONFIG_REGISTRY, check and unpack it; return the folder.
-    Raises FetchError, without leaving files."""
+    """Fetch the package, check it and unpack the files; return their folder.
+
+    The environment variable NPM_CONFIG_REGISTRY can name a mirror of the npm registry. Raises
+    FetchError, without leaving files, if the download fails or the package has another digest.
+    """
     registry = os.environ.get("NPM_CONFIG_REGISTRY", _REGISTRY).rstrip("/")
     address = f"{registry}/pyodide/-/pyodide-{VERSION}.tgz"
     with tempfile.TemporaryFile() as package:

@@ -29,7 +29,9 @@ def archive(beginning: str = _BEGINNING) -> bytes:
 
 
 def modules(beginning: str = _BEGINNING) -> set[Path]:
-    """Return the files of the policies and of all modules that `beginning` imports."""
+    """Return the files of the policies' modules, of `beginning`, of all modules that these import
+    directly or indirectly, and of the packages above them.
+    """
     found: set[Path] = set()
     to_read = [beginning]
     to_read += [

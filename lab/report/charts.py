@@ -22,7 +22,8 @@ _STACKED_PANEL_INCHES = (9.5, 2.7)
 _ROOM_FOR_NAMES_RATIO = 0.18
 """The space above the curves for the names of `stretches`, as a share of the curves' height."""
 _LETTERS_PER_INCH = 8.5
-"""The letters per inch of a panel's height after which the label next to it is wrapped."""
+"""A label next to a panel is wrapped if it has more than this number of letters per inch of the
+panel's height."""
 _NAME_LINE = 13
 """The number of letters per line in the name of a bar."""
 

@@ -45,7 +45,10 @@ _NAMED = 2
 
 
 def conclusion(claims: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return a report's conclusion from claims.json, with the first claims that do not hold."""
+    """Return the conclusion of a report in sentences, from the rows of its claims.json; empty if
+    there are no claims. The conclusion counts the claims that hold, and names the first few that do
+    not.
+    """
     verdicts = [str(one.get("Holds")) for one in claims]
     if not claims:
         return []
@@ -61,7 +64,8 @@ def conclusion(claims: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def short_conclusion(claims: Sequence[Mapping[str, str]]) -> str:
-    """Return the conclusion for lists: `15 of 25 claims hold`; "" without claims."""
+    """Return the short conclusion that lists show: `15 of 25 claims hold`; empty if there are no
+    claims."""
     held = sum(one.get("Holds") == "yes" for one in claims)
     return f"{held} of {len(claims)} claims hold" if claims else ""
 
@@ -136,7 +140,9 @@ def _is_larger(
 
 
 def is_above_zero(found: Estimate) -> bool | None:
-    """Return whether a difference is positive; None if its 95 % interval contains 0 (chance)."""
+    """Return whether a difference is positive; None if the 95 % interval contains 0, because the
+    difference could then be chance.
+    """
     if abs(found.mean) <= (found.half_width or 0.0):
         return None
     return found.mean > 0

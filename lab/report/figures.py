@@ -1,4 +1,5 @@
-"""The figures of a comparison, as PNG and SVG: Br-1's response times, and metrics over ρ."""
+"""The figures of a comparison, as PNG and SVG: response times of the home page at each ρ, and
+metrics against ρ."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -57,7 +58,9 @@ def note_of(folder: ComparisonResult, cells: Sequence[Cell]) -> str:
 def _ccdf(
     folder: ComparisonResult, cells: Sequence[Cell], rho: float | None, style: Styles
 ) -> Figure:
-    """Draw Fig. 7: P(response time of Br-1 > t) over all repetitions; inf without an answer."""
+    """Draw Fig. 7: P(response time of Br-1 > t) over all repetitions together. Unanswered attempts
+    have an infinite response time.
+    """
     figure, (axes,) = new_figure(1, 1, _INCHES)
     runs = [(p, run) for p, run in folder.whole_runs() if p.rho == rho]
     warm_up_s = folder.spec().warm_up_s
@@ -152,5 +155,6 @@ def _over_rho(
 
 
 def _compare(cells: Sequence[Cell], number: int) -> str:
-    """Return a reference to this figure of LIFO-Pri, if a cell's conditions are as published."""
+    """Return a reference to this figure of LIFO-Pri; empty if no cell's conditions are as
+    published."""
     return f" (compare the paper's Fig. {number})" if any(cell.published for cell in cells) else ""

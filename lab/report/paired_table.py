@@ -1,4 +1,6 @@
-"""The table of paired differences by seed, which marks those that are more than chance."""
+"""The table of paired differences, which compares policies seed by seed and marks each difference
+that is larger than chance explains.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
@@ -11,7 +13,9 @@ from lab.report.drawing.table import Table
 from lab.spec.experiment import Spec
 
 ALL_PAIRS_UP_TO: Final = 4
-"""With more policies than this number, each is compared only with the first."""
+"""Up to this number of policies, all pairs are compared. With more policies, each policy is
+compared only with the first policy.
+"""
 
 _Metrics = tuple[tuple[str, int, Callable[[Outcomes], float | None]], ...]
 _BUYERS: Final[_Metrics] = (

@@ -87,7 +87,9 @@ def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
 
 
 def below_one(text: str, required: str, ratio: Ratio) -> Claim:
-    """Return the claim that a ratio is below 1; undecided if its 95 % interval contains 1."""
+    """Return the claim that a ratio is below 1. The claim cannot be decided if the ratio's 95 %
+    interval contains 1.
+    """
 
     def decide(found: Estimate) -> bool | None:
         return is_above_zero(Estimate(1 - found.mean, found.half_width))

@@ -97,7 +97,9 @@ class Panel:
         return chain.from_iterable(curve.cases() for curve in self.curves)
 
     def table(self, results: Results) -> Table:
-        """Return the numbers as a table with a row for each x and a column for each curve."""
+        """Return the table of published numbers next to reproduced numbers, with a row for each x
+        and a column for each curve.
+        """
         series = [curve.series(results) for curve in self.curves]
         every = list(dict.fromkeys(x for one in series for x in one.x))
         shown = every if self.printed_x is None else [x for x in every if x in self.printed_x]
@@ -243,7 +245,8 @@ class Study:
     figures: Sequence[Figure]
     claims: Sequence[Claim]
     readings: Sequence[tuple[str, str]] = ()
-    """How ambiguous passages of the paper were read; each has a name and an explanation."""
+    """The interpretations of ambiguous passages in the paper. Each has a name and an
+    explanation."""
     readings_heading: str = "How the paper was read"
     folder: str = ""
     """The result folder's name without the date; if empty, `reproduce-` and the paper."""

@@ -1,4 +1,5 @@
-"""The tables of a comparison: sales, sessions, requests, clients, Tables 4 and 5, shadows."""
+"""The tables of a comparison: sales, sessions, requests, clients, LIFO-Pri's Tables 4 and 5, and
+shadows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -206,7 +207,8 @@ _NO_CAPACITY = "No capacity was measured, because a closed loop has no ρ"
 
 
 def _beside(cells: Sequence[Cell]) -> str:
-    """Return `published | measured ` (or `simulated`) if a cell is as published, else ""."""
+    """Return `published | measured ` or `published | simulated ` if the conditions of any cell are
+    as published, otherwise an empty text."""
     if not any(cell.published for cell in cells):
         return ""
     engines = {s.load_generator.engine for cell in cells for s in cell.summaries}

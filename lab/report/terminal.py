@@ -20,7 +20,9 @@ if not console.is_terminal:
 
 @contextmanager
 def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
-    """Print to standard error with `as_json`; print only the essential lines with `quiet`."""
+    """Print to standard error if standard output has JSON. With `quiet`, print only the essential
+    lines.
+    """
     console.stderr, console.quiet = as_json, quiet
     try:
         yield

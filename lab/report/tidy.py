@@ -1,6 +1,9 @@
 """Tables and metrics as CSV. `of_table` and `summary` have a row for each number, with its interval
-and unit; `by_run` has a row for each run. `of_table` has the printed digits, the others have all
-digits and the names of `lab.analysis.metrics`, with 1 for 100 %."""
+and unit; `by_run` has a row for each run.
+
+`of_table` has only the printed digits. `summary` and `by_run` have all digits and the names of
+`lab.analysis.metrics`, and print 100 % as 1.
+"""
 
 import csv
 import io

@@ -17,7 +17,9 @@ _WHY_CONFIRMS_FALL = {
     "keep N high, so a customer who comes to a later page is served soon. If the gateway withdraws "
     "these requests, N × U of the later pages is lower, and a buyer waits longer"
 }
-"""Why cancelling can lower a policy's confirms, if they fell by more than chance."""
+"""The reason why cancelling can lower a policy's confirms, by policy. A report shows the reason if
+confirms fell by more than chance explains.
+"""
 
 _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] = (
     ("CPU wasted, %", wasted_percent, 1),
@@ -38,7 +40,8 @@ _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] 
 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
-    """Return the table of work for customers who had left; None if there is nothing to show."""
+    """Return the table of work for customers who had left; None if no customer left or no run has a
+    meter."""
     if not any(waste.mean for cell in cells if (waste := cell.over_waste(_anybody))):
         return None
     found = Table(
@@ -104,7 +107,10 @@ def _remarks(spec: Spec, cells: Sequence[Cell]) -> list[str]:
 
 
 def fell_clearly(before: int, after: int) -> bool:
-    """Return whether a fall of a count of rare independent events is more than chance."""
+    """Return whether the fall from `before` to `after` rare independent events is more than chance
+    explains, that is, more than two standard deviations. The variance of a count is the count
+    itself.
+    """
     return before - after > 2 * sqrt(before + after)
 
 

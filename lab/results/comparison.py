@@ -69,11 +69,14 @@ class ComparisonResult(Result):
         return facts
 
     def capacity(self) -> Capacity | None:
-        """Return the capacity; None in a closed loop. Raises ExperimentError for damaged files."""
+        """Return the capacity; None in a closed loop. Raises ExperimentError if spec.toml or
+        capacity.json is missing or damaged.
+        """
         return None if self.spec().clients else from_json(self.facts("capacity"))
 
     def plan(self) -> list[PlannedRun]:
-        """Return all planned runs in order; raises ExperimentError if plan.json is damaged."""
+        """Return all runs in the plan's order; raises ExperimentError if plan.json is missing or
+        damaged."""
         return [PlannedRun(**row) for row in read_json(self.path / _PLAN)]
 
     def run(self, planned: PlannedRun) -> RunFolder:

@@ -44,7 +44,9 @@ class Results:
         return Results({**self._found, **other._found})
 
     def estimate(self, case: AnyCase, value: Value) -> Estimate | None:
-        """Return the mean and interval of a metric; None if no repetition has it."""
+        """Return the mean and the 95 % interval of a metric; None if no repetition has this
+        metric.
+        """
         return estimate_known(map(value, self.of(case)))
 
     def mean(self, case: AnyCase, value: Value) -> float | None:

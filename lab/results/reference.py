@@ -1,6 +1,10 @@
-"""The reference results, which come with Doorbuster in `lab/reference`: the files of any result
-without large raw logs, and reference.json with their origin. Only `lab.cli.reference_results`
-changes them."""
+"""The reference results, which come with Doorbuster in `lab/reference`. Only
+`lab.cli.reference_results` changes them.
+
+    lab/reference/<name>/
+        reference.json   command, version, machine and date
+        the files of any result (`results`), without large raw logs
+"""
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime

@@ -16,7 +16,9 @@ from lab.files.documents import read_json, write_json, write_text
 from lab.spec import own_policies
 
 IMPORTED = "imported.json"
-"""The file that marks a result from another machine; only the console writes this file."""
+"""The name of the file that marks a result from another machine; only the console writes this
+file.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,9 @@ class Imported:
 
 
 def is_imported(folder: Path) -> bool:
-    """Return whether a result is from another machine; it is never resumed nor the newest."""
+    """Return whether a result was imported from another machine. Such a result is never resumed and
+    is never the newest result.
+    """
     return (folder / IMPORTED).exists()
 
 
@@ -79,7 +83,9 @@ def began_at_of(name: str) -> datetime | None:
 
 
 def made_at(folder: Path) -> datetime:
-    """Return the time at which a result began, by its name or by its folder's last change."""
+    """Return the time at which a result began; if its name has no time, return the time of the last
+    change of its folder.
+    """
     return began_at_of(folder.name) or datetime.fromtimestamp(folder.stat().st_mtime, UTC)
 
 
@@ -131,7 +137,9 @@ class Result:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Lock the result during the block; raises ExperimentError if it is already locked."""
+        """Lock the result until the block ends. Raises ExperimentError if another process has
+        locked it, or if the lock file cannot be opened.
+        """
         with contextlib.ExitStack() as held:
             try:
                 held.enter_context(locks.locked(self.path / ".lock", waits=False))
@@ -149,7 +157,8 @@ class Result:
 
 
 def made_here(results_dir: Path, file: str) -> Iterator[Path]:
-    """Yield the folders of this machine's results with this file, from the newest on."""
+    """Yield the folders of this machine's results that contain this file, from the newest to the
+    oldest."""
     for path in sorted(results_dir.glob(f"*/{file}"), reverse=True):
         if not path.parent.name.startswith(".") and not is_imported(path.parent):
             yield path.parent

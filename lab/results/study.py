@@ -71,7 +71,9 @@ class StudyResult(Result):
         return None
 
     def facts(self) -> dict[str, Any]:
-        """Return the facts known at the beginning; raises ExperimentError if they are damaged."""
+        """Return the facts that were known before the first simulation; raises ExperimentError if
+        their file is missing or damaged.
+        """
         found = read_json(self.path / _FACTS)
         if not isinstance(found, dict):
             raise ExperimentError(f"{self.path / _FACTS} does not describe a reproduction.")

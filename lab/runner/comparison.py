@@ -1,4 +1,6 @@
-"""Carry out or resume a comparison of policies that have the same customers."""
+"""Carry out or resume a comparison: runs of several policies with the same customers, in random
+order.
+"""
 
 import random
 from abc import abstractmethod
@@ -27,8 +29,11 @@ _ENGINES = {
 def compare(
     spec: Spec, *, fresh: bool, processes: int | None = None, broker: str | None = None
 ) -> ComparisonResult:
-    """Carry out the missing runs on the spec's engine, simulations on `processes` cores (default:
-    all) or on the workers of `broker`. Raises ExperimentError if a run fails."""
+    """Carry out the missing runs of a comparison on the spec's engine.
+
+    Simulations run on `processes` cores (by default on all) or, if a `broker` is given, on the
+    Celery workers that use this broker. Raises ExperimentError if a run fails.
+    """
     module, _, name = _ENGINES[spec.engine].partition(":")
     engine: type[Comparison] = getattr(import_module(module), name)
     return carry_out(engine(spec, processes=processes, broker=broker), fresh=fresh)
@@ -59,8 +64,11 @@ class Comparison(Experiment[ComparisonResult]):
         """Determine the capacity, which only an open loop has, and print it."""
 
     def unfinished(self) -> ComparisonResult | None:
-        """Return the interrupted comparison of the same spec. Raises ExperimentError for another
-        version or (`same_machine`) machine, whose runs would not be comparable."""
+        """Return the interrupted comparison of the same spec, and print its progress.
+
+        Raises ExperimentError if the comparison began with another version or, with
+        `same_machine`, on another machine, because its runs would not be comparable.
+        """
         result = ComparisonResult.unfinished(self.lab.results_dir, self.spec)
         if result is None:
             return None
@@ -117,8 +125,11 @@ def plan(spec: Spec) -> list[PlannedRun]:
 
 
 def missing_groups(result: ComparisonResult, spec: Spec) -> list[list[PlannedRun]]:
-    """Return the missing runs, with `at_once` in groups of simultaneous runs, which run again
-    together."""
+    """Return the missing runs in groups: a group is a single run or, with `at_once`, all
+    simultaneous runs.
+
+    If one of several simultaneous runs is missing, all of them run again.
+    """
     if not spec.at_once:
         return [[planned] for planned in result.missing()]
     groups = groupby(result.plan(), key=lambda planned: (planned.rho, planned.seed))

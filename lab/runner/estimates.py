@@ -26,11 +26,15 @@ from runtime.settings import Settings
 RUN_CPU_S = 0.02
 """The CPU seconds that the reference machine needs to write the files of a simulated run."""
 DRAWN = 8.0
-"""The fixed cost of drawing a comparison, in cells (a policy at a load)."""
+"""The fixed cost of drawing a comparison, as the number of cells that cost the same to draw. A cell
+is a policy at a load.
+"""
 IDLE = "on this machine when nothing else runs"
 _CALIBRATION_SESSIONS = 1000
 _CALIBRATIONS = 3
-"""The number of calibrations, of which the fastest counts."""
+"""The number of calibrations. The fastest calibration counts, because other programs can only make
+a calibration slower.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,10 @@ def of_spec(
 
 
 def of_launch(spec: Spec, lab: Settings, *, processes: int) -> Estimate:
-    """Return the expected duration of a launch now, with a necessary capacity measurement."""
+    """Return the expected duration of a spec if it is launched now. In an open loop, the duration
+    of a live spec includes the capacity measurement if no valid capacity is stored or several shops
+    run at the same time.
+    """
     kept = _kept(spec, lab)
     if spec.engine == "simulated" and not spec.clients:
         kept = capacity.computed(spec)
@@ -149,8 +156,11 @@ def live_run_s(known: Speeds) -> float:
 def of_work(
     work: Mapping[str, float], report: str, known: Speeds, *, processes: int
 ) -> Estimate | None:
-    """Return the expected duration of a study with this number of requests by kind of case, or None
-    if the cost of a kind is unknown."""
+    """Return the expected duration of a study.
+
+    `work` has the number of requests by kind of case, and `report` is the name of the study's
+    report. If the cost of a kind is unknown, the function returns None.
+    """
     costs = {kind: known.cost(case_kind(kind)) for kind in work}
     first_s = _cost(known, "start study")
     runs_s = 0.0
@@ -189,8 +199,12 @@ def command_name(arguments: Iterable[str]) -> str:
 
 
 def run_kinds(spec: Spec, policy: PolicyChoice) -> tuple[str, ...]:
-    """Return a simulated run's kinds of work, the most specific first. A student's policy has only
-    the general kind, because others may have the same name."""
+    """Return the kinds of work to which a simulated run belongs, from the most specific to the most
+    general kind.
+
+    A student's policy has only the general kind, because another student's file may have the same
+    name.
+    """
     server = "fifo" if spec.has_fifo_server else "shared-cpus"
     everything = f"run {server}{' clients' if spec.clients else ''}"
     if policy.sha256 is not None:
@@ -205,7 +219,9 @@ def case_kind(kind: str) -> str:
 
 
 def _spread(known: Speeds, runs_s: float, longest_s: float, processes: int) -> float:
-    """Return all processors' seconds for simulated runs, with starts and idle time."""
+    """Return the seconds that all processors together need for simulated runs. They include the
+    start of each process and the idle time until the last run ends.
+    """
     waiting_s = (processes - 1) * longest_s / 2
     return runs_s + processes * _cost(known, "start process") + waiting_s
 

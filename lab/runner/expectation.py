@@ -6,7 +6,9 @@ from lab.files.run_folder import PlannedRun
 from lab.spec.experiment import Spec
 
 _LAST_ANSWERS_S = 60.0
-"""The approximate paper seconds from the last arrival to the last answer."""
+"""The approximate paper seconds from the last arrival until the last customers have received their
+answers or have left.
+"""
 
 
 class Expectation:
@@ -21,11 +23,15 @@ class Expectation:
             self._sessions[rho], self._paper_s[rho] = _expected(spec, rho, capacity_rps)
 
     def sessions(self, run: PlannedRun) -> float:
-        """Return the approximate number of sessions (in a closed loop, clients) in a run."""
+        """Return the approximate number of sessions in a run; a client of a closed loop counts as
+        one session."""
         return self._sessions[run.rho]
 
     def real_s(self, runs: Iterable[PlannedRun]) -> float:
-        """Return the approximate real seconds of these live runs; simultaneous runs count once."""
+        """Return the approximate real seconds of these live runs, until their last customers leave.
+
+        Simultaneous runs take as long as one run.
+        """
         return self._real_s(sum(self._paper_s[run.rho] for run in runs))
 
     @property

@@ -38,7 +38,9 @@ from runtime.native import postgres_cpus
 
 
 class LiveComparison(Comparison):
-    """A live comparison, one run after the other, or at the same time on several shops."""
+    """A live comparison, with consecutive runs on one shop or simultaneous runs on several
+    shops.
+    """
 
     same_machine = True
 
@@ -78,7 +80,9 @@ class LiveComparison(Comparison):
         return describe_machine(self.lab) | ({"at_once": cpus.facts()} if cpus else {})
 
     def capacity(self) -> Capacity:
-        """Return the stored capacity if it is valid for this single shop, otherwise measure it."""
+        """Return the capacity: the stored value if it is valid for the spec and only one shop runs,
+        otherwise a newly measured value.
+        """
         found = self._kept() or measure_capacity(self.spec, self.lab, self._shops)
         console.print(f"{found.words()}; `make capacity` measures it again")
         return found
@@ -105,7 +109,8 @@ class LiveComparison(Comparison):
         return result
 
     def estimate(self, result: ComparisonResult) -> Estimate | None:
-        """Return the expected duration with the capacity measurement."""
+        """Return the expected duration of the whole experiment, including the capacity
+        measurement."""
         return self._estimate
 
     def make(self, result: ComparisonResult, estimate: Estimate | None) -> None:
@@ -158,7 +163,9 @@ class LiveComparison(Comparison):
 
 
 def running_appliance(lab: settings.Settings) -> Appliance:
-    """Return the running appliance; raises ExperimentError if it is down or must not be loaded."""
+    """Return the running appliance; raises ExperimentError if it does not answer, or if this
+    machine may not send load to it.
+    """
     appliance = Appliance(lab)
     try:
         appliance.check_may_be_loaded()
@@ -169,7 +176,9 @@ def running_appliance(lab: settings.Settings) -> Appliance:
 
 
 def make_run(live: LiveRun, on_progress: Progress = lambda line: None) -> RunSummary:
-    """Carry out one live run in its folder; raises ExperimentError if it fails."""
+    """Carry out one live run, replace the files in its folder, and return the content of run.json.
+    Raises ExperimentError if the run fails.
+    """
     (record,) = record_runs([live], [on_progress], live.appliance.lab.other_cpus)
     return summarise(live.run, live.seed, live.folder, record)
 
@@ -177,7 +186,11 @@ def make_run(live: LiveRun, on_progress: Progress = lambda line: None) -> RunSum
 def measure_capacity(
     spec: Spec, lab: settings.Settings, shops: Sequence[Appliance]
 ) -> capacities.Capacity:
-    """Measure and print the capacity for `spec`; keep a single shop's. Raises ExperimentError."""
+    """Measure the capacity for the customers and the page work of `spec`, and print it.
+
+    The capacity of a single shop is kept for later runs. Raises ExperimentError if the measurement
+    fails.
+    """
     real_s = measuring.expected_real_s(spec.time_scale)
     whose = "the shop's capacity" if len(shops) == 1 else "the capacity of all shops at once"
     console.print(f"Measuring {whose}, about {duration(real_s)}")
@@ -200,8 +213,12 @@ def measure_capacity(
 
 @contextmanager
 def surroundings(appliance: Appliance, spec: Spec) -> Iterator[None]:
-    """Prepare catalogue and database for `spec`; afterwards, only the database moves back. The
-    caller holds the machine's lock. Raises ExperimentError if the preparation fails."""
+    """Prepare catalogue and database for `spec` until the block ends; the caller holds the
+    machine's lock.
+
+    After the block, the database no longer runs on the shop's CPUs. The catalogue keeps its size,
+    because a change can take minutes. Raises ExperimentError if the preparation fails.
+    """
     _stock(appliance, spec.catalogue_books or appliance.lab.catalogue_books)
     beside_shop = spec.database_cpus == "shop"
     try:

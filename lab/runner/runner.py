@@ -34,7 +34,9 @@ class Experiment(ABC, Generic[R]):
 
     @abstractmethod
     def unfinished(self) -> R | None:
-        """Return the interrupted result, or None; raises ExperimentError if it is unusable."""
+        """Return the interrupted result to resume, or None if the experiment needs a new result.
+        Raises ExperimentError if such a result cannot be resumed.
+        """
 
     @abstractmethod
     def begin(self) -> R:
@@ -51,12 +53,16 @@ class Experiment(ABC, Generic[R]):
 
     @abstractmethod
     def make(self, result: R, estimate: Estimate | None) -> None:
-        """Carry out, store and show the missing runs. Raises ExperimentError if one fails; the
-        earlier runs are kept."""
+        """Carry out the missing runs, store each in the result when it ends, and show progress.
+
+        Raises ExperimentError if a run fails; the earlier runs are kept.
+        """
 
 
 def carry_out(experiment: Experiment[R], *, fresh: bool) -> R:
-    """Complete an experiment; raises ExperimentError if a run fails or a result is unusable."""
+    """Complete an experiment and return its result. Raises ExperimentError if a run fails, or if
+    the result cannot be resumed or written.
+    """
     with experiment.ready():
         result = None if fresh else experiment.unfinished()
         is_new = result is None

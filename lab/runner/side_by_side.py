@@ -27,8 +27,13 @@ NAME = "race"
 
 @contextmanager
 def shops(lab: Settings, spec: Spec, cpus: ShopCpus) -> Iterator[list[Appliance]]:
-    """Run a shop for each policy of `spec`; the appliance's processes give up CPUs meanwhile. The
-    caller holds the machine's lock. Raises ExperimentError if a shop does not start or dies."""
+    """Run a shop for each policy of `spec`, until the block ends; all shops are ready when the
+    block begins.
+
+    The appliance's processes give up CPUs for these shops during the block. The caller holds the
+    machine's lock. Raises ExperimentError if a shop does not start, or if the block fails because a
+    shop has died.
+    """
     with ExitStack() as stack:
         stack.enter_context(confined(lab, cpus.rest))
         started = PlainShops(
@@ -64,8 +69,12 @@ def make_runs(
     cpus: ShopCpus,
     shops_rps: Sequence[float],
 ) -> list[RunSummary]:
-    """Carry out simultaneous runs, each on a separate shop with this capacity, and return the
-    contents of their run.json. Raises ExperimentError if a run fails."""
+    """Carry out several runs at the same time, each on a separate shop, and return the contents of
+    their run.json. `shops_rps` is the capacity of each shop for run.json.
+
+    The customers of all runs start at the same moment. `on_progress` has one function for each run.
+    Raises ExperimentError if a run fails.
+    """
     with ExitStack() as stack:
 
         def begun() -> None:

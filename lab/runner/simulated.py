@@ -30,7 +30,9 @@ from lab.spec.runs import ShopRun, run_of
 
 
 class SimulatedComparison(Comparison):
-    """A simulated comparison, in which an interrupted run is simulated again."""
+    """A simulated comparison. If Ctrl-C interrupts a run, this run is simulated again when the
+    comparison is resumed.
+    """
 
     same_machine = False
     start_kind = "start"
@@ -42,7 +44,9 @@ class SimulatedComparison(Comparison):
         yield
 
     def machine(self) -> Mapping[str, Any]:
-        """Describe this machine; on others, simulations have the same results."""
+        """Return a description of this machine, even if other machines run the simulations, because
+        the results are the same.
+        """
         return describe_machine(self.lab)
 
     def capacity(self) -> Capacity:
@@ -122,13 +126,17 @@ class SimulatedComparison(Comparison):
 def make_simulated_run(
     run: ShopRun, seed: int, folder: RunFolder, on_progress: OnProgress
 ) -> RunSummary:
-    """Simulate one run as `simulate_run` does, and return the content of run.json."""
+    """Simulate one run, write its files to the folder as `simulate_run` does, and return the
+    content of run.json."""
     return summarise(run, seed, folder, simulate_run(run, seed, folder, on_progress))
 
 
 def make_packed_run(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Simulate a run on any machine and return its files. `task` has `run` (`ShopRun.as_json`),
-    `seed`, and the texts of students' policies (`own`)."""
+    """Simulate a run that is given as JSON, on any machine, and return its files.
+
+    `task` has the keys `run` (`ShopRun.as_json`), `seed`, and `own`: the texts of students'
+    policies, because this machine may not have their files.
+    """
     own_policies.remember(task["own"])
     run = run_of(task["run"])
     assert isinstance(run, ShopRun)

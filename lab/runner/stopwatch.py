@@ -32,7 +32,9 @@ LEAST_READ_REQUESTS = 100_000
 
 
 class Stopwatch:
-    """A timer for one command, which includes the commands that it calls."""
+    """A timer for one command at a time. If a command calls another command, the inner command
+    counts as part of the outer one.
+    """
 
     def __init__(self) -> None:
         self._began_s, self._own_s, self._children_s = time.monotonic(), 0.0, 0.0
@@ -51,8 +53,11 @@ class Stopwatch:
         self._waited_s = 0.0
 
     def expect(self, what: str, estimate: Estimate | None, start: str | None = None) -> None:
-        """Record the prediction for the experiment `what`, and this process's CPU time so far as
-        the cost of the work `start`."""
+        """Record the prediction for a command before the command begins its work.
+
+        `what` identifies the experiment. The CPU time of this process so far is recorded as the
+        cost of the work `start`.
+        """
         if self._what:
             return
         self._what, self._estimate = what, estimate
@@ -83,8 +88,9 @@ class Stopwatch:
 
     @contextlib.contextmanager
     def measuring(self, kind: str, size: float = 1.0, *, at_least: float = 0.0) -> Iterator[None]:
-        """Record this process's CPU time within the block, unless the work's size is below
-        `at_least`."""
+        """Record the CPU time that this process uses within the block, as the cost of work of this
+        kind and size. Work whose size is below `at_least` is not recorded.
+        """
         began_s = time.process_time()
         yield
         if size >= at_least:
@@ -114,7 +120,9 @@ class Stopwatch:
 
     @property
     def real_s(self) -> float:
-        """The real seconds since the command began, without the time that it waited for others."""
+        """The real seconds since the command began, except the time in which it waited for other
+        commands.
+        """
         return time.monotonic() - self._began_s - self._waited_s
 
     def end(self, lab: Settings) -> None:

@@ -22,7 +22,9 @@ from lab.runner.stopwatch import LEAST_REQUESTS, stopwatch
 from lab.spec.cases import AnyCase
 
 CALIBRATION_REQUESTS = 4000
-"""The number of requests in a simulation that measures the speed, in about 0.1 s."""
+"""The number of requests in a simulation that measures this machine's speed. Such a simulation
+takes about 0.1 s.
+"""
 
 
 class StudyRun(Experiment[StudyResult]):
@@ -109,10 +111,13 @@ def reproduce(run: StudyRun, *, fresh: bool) -> StudyResult:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of a simulated study; the executor, `processes` and `logs` change no number."""
+    """The options of a simulated study. The executor, `processes` and `logs` do not change its
+    numbers.
+    """
 
     simulate: Worker
-    """A function that returns the metrics of a `StudyResult.task`."""
+    """A function that runs one simulation: it receives a task of `StudyResult.task` and returns its
+    metrics."""
     quick: bool = False
     seed: int = 1
     repetitions: int = 1
@@ -146,7 +151,9 @@ class SimulatedStudy(StudyRun):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return all that changes the result, and the names of all simulations."""
+        """Return the options that change the result, the versions, and the names of all
+        simulations.
+        """
         options = self.options
         return {
             "paper": self._study.paper,
@@ -161,7 +168,9 @@ class SimulatedStudy(StudyRun):
 
     @property
     def folder_name(self) -> str:
-        """Return the study's name, with `-quick` for a quick study."""
+        """Return the part of the result's name that follows its date: the study's name, and
+        `-quick` for a quick study.
+        """
         return f"{self._study.name}{self.options.suffix}"
 
     @property
@@ -169,8 +178,12 @@ class SimulatedStudy(StudyRun):
         return self._policies
 
     def estimate(self, result: StudyResult) -> Estimate | None:
-        """Return the approximate duration of the rest, after a short simulation of each unknown
-        kind of case. With a broker, whose machines are unknown, the result is None."""
+        """Return the approximate duration of the missing simulations and the report on this
+        machine.
+
+        A short simulation first measures each kind of case that was never measured. With a broker,
+        the result is None, because the speed of the workers' machines is unknown.
+        """
         if self.options.celery_broker:
             return None
         missing = result.missing(self.simulations)
@@ -226,8 +239,11 @@ def simulate_missing(
     options: Options,
     on_done: Callable[[int], None] = lambda position: None,
 ) -> None:
-    """Run and store these simulations, and call `on_done` with the index of each. Raises TasksError
-    if a simulation fails."""
+    """Run these simulations, and store each result as soon as it is ready.
+
+    `on_done` then receives the simulation's index in `missing`. Raises TasksError if a simulation
+    fails.
+    """
 
     def keep(position: int, metrics: Mapping[str, Any]) -> None:
         result.keep(missing[position], metrics)

@@ -22,7 +22,9 @@ from runtime.settings import Settings
 FAULT_WITHOUT_RUN = "No run is in progress. The next run ends this fault when it begins."
 CHANGE_WITHOUT_RUN = "No run is in progress. The next run replaces this setting when it begins."
 _TAKEN_OVER_WITHIN_S = 5.0
-"""The real seconds to wait for the load generator, which reports its load once a second."""
+"""The real seconds to wait until the load generator has adopted a change of the load. The load
+generator reports its load once a second.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,11 @@ def change(
     done: str = "Applied",
     without_run: str = CHANGE_WITHOUT_RUN,
 ) -> str:
-    """Change the appliance, and return the time as text; without a run, with `without_run`. Raises
-    ExperimentError with the reason if the change is not possible."""
+    """Change the appliance, and return a text with the time of the change. If no run is in
+    progress, the text ends with `without_run`.
+
+    Raises ExperimentError with the reason if the change is not possible.
+    """
     going = runs_under_way(lab)
     if going is not None and going.beside:
         raise ExperimentError(
@@ -109,8 +114,10 @@ def change(
 
 
 def cause_fault(lab: Settings, name: str, for_s: float) -> str:
-    """Cause a fault for `for_s` paper seconds, and return its time as text. Raises ExperimentError
-    with the reason if it cannot begin."""
+    """Cause the fault with this name for `for_s` paper seconds. Return a text with the time.
+
+    Raises ExperimentError with the reason if the fault cannot begin.
+    """
     if name not in faults.NAMES:
         raise ExperimentError(f"fault: {name!r:.40} is unknown; allowed: {', '.join(faults.NAMES)}")
     if not SHORTEST_FAULT_S <= for_s <= LONGEST_FAULT_S:
@@ -127,8 +134,10 @@ def cause_fault(lab: Settings, name: str, for_s: float) -> str:
 
 
 def change_load(lab: Settings, factor: float) -> str:
-    """Change the rate of customers in each run in progress, and return the time as text. Raises
-    ExperimentError with the reason if the change is not possible."""
+    """Change the rate of arriving customers in each run in progress. When the customers have
+    adopted the change, return a text with the time and the new load. Raises ExperimentError with
+    the reason if the change is not possible.
+    """
     going = runs_under_way(lab)
     if going is None or going.run is None or going.planned is None:
         raise ExperimentError("No run is in progress, so no customers arrive.")
@@ -153,8 +162,11 @@ def change_load(lab: Settings, factor: float) -> str:
 
 
 def restore(lab: Settings) -> str:
-    """Restore the run's policy, abandonment and load, and end faults; return the time as text.
-    Simultaneous shops kept their policies. Raises ExperimentError with the reason."""
+    """Restore the policy, abandonment and load that the run had at its start, and end faults;
+    return a text with the time. For simultaneous runs, only the load is restored, because their
+    shops keep their policies. Raises ExperimentError with the reason if this is not possible. If
+    only the load of a single run cannot be restored, the text has the reason instead.
+    """
     going = runs_under_way(lab)
     if going is None or going.run is None or going.planned is None or going.spec is None:
         raise ExperimentError("No run is in progress, so nothing can be restored.")

@@ -20,7 +20,8 @@ class Case(Generic[Run]):
     measure: str
     """`package:name`, which is an entry of the dictionary `MEASURES` of the package."""
     own: tuple[str, ...] = ()
-    """The texts of students' policies, whose files another machine may lack."""
+    """The texts of students' policies, because the machine that simulates may not have their
+    files."""
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> "Case[Any]":

@@ -89,7 +89,8 @@ class Spec(Section):
     leaderboard: bool = False
     """Whether the report shows ranks, the gain from each rule of DOOR, and fairness."""
     shadows: Annotated[tuple[str, ...], at_most(MOST_SHADOWS)] = ()
-    """The policies with default settings that observe every live run without deciding."""
+    """The policies that observe every live run, with their default settings, without making
+    decisions."""
     server: Server | None = None
     seed: int = Field(1, ge=0, le=MOST_SEED)
     repetitions: int = Field(1, ge=1, le=1000)
@@ -144,7 +145,9 @@ class Spec(Section):
     def _abandonment_of_their_own(
         cls, policies: tuple[PolicyChoice, ...], info: ValidationInfo
     ) -> tuple[PolicyChoice, ...]:
-        """Remove an abandonment that equals the spec's, so that the key does not name it."""
+        """Remove a policy's abandonment if it equals the spec's abandonment, so that the policy's
+        key does not name it.
+        """
         return tuple(
             policy.model_copy(update={"abandonment": None})
             if policy.abandonment == info.data.get("abandonment")
@@ -291,7 +294,9 @@ class Spec(Section):
         sheets.check_leaving(proxy, policy.parameters, self.abandonment_of(policy))
 
     def _refuse_whom_only_an_answer_makes_known(self) -> None:
-        """Refuse policies that recognise sessions by answers, such as DOOR."""
+        """Refuse policies that need sessions, such as DOOR, if the spec counts a session as known
+        before its first answer.
+        """
         for policy in self.policy:
             if _goes_by_sessions(policy):
                 raise ValueError(
@@ -353,7 +358,9 @@ class Spec(Section):
         return policy.abandonment or self.abandonment
 
     def plain(self) -> dict[str, Any]:
-        """Return every value of the spec, including defaults, as TOML and JSON allow."""
+        """Return every value of the spec, including defaults, in a form that TOML and JSON can
+        represent.
+        """
         plain = self.model_dump(mode="json", exclude_none=True)
         if self.has_fifo_server:
             del plain["page_profile"]
@@ -376,7 +383,9 @@ def _twice(names: Sequence[str]) -> str:
 
 
 def _goes_by_sessions(policy: PolicyChoice) -> bool:
-    """Return whether a policy needs sessions; False for a proxy, or if its text is lost."""
+    """Return whether a policy needs sessions; False for a baseline proxy, and for a policy file
+    whose text is lost.
+    """
     from gateway.policies import registry
 
     try:
@@ -390,20 +399,27 @@ def _goes_by_sessions(policy: PolicyChoice) -> bool:
 
 
 def read_spec(text: str, origin: str) -> Spec:
-    """Return the spec in `text` after checking its form; raises SpecError with all faults."""
+    """Return the spec in `text` after checking its form.
+
+    Raises SpecError with a line for each fault; the line names the field.
+    """
     return spec_of(spec_text.parse(text, origin), origin)
 
 
 def spec_of(plain: Mapping[str, Any], origin: str) -> Spec:
-    """Return the spec with these values after checking its form; raises SpecError."""
+    """Return the spec that a file's values describe, after checking its form; raises SpecError if
+    it is invalid."""
     if "version" not in plain:
         raise SpecError(f"{origin}: version: is missing; allowed: version = 1")
     return _validated(plain, origin, FORM)
 
 
 def load_spec(name_or_path: str) -> Spec:
-    """Return the spec with this path or name after checking only its form. Raises SpecError if the
-    spec cannot be read or is invalid."""
+    """Return the spec in the file with this path, or the included spec with this name, after
+    checking only its form.
+
+    Raises SpecError if the spec cannot be read or is invalid.
+    """
     path = _path_of(name_or_path)
     try:
         return read_spec(path.read_text(encoding="utf-8"), str(path))
@@ -416,14 +432,21 @@ def load_spec(name_or_path: str) -> Spec:
 
 
 def checked(spec: Spec, origin: str) -> Spec:
-    """Return the spec after checking all of it, with the counts of its trace and the digests of
-    students' files. Raises SpecError if the spec is invalid."""
+    """Return the spec after checking all of it, including parameters, models of customers and
+    arrivals.
+
+    The returned spec also contains the counts of its trace and the digests of students' files.
+    Raises SpecError if the spec is invalid.
+    """
     return _validated(spec.plain(), origin)
 
 
 def checked_without_files(spec: Spec, origin: str) -> Spec:
-    """Return the result of `checked` for another person's spec. Raises SpecError also for a trace's
-    path, which the sender may not have the right to read."""
+    """Return the result of `checked` for a spec that another person sent.
+
+    Also raises SpecError if the spec names the path of a trace, because the sender may not have the
+    right to read this file.
+    """
     arrivals = spec.load.arrivals
     if arrivals is not None and arrivals.trace is not None and arrivals.counts is None:
         from lab.spec import traces
@@ -498,7 +521,9 @@ _FIELD = re.compile(r"([a-z][\w.-]*): ")
 
 
 def explain(faults: ValidationError, origin: str) -> str:
-    """Return Pydantic's findings, one a line: the location, the fault and the allowed values."""
+    """Return Pydantic's findings as text; each line has the location, the fault and the allowed
+    values.
+    """
     lines: list[str] = []
     found = faults.errors()
     places = [fault["loc"] for fault in found]

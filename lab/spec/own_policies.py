@@ -1,4 +1,6 @@
-"""Keep the texts of students' policies in a result, in tasks and in this process."""
+"""Keep the texts of an experiment's student policies in its result, in the tasks of its runs, and
+in this process.
+"""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -22,7 +24,9 @@ def of_spec(spec: Spec) -> list[PolicyFile]:
 
 
 def of_choices(choices: Iterable[PolicyChoice]) -> list[PolicyFile]:
-    """Return the students' policies among these; raises SpecError if a text is lost."""
+    """Return the students' policies among these choices; raises SpecError if the text of a policy
+    is lost.
+    """
     try:
         return [file for choice in choices if (file := choice.file) is not None]
     except PolicyError as fault:
@@ -30,8 +34,10 @@ def of_choices(choices: Iterable[PolicyChoice]) -> list[PolicyFile]:
 
 
 def named_in(text: str) -> list[tuple[str, object]]:
-    """Return the path and any SHA-256 of each student's policy in a TOML spec; empty if it is
-    invalid."""
+    """Return the path, and the SHA-256 if given, of each student's policy that a TOML spec names.
+
+    The list is empty if the spec is invalid; reading the spec reports the reason.
+    """
     try:
         return named_by(spec_text.parse(text, ""))
     except SpecError:
@@ -51,7 +57,9 @@ def named_by(plain: Mapping[str, Any]) -> list[tuple[str, object]]:
 
 
 def named_copies(own: Iterable[PolicyFile]) -> Mapping[str, str]:
-    """Return the texts of policies by file name, different names for different texts."""
+    """Return the texts of policies by file name. If two policies differ but have the same name,
+    they get different file names.
+    """
     found: dict[str, str] = {}
     for file in own:
         name = f"{file.stem}.py"
@@ -62,13 +70,17 @@ def named_copies(own: Iterable[PolicyFile]) -> Mapping[str, str]:
 
 
 def remember(texts: Iterable[str]) -> None:
-    """Store the texts of policies, whose files can change, in this process."""
+    """Store the texts of these policies in this process, because their files can change or
+    disappear.
+    """
     for text in texts:
         files.remember(PolicyFile("", text))
 
 
 def remember_copies(folder: Path) -> None:
-    """Store the texts of a result's copies, except too large ones, in this process."""
+    """Store the texts of a result's copies in this process, except files that are too large for a
+    policy.
+    """
     for path in sorted((folder / COPIES).glob("*.py")):
         if path.is_file() and path.stat().st_size <= files.MOST_BYTES:
             remember([path.read_bytes().decode("utf-8")])  # line ends stay as they are

@@ -24,14 +24,18 @@ from simulator.hosting_scenario import Admission, Provisioning
 from simulator.scenario import FifoServer, FileClass, SessionKnown, SharedCpus, server_capacity_rps
 
 CPU_PAGE_S = 0.30
-"""The mean CPU time of a page with profile `cpu`, paper seconds (LIFO-Pri, section 3.1)."""
+"""The mean CPU time of a page in the CPU-intensive profile, in paper seconds (LIFO-Pri, section
+3.1).
+"""
 
 FILE_CPU_S = 0.03
 """The CPU time of a book's cover, in paper seconds: 3 ms of the shop's CPU at time scale 10."""
 
 
 def identity(plain: Mapping[str, Any]) -> str:
-    """Return sixteen hexadecimal digits that identify these JSON values everywhere."""
+    """Return sixteen hexadecimal digits that identify these JSON values; they are the same on every
+    machine.
+    """
     text = json.dumps(plain, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -97,7 +101,9 @@ class ShopRun(_Run):
     server: SharedCpus | FifoServer | Appliance
     customers: SessionModel | ClientModel = field(default_factory=SessionModel)
     capacity_rps: float | None = None
-    """The requests per paper second at ρ = 1; None in a closed loop or before a measurement."""
+    """The capacity, in requests per paper second at ρ = 1; None in a closed loop, and until it is
+    measured.
+    """
     rho: float | None = 1.0
     """The offered load; None in a closed loop."""
     schedule: Schedule | None = None
@@ -110,8 +116,9 @@ class ShopRun(_Run):
     session_known_from: SessionKnown = "answer"
     utilisation_interval_s: float = 1.0
     warm_up_s: float = 0.0
-    """The paper seconds in which sessions that arrive (in a closed loop, requests that begin) do
-    not count."""
+    """The length of the warm-up, in paper seconds. Sessions that arrive during the warm-up do not
+    count; in a closed loop, requests that begin during the warm-up do not count.
+    """
 
     @property
     def is_simulated(self) -> bool:
@@ -142,7 +149,9 @@ class ShopRun(_Run):
 
     @property
     def arrivals_s(self) -> float | None:
-        """The paper seconds in which sessions arrive; None if their number ends the arrivals."""
+        """The time during which sessions arrive, paper seconds; None if a number of sessions ends
+        the arrivals.
+        """
         return self.schedule.duration_s if self.schedule else self.duration_s
 
     @property
@@ -238,7 +247,11 @@ class ShopRun(_Run):
     def of_spec(
         cls, spec: Spec, policy: str, rho: float | None, capacity_rps: float | None = None
     ) -> "ShopRun":
-        """Return the run of a policy at a load; the default capacity is the simulated server's."""
+        """Return the run of a policy of `spec` at one of the spec's loads.
+
+        The default of `capacity_rps`, the requests per paper second at ρ = 1, is the capacity of
+        the simulated server.
+        """
         choice = spec.choice(policy)
         section = spec.server or SharedCpusServer()
         run = cls(
@@ -293,7 +306,9 @@ def server_of(spec: Spec) -> SharedCpus | FifoServer:
 # ---- eDragon's hosting platform ------------------------------------------------------------------
 
 Loads = tuple[tuple[float, float], ...]
-"""An application's load: steps (from_s, new sessions per s), in paper seconds of the run."""
+"""An application's load as steps (from_s, new sessions per paper second); times count from the
+start of the run.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,9 +343,13 @@ class PlatformRun(_Run):
     sharing: Sharing = "both"
     priorities: tuple[float, ...] = (1.0,)
     cto_s: float | None = None
-    """The CPU time of a resumed connection, paper seconds; None until it is measured."""
+    """The CPU time of a resumed connection in paper seconds, for admission control; None until it
+    is measured.
+    """
     ctn_s: float | None = None
-    """The CPU time of a new connection, paper seconds; None until it is measured."""
+    """The CPU time of a new connection in paper seconds, for admission control; None until it is
+    measured.
+    """
     host: Host | None = None
     """The settings of a live run; None in the simulator."""
 

@@ -52,7 +52,9 @@ def is_form_only(info: ValidationInfo) -> bool:
 
 
 def at_most(number: int) -> BeforeValidator:
-    """Return a validator that refuses a list with more entries, before it checks them."""
+    """Return a validator that refuses a list with more than `number` entries, before the entries
+    are checked.
+    """
 
     def check(given: Any) -> Any:
         if isinstance(given, list | tuple) and len(given) > number:
@@ -83,7 +85,9 @@ MOST_CLASSES = 100
 
 LEAST_RHO = 0.01
 MOST_RHO = 20.0
-"""The smallest and the largest ρ; with less, a run would take far too long."""
+"""The smallest and the largest ρ. With a smaller ρ, sessions would arrive so rarely that a run
+would take far too long.
+"""
 
 EXTENTS = ("sessions", "duration_s", "schedule")
 """The keys that limit the arrivals of sessions; a spec has at most one of them."""
@@ -218,7 +222,9 @@ class PolicyChoice(Section):
 
     @property
     def file(self) -> "PolicyFile | None":
-        """The student's file with this digest, or None; raises PolicyError if its text is lost."""
+        """The student's file with the text of this digest; None without a digest. Raises
+        PolicyError if the text is lost.
+        """
         if self.sha256 is None:
             return None
         from gateway.students import files
@@ -268,7 +274,9 @@ class Arrivals(Section):
     counts: Annotated[
         tuple[Annotated[int, Field(ge=0, le=10**6)], ...] | None, at_most(MOST_STRETCHES)
     ] = Field(None, min_length=1)
-    """The sessions in each of the trace's equal steps, set when it is first read."""
+    """The number of sessions in each of the trace's equally long steps, set when the trace is first
+    read.
+    """
     traced_s: Annotated[float, Field(gt=0, le=1e7)] | None = None
     """The duration of the trace in paper seconds, set when the trace is first read."""
 
@@ -306,7 +314,9 @@ class Arrivals(Section):
             raise ValueError(f"formula: {fault}") from None
 
     def shape(self, duration_s: float) -> "Schedule":
-        """Return the loads as multiples of their mean; raises ValueError if no session arrives."""
+        """Return the loads during a run of this duration, as multiples of their mean. Raises
+        ValueError if the formula is invalid or no session would arrive.
+        """
         from loadgen.workload.load_schedule import Schedule, Segment
 
         loads: list[float] = [float(count) for count in self.counts or ()]
@@ -399,7 +409,9 @@ class Load(Section):
 
     @property
     def arrivals_s(self) -> float | None:
-        """The paper seconds in which sessions arrive; None if their number ends the arrivals."""
+        """The time during which sessions arrive, paper seconds; None if a number of sessions ends
+        the arrivals.
+        """
         if self.arrivals is not None:
             return self.duration_s or self.arrivals.traced_s
         if self.schedule:
@@ -407,7 +419,10 @@ class Load(Section):
         return self.duration_s
 
     def as_schedule(self) -> "Schedule | None":
-        """Return the schedule, with `arrivals` in multiples of ρ; None for a constant load."""
+        """Return the schedule as an object of the session model; None if the load does not change.
+
+        With `arrivals`, the loads of the schedule are multiples of the run's ρ.
+        """
         if self.arrivals is not None:
             return self.arrivals.shape(self.arrivals_s or 0.0)
         if not self.schedule:
@@ -433,13 +448,16 @@ class Load(Section):
         return schedule.expected_sessions(rho) / schedule.duration_s
 
     def expected_sessions(self, session_rate: float) -> float:
-        """Return the number of sessions at this rate for ρ (with a schedule: ρ = 1)."""
+        """Return the number of sessions in a run whose rate is `session_rate` at ρ (with a
+        schedule: at ρ = 1).
+        """
         if schedule := self.as_schedule():
             return schedule.expected_sessions(session_rate)
         return self.sessions or session_rate * (self.duration_s or 0.0)
 
     def words(self) -> str:
-        """Return the extent as text for headings: `1000 sessions`, `500 s of arrivals`."""
+        """Return the number of sessions or the duration as text for headings: `1000 sessions`,
+        `500 s of arrivals`."""
         if self.rho is None:
             return f"{self.arrivals_s:g} s of clients in a closed loop"
         if self.sessions is not None:
@@ -474,7 +492,9 @@ class Lengths(Section):
         return self
 
     def as_model(self) -> "SessionLengths":
-        """Return the session model's lengths; raises SessionModelError if they are invalid."""
+        """Return the lengths as an object of the session model; raises SessionModelError if they
+        are invalid.
+        """
         from loadgen.workload.lengths import LengthClass, SessionLengths
 
         classes = (LengthClass(each.name, each.share, each.mean) for each in self.mixture or ())
@@ -546,7 +566,9 @@ class Clients(Section):
         return self
 
     def as_model(self) -> "ClientModel":
-        """Return the load generator's clients; raises SessionModelError if they are invalid."""
+        """Return the clients as an object of the load generator; raises SessionModelError if they
+        are invalid.
+        """
         from loadgen.workload.clients import ClientModel
 
         return ClientModel(**self.model_dump())

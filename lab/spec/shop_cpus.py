@@ -16,7 +16,10 @@ from runtime.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class ShopCpus:
-    """The CPUs of each shop, which `crowded` shops share, and the `rest` for all others."""
+    """The CPUs of each shop (`shops`) and the CPUs of all other processes (`rest`).
+
+    If `crowded` is true, the shops share CPUs, and the measured values are meaningless.
+    """
 
     shops: tuple[tuple[int, ...], ...]
     rest: tuple[int, ...]
@@ -62,8 +65,9 @@ def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> ShopCpus:
 
 
 def most_shops(lab: Settings) -> int:
-    """Return how many shops, up to MOST_AT_ONCE, can run at once here; 0 if fewer than
-    FEWEST_AT_ONCE."""
+    """Return the number of simultaneous shops for which this machine has enough CPUs, up to
+    MOST_AT_ONCE; 0 if it has too few for FEWEST_AT_ONCE.
+    """
     left = set(lab.other_cpus) - set(lab.shop_cpus)
     fitting = min(MOST_AT_ONCE, 1 + (len(left) - 1) // len(lab.shop_cpus)) if left else 0
     return fitting if fitting >= FEWEST_AT_ONCE else 0

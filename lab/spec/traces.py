@@ -19,8 +19,11 @@ def names() -> list[str]:
 
 
 def read(name: str) -> trace.Trace:
-    """Return the included trace with this name or the trace with this path. Raises ValueError,
-    which names the fault's place and the allowed values."""
+    """Return the included trace with this name, or the trace in the file with this path.
+
+    Raises ValueError if the trace is missing or invalid; the text names the fault's place and the
+    allowed values.
+    """
     included = name in names()
     try:
         return trace.read(FOLDER / f"{name}.csv" if included else Path(name))
@@ -45,7 +48,9 @@ _SALE = Schedule(
         *(Segment(10.0, 0.6 + 4.0 * math.exp(-i / 8)) for i in range(60)),
     )
 )
-"""A sale: many customers arrive at 300 s, and the rate falls for ten paper minutes."""
+"""The schedule of a sale: many customers arrive at 300 s, and the rate then falls for ten paper
+minutes.
+"""
 _GENERATED = {
     "day": (_DAY, 4, "a day of a shop in 40 minutes, 24 hours at 100 s each."),
     "flash-sale": (_SALE, 5, "a sale that begins after five minutes, 15 minutes long."),

@@ -116,7 +116,9 @@ class Drive:
     # ---- rules between events ------------------------------------------------------------------
 
     def check(self, waiting: Sequence[int] | None = None) -> None:
-        """Check the rules between events; `waiting` has the ids that the policy reports."""
+        """Check the rules that must hold between any two events; `waiting` has the ids that the
+        policy reports.
+        """
         known = [one.id for one in self.policy.waiting()] if waiting is None else list(waiting)
         if known != list(self.waiting):
             raise BrokenPolicyError(_difference(known, list(self.waiting), self.time_s))
@@ -128,7 +130,9 @@ class Drive:
             )
 
     def finish(self) -> None:
-        """Complete all requests; while requests wait, let up to MOST_TIMERS timers become due."""
+        """Complete all requests in service. While requests wait, also let up to MOST_TIMERS timers
+        become due.
+        """
         timers = 0
         while self.in_service or (self.waiting and timers < MOST_TIMERS):
             due_s = self.policy.next_timer_s()
@@ -152,8 +156,10 @@ def rush(seed: int = 7, steps: int = 2000) -> Iterator[Step]:
 
 
 def mixed(seed: int, steps: int, fresh: Callable[[], Policy] | None = None) -> Iterator[Step]:
-    """Yield random events, also for requests that do not exist; every 40th switches to a `fresh`
-    policy."""
+    """Yield random events of all kinds, also for requests that have ended or do not exist.
+
+    If `fresh` is given, every 40th event changes the policy to the object that `fresh` returns.
+    """
     rng = random.Random(seed)
     kinds = ["arrival"] * 6 + ["completion"] * 4 + ["abandonment", "withdraw", "load_sample"]
     for place in range(steps):

@@ -48,7 +48,8 @@ class InBrowser(Calls):
         return read(reader, self._ask(message, most))
 
     def cpu_s(self) -> float:
-        """Return the policy's real seconds; a browser cannot measure CPU time."""
+        """Return the real seconds that the policy took, because a browser cannot measure CPU
+        time."""
         return self._used_s
 
     def _ask(self, message: Any, most: Most) -> Any:
@@ -86,7 +87,9 @@ def check(name: str, text: str, tell: Tell) -> None:
 
 
 def run(name: str, text: str, choice: str, tell: Tell) -> None:
-    """Run the policy with the JSON `choice` of `experiment.run`; report the run or the fault."""
+    """Run the policy with the choices in `choice` (JSON, as for `experiment.run`), and report the
+    run or the fault.
+    """
     try:
         _tell(tell, run=_run(_file(name, text), json.loads(choice)))
     except (ChoiceError, PolicyError, MisbehavedError) as fault:
@@ -94,7 +97,10 @@ def run(name: str, text: str, choice: str, tell: Tell) -> None:
 
 
 def compare(name: str, text: str, choice: str, tell: Tell) -> None:
-    """Run the policy and RIVALS with the same customers for every seed; report the comparison."""
+    """Run the policy and RIVALS with every seed; report the progress, and then the comparison.
+
+    All policies have the same customers; differences are paired by seed.
+    """
     chosen = json.loads(choice)
     ratios: dict[str, dict[int, float]] = {one: {} for one in ("", *RIVALS)}
     confirms = dict.fromkeys(ratios, 0)

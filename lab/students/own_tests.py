@@ -62,8 +62,11 @@ def run(
     limits: Limits = Limits(),
     show: Callable[[str], None] = lambda text: print(text, end="", flush=True),
 ) -> int:
-    """Run pytest with these arguments, by default on `folder`, and return its exit status. `show`
-    receives the output and, if the process was stopped, the reason."""
+    """Run pytest with these arguments and return its exit status.
+
+    If the arguments do not name a test file, pytest runs the tests in `folder`. `show` receives the
+    output and, if the process was stopped, a line with the reason.
+    """
     with tempfile.TemporaryDirectory(prefix="doorbuster-own-tests-") as written:
         chosen = [*arguments]
         if not any(Path(one.partition("::")[0]).exists() for one in arguments):

@@ -47,7 +47,8 @@ _OF_BOARD: Final = (
 )
 """The fields that the board copies from rows of the leaderboard."""
 _FAR: Final = 4.0
-"""The largest shortfall of confirms by chance, in standard deviations (√ of the expected number).
+"""The largest shortfall of confirms that chance can explain, in standard deviations. The standard
+deviation is the square root of the expected number of confirms.
 """
 
 
@@ -59,8 +60,12 @@ def play(
     by: str | None = None,
     with_known: bool = False,
 ) -> "Board":
-    """Check and run these policies, and update, show and return the board. `by` replaces the files'
-    authors; `with_known` runs the known policies again, for a race. Raises ExperimentError."""
+    """Check these policies, run the valid policies, and update, show and return the board.
+
+    `by` replaces the author that each file names. With `with_known`, the known policies run again,
+    so that the result can be shown as a race. Raises ExperimentError if there is no valid policy,
+    two files have the same name, or a run fails.
+    """
     from lab.report.terminal import console, show
     from runtime import settings
 
@@ -103,7 +108,9 @@ def conditions() -> Spec:
 
 
 def alike() -> str:
-    """Return a text that is the same for all comparable rows: conditions and code."""
+    """Return a text that identifies the conditions and the code of a row; it is the same for all
+    comparable rows.
+    """
     return f"{conditions().fingerprint} {machine.code_digest()}"
 
 
@@ -112,7 +119,9 @@ class _UnfitError(Exception):
 
 
 class Board:
-    """The scoreboard: a row for each policy key and author, because authors share keys."""
+    """The scoreboard: a row for each pair of policy key and author, because two authors can use the
+    same key.
+    """
 
     def __init__(self, conditions: str, rows: Iterable[dict[str, Any]]) -> None:
         self.conditions = conditions
@@ -128,7 +137,9 @@ class Board:
 
     @classmethod
     def shown(cls, file: Path) -> "Board":
-        """Return a file's board, under any conditions; empty if the file is unreadable."""
+        """Return the board in a file, whatever the conditions of its rows are, or an empty board if
+        the file cannot be read.
+        """
         try:
             kept = json.loads(file.read_text(encoding="utf-8"))
             board = cls(kept["conditions"], kept["rows"])
@@ -139,8 +150,11 @@ class Board:
 
     @classmethod
     def of(cls, folder: Path, say: Callable[[str], None]) -> "Board":
-        """Return the board for new rows; move one that is not comparable to another file. Raises
-        ExperimentError if the folder cannot be read or written."""
+        """Return the board in a folder, to which rows will be added. A board that is not comparable
+        is moved to another file, with a message.
+
+        Raises ExperimentError if the folder cannot be read or written.
+        """
         with _locked(folder):
             return cls._fit(folder, say)
 
@@ -148,8 +162,11 @@ class Board:
     def add(
         cls, folder: Path, rows: Iterable[dict[str, Any]], say: Callable[[str], None]
     ) -> "Board":
-        """Add rows to the board, which other processes may have changed. Raises ExperimentError if
-        the folder cannot be read or written."""
+        """Read the board in the folder again, because other processes may have changed it, and add
+        these rows.
+
+        Raises ExperimentError if the folder cannot be read or written.
+        """
         with _locked(folder):
             kept = cls._fit(folder, say)
             board = cls(kept.conditions, [*kept.rows.values(), *rows])
@@ -158,8 +175,11 @@ class Board:
 
     @classmethod
     def emptied(cls, folder: Path, before: str, say: Callable[[str], None]) -> "Board":
-        """Delete all rows older than `before` (as `played_at`), and return the board, as `add`
-        does."""
+        """Delete all rows that are older than `before` (a text as in `played_at`), and return the
+        board.
+
+        Raises ExperimentError as `add` does.
+        """
         with _locked(folder):
             kept = cls._fit(folder, say)
             newer = [row for row in kept.rows.values() if row.get("played_at", "") >= before]
@@ -211,7 +231,10 @@ class Board:
             raise _no_writing(folder, fault) from None
 
     def ranked(self) -> list[tuple[int | None, Mapping[str, Any]]]:
-        """Return pairs (rank, row), best first; rows with far too few confirms have rank None."""
+        """Return pairs (rank, row), from best to worst.
+
+        Rows with far fewer confirms than expected come last, with the rank None.
+        """
         best_first = sorted(self.rows.values(), key=lambda row: -row["overall"]["mean"])
         doubtful = [row for row in best_first if is_doubtful(row)]
         honest = [row for row in best_first if row not in doubtful]
@@ -261,7 +284,9 @@ class Board:
 
 
 def behind_words(row: Mapping[str, Any], best: Mapping[str, Any] | None) -> str:
-    """Return the best row minus this row, paired by seed, over their common loads."""
+    """Return the difference between the best row and this row, paired by seed, over the loads that
+    both rows have.
+    """
     if best is None:
         return "–"
     loads = [rho for rho in best["repetitions"] if rho in row["repetitions"]]
@@ -312,8 +337,11 @@ def with_known(path: Path) -> Spec:
 
 
 def rows_of_result(folder: ComparisonResult, by: str | None = None) -> list[dict[str, Any]]:
-    """Return the board's rows of a comparison, with the author `by` or the one in each file. Raises
-    ExperimentError if its logs are damaged."""
+    """Return a row of the board for each policy of a comparison; raises ExperimentError if its logs
+    are damaged.
+
+    `by` replaces the author that each student's file names.
+    """
     from lab.analysis.cells import read_cells
     from lab.leaderboard.board import as_json, rows_of
 

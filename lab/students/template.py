@@ -17,8 +17,11 @@ def policy_text(name: str) -> str:
 
 
 def write_policy(name: str, folder: Path) -> tuple[Path, Path]:
-    """Write `quiet_door.py` and `test_quiet_door.py` for `quiet-door`, and return both paths.
-    Raises SpecError, without writing a file, if the name is invalid or in use."""
+    """Write `quiet_door.py` and `test_quiet_door.py` to `folder` for `quiet-door`, and return both
+    paths.
+
+    Raises SpecError, without writing a file, if the name is invalid or in use.
+    """
     module = _module(name)
     policy, test = folder / f"{module}.py", folder / f"test_{module}.py"
     for path in (policy, test):

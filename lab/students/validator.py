@@ -27,7 +27,9 @@ from simulator.simulation import BrokenPolicyError, simulate
 FEW, MANY = 100, 10_000
 """The numbers of waiting requests for which decisions are timed."""
 SLOW_US: Final = 5_000.0
-"""The longest decision with many waiting requests, in microseconds of CPU."""
+"""The maximum CPU time of a decision with many waiting requests, in microseconds. A longer decision
+would delay all customers of the gateway.
+"""
 _TIMED: Final = 200
 SESSIONS: Final = 300
 STEPS: Final = 300
@@ -65,13 +67,16 @@ class Place:
     """The program that runs a policy during its check: a confined process or a browser."""
 
     impurities: Callable[[PolicyFile], Sequence[str]]
-    """A function that returns forbidden imports and names; it can raise PolicyError."""
+    """A function that returns the forbidden imports and names in a file; it can raise
+    PolicyError."""
     accept: Callable[[PolicyFile], object]
     """A function that raises PolicyError for a file that must not be loaded."""
     start: Callable[[PolicyFile], Calls]
     """A function that loads a file and returns an object for calls of its policy."""
     layers: Callable[[Calls], Mapping[str, str]] | None
-    """A function that returns a loaded policy's layers of confinement, or None."""
+    """A function that returns the layers of confinement of a loaded policy; None if there are no
+    such layers.
+    """
     slower: float = 1.0
     """The factor by which Python is slower here than in a separate process."""
 
@@ -91,8 +96,11 @@ PROCESS: Final = Place(
 
 
 def check(path: Path, on_finding: Callable[[Finding], None] = lambda _: None) -> Checked:
-    """Check the file until a failure on which the rest depends; `on_finding` receives findings.
-    Raises PolicyError if the file does not exist or is not text."""
+    """Check the file; `on_finding` receives each finding immediately.
+
+    After a failure, checks that depend on the failed check are omitted. Raises PolicyError if the
+    file does not exist or is not text.
+    """
     return check_file(files.opened(str(path)), on_finding, PROCESS)
 
 
@@ -194,7 +202,11 @@ class _UnderTest:
         )
 
     def _every_request(self) -> str:
-        """Check that every request gets a verdict, even if no event follows."""
+        """Check that every request gets a verdict.
+
+        A policy fails the check if it does not dispatch a waiting request although all workers are
+        free and no event follows. FIFO then replaces the policy.
+        """
         drive = Drive(self._fresh())
         for kind, value in rush(steps=RUSH):
             drive.event(kind, value)
@@ -269,7 +281,10 @@ class _UnderTest:
         return recorder.events
 
     def _decision(self, waiting: int) -> "_Decision":
-        """Return the means of a call while at most `waiting` requests wait."""
+        """Return the mean CPU time and the mean elapsed time of a call of the policy.
+
+        During the calls, `waiting` requests wait, or fewer if the policy turns some away.
+        """
         policy = self._fresh()
         page = PAGES[0]
         policy.adopt(

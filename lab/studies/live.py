@@ -39,7 +39,8 @@ class LiveStudy(StudyRun, Generic[C]):
     """A paper's live study on this machine."""
 
     def __init__(self, paper: PaperStudy[C], given: Mapping[str, Any]) -> None:
-        """Create the study; raises ExperimentError if this machine cannot run it."""
+        """Create the study for these options of `doorbuster reproduce`. Raises ExperimentError if
+        this machine cannot run it."""
         super().__init__()
         self.paper, self.given = paper, given
         self.quick: bool = given["quick"]
@@ -60,7 +61,8 @@ class LiveStudy(StudyRun, Generic[C]):
 
     @property
     def folder_name(self) -> str:
-        """Return the result's folder name: the paper, "live", and "quick" if it is quick."""
+        """Return the name of the result's folder: the paper's name, "live", and "quick" if the
+        study is quick."""
         return f"reproduce-{self.paper.name}-live{'-quick' if self.quick else ''}"
 
     @property
@@ -87,7 +89,9 @@ class LiveStudy(StudyRun, Generic[C]):
         return self._estimate
 
     def ended(self) -> None:
-        """Keep the duration for later estimates if all runs were new and had default sizes."""
+        """Keep the duration for later estimates if the result was not resumed and the command had
+        the default number of repetitions and default options.
+        """
         chosen = ("repetitions", *self.paper.options)
         if stopwatch.is_new and all(self.given[option] is None for option in chosen):
             stopwatch.spent(f"live {self.name}", 1, stopwatch.real_s)
@@ -122,7 +126,8 @@ class ApplianceStudy(LiveStudy[C]):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return the facts of every live study, and the fingerprints of the specs."""
+        """Return the facts that every live study has, and the fingerprints of the comparisons'
+        specs."""
         return {**super().facts, "specs": [part.spec.fingerprint for part in self.parts]}
 
     def begin(self) -> StudyResult:
@@ -154,7 +159,8 @@ class ApplianceStudy(LiveStudy[C]):
         return live.beside(result.results(self.simulations))
 
     def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
-        """Return the comparisons, their capacities, the simulations and the time scale."""
+        """Return the comparisons, their capacities, the number of simulations and the time
+        scale."""
         comparisons = self._comparisons(result)
         known = [capacity.words() for one in comparisons if (capacity := one.capacity())]
         return [

@@ -36,7 +36,10 @@ RESPONSE_EDGES_S = np.arange(0.0, RESPONSE_UNTIL_S + RESPONSE_STEP_S, RESPONSE_S
 
 
 def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Simulate a task; return its metrics. Attempts are written to its `attempts_file`, if any."""
+    """Simulate `task["case"]` with `task["seed"]`; return its metrics.
+
+    If `task` has an `attempts_file`, every attempt is written to this file.
+    """
     case = Case.of_json(task["case"])
     own_policies.remember(case.own)
     path = task.get("attempts_file")
@@ -48,7 +51,8 @@ def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def measure_of(name: str) -> Measure:
-    """Return the measure with this name; raises ValueError or ModuleNotFoundError."""
+    """Return the measure with this name. Raises ValueError or ModuleNotFoundError if the name is
+    unknown."""
     found = re.fullmatch(r"([a-z_]+(?:\.[a-z_]+)*):([a-z_]+)", name)
     if found is not None and found[1].partition(".")[0] in ("studies", "leaderboard"):
         known = importlib.import_module(f"lab.{found[1]}.measures").MEASURES

@@ -96,7 +96,10 @@ class ReportText:
 
 
 def read_report(path: Path, values: Mapping[str, Any]) -> ReportText:
-    """Return a file's prose with these values; ReportTextError names a missing part."""
+    """Return the prose of a file, with these values filled in.
+
+    Raises ReportTextError if a part is missing or misplaced; the message names the part.
+    """
     source = _LONE_TAG.sub(r"\1", path.read_text(encoding="utf-8"))
     environment = Environment(
         undefined=StrictUndefined,
@@ -110,7 +113,8 @@ def read_report(path: Path, values: Mapping[str, Any]) -> ReportText:
 
 
 def parse_report(text: str) -> ReportText:
-    """Return the parts of a report's Markdown; raises ReportTextError for another form."""
+    """Return the parts of a report's Markdown; raises ReportTextError if it does not have the
+    required form."""
     title, summary = "", []
     readings: list[tuple[str, str]] = []
     figures: dict[str, FigureText] = {}

@@ -29,7 +29,8 @@ S = TypeVar("S", bound=Scale)
 
 @dataclass(frozen=True, slots=True)
 class PaperCases(Generic[S]):
-    """A paper's cases at a scale and on an engine, with a method for each kind of case."""
+    """The cases of a paper at a scale and on an engine. Each paper has a subclass, with a method
+    for each kind of case."""
 
     scale: S
     engine: Engine = "simulated"
@@ -65,10 +66,13 @@ class PaperStudy(Generic[C]):
     figures: Callable[[C, ReportText], PaperFigures[C]]
     claims: Callable[[C], Sequence[Claim]]
     words: Mapping[str, Any] = field(default_factory=dict)
-    """Values that `report.md` can print besides `engine`, `quick`, `cases` and constants."""
+    """The values that `report.md` can print, in addition to `engine`, `quick`, `cases`, `scale` and
+    the constants in the package's `cases.py`.
+    """
     default_engine: Engine = "simulated"
     options: Sequence[str] = ()
-    """The options of `doorbuster reproduce` that only this paper has."""
+    """The options of `doorbuster reproduce` that this paper has in addition to the common
+    options."""
 
     @property
     def engines(self) -> tuple[Engine, ...]:
@@ -108,6 +112,9 @@ class PaperStudy(Generic[C]):
         return read_report(file, {**constants, **self.words, **own, **more})
 
     def live(self, given: Mapping[str, Any]) -> "StudyRun":
-        """Return the live study for these options; raises ExperimentError if it cannot run."""
+        """Return the live study on this machine, with these options of `doorbuster reproduce`.
+
+        Raises ExperimentError if this machine cannot run it.
+        """
         study: StudyRun = import_module(f"{self.package}.live").live_study(given)
         return study

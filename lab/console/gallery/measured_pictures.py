@@ -42,7 +42,8 @@ from lab.spec.cases import Case
 from lab.spec.experiment import load_checked
 
 FOLDER = Path(__file__).parent / "static" / "console"
-"""The folder of the gallery's pictures, with a subfolder for each engine."""
+"""The folder of the gallery's pictures, with subfolders for each engine and for published
+pictures."""
 RUSH_CONDUCT = "stubborn"
 RUSH_POLICIES = ("pass-through", "door-fifo")
 CROWDED = 8

@@ -48,13 +48,16 @@ _FIELD_OF = {
     "load.duration_s": "duration_s",
     "--duration-s": "duration_s",
 }
-"""The form field that shows the error of a key or option. A missing key has its own field."""
+"""The form field that shows the error of a key or option. Keys that are not listed have the same
+name as their field.
+"""
 
 _ESSENTIAL = ("policies", "rho", "sessions", "duration_s", "repetitions", "engine")
 _COMPARED = ("gateway", "admission", "abandonment")
 """Fields that the page shows unfolded if the experiment compares several of their values."""
 _DECIMAL_COMMA = re.compile(r"(\d+),(\d+)")
-"""The pattern of a number with a decimal comma; `1,2` without a space also matches."""
+"""The pattern of a number with a decimal comma. Two whole loads with a comma
+and no space between them also match."""
 
 
 class LaunchForm(forms.Form):
@@ -324,7 +327,8 @@ def from_values(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Sp
 
 
 def _parsed(text: str, name: str) -> Mapping[str, Any]:
-    """Return the values in the text of a spec. A process with limits parses the text."""
+    """Return the values in the text of a spec. A process with limits on memory and time parses the
+    text."""
     try:
         plain: Mapping[str, Any] = bounded.call(
             "lab.spec.text:as_json", {"text": text, "origin": name}, _PARSING

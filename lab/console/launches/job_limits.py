@@ -13,7 +13,8 @@ IDLE_TIMES = 10
 processors, so it can need more real time than CPU time."""
 
 RESERVED_BYTES = 3 * GIB // 2
-"""The bytes that the libraries of a simulation reserve but do not use (measured: 1.2 GiB)."""
+"""The memory, in bytes, that the libraries of a simulation may reserve but do not use (measured:
+about 1.2 GiB)."""
 
 
 class JobLimits:
@@ -34,7 +35,8 @@ class JobLimits:
         self._seen: dict[int, float] = {}
 
     def exceeded(self, process: int) -> str:
-        """Return why this process and its children must end; empty within the limits."""
+        """Return why this process and its children must end; empty if they are within the
+        limits."""
         memory_bytes, cpu_s = self._measured(process)
         most_bytes, real_s = self._allowance.job_memory_bytes, self._clock() - self._began_s
         for what, taken, most, unit, limit in (
@@ -53,8 +55,9 @@ class JobLimits:
 
     @property
     def process_bytes(self) -> int:
-        """The bytes that one process may reserve, which stops it between two calls of
-        `exceeded`."""
+        """The bytes that one process may reserve. This limit also stops a process that grows faster
+        than `exceeded` can notice.
+        """
         return RESERVED_BYTES + self._allowance.job_memory_bytes
 
     def _words(self, what: str, taken: str, most: str, limit: str) -> str:

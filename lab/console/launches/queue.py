@@ -1,6 +1,10 @@
-"""The queue of launches. One live launch runs at a time. Simulated launches run in
-SIMULATED_AT_ONCE places and one quick place for launches of at most QUICK_S. People take turns
-(`in_turn`)."""
+"""The queue of launches, which chooses the next launch and finds launches whose worker has died.
+
+One live launch runs at a time, because two would disturb each other. Simulated launches run at the
+same time, in SIMULATED_AT_ONCE places and one quick place for launches of at most QUICK_S. People
+take turns. The next launch usually belongs to the person whose launches have used the least time
+recently (`in_turn`).
+"""
 
 import heapq
 import math
@@ -24,7 +28,8 @@ QUICK_S = 120.0
 AT_ONCE = 1 + SIMULATED_AT_ONCE + 1
 """The maximum number of simultaneous launches: live, simulated and quick."""
 LATELY_S = 3600.0
-"""The period, in real seconds, within which used time counts."""
+"""The period, in real seconds, for which the queue counts the time that a person's launches have
+used."""
 
 
 class QueueError(ValueError):
@@ -32,7 +37,8 @@ class QueueError(ValueError):
 
 
 def enqueue(launch: Launch, allowance: Allowance = TEACHER) -> Launch:
-    """Add a launch to the queue. Raises QueueError or AllowanceError if a limit is reached."""
+    """Add a launch to the queue. Raises QueueError if the queue is full, and AllowanceError if the
+    person has reached a limit."""
     with transaction.atomic():
         if Launch.objects.filter(state=State.QUEUED).count() >= QUEUED_LAUNCHES:
             raise QueueError(
@@ -74,9 +80,10 @@ def used_s(engine: str) -> dict[str, float]:
 def in_turn(queued: Sequence[Launch], used: Mapping[str, float]) -> list[Launch]:
     """Return the order in which the waiting launches of one engine begin.
 
-    Launches that a teacher has moved to the front come first, and launches that give way come last.
-    In between, the next launch, in its person's order, belongs to the person who has used the least
-    time, to which the launch's expected time is then added.
+    Launches that a teacher has moved to the front come first, and launches that give way to all
+    others come last. Between these two groups, the next launch always belongs to the person who has
+    used the least time. The launch's expected time is then added to this person's time. A person's
+    launches keep their order.
     """
     used = defaultdict(float, used)
     by_place = sorted(queued, key=lambda one: one.place)
@@ -160,7 +167,8 @@ def end(launch: Launch, state: State, reason: str = "") -> None:
 
 
 def cancel(launch: Launch) -> None:
-    """Remove a waiting launch from the queue, or ask the worker of a running launch to stop it."""
+    """Remove a waiting launch from the queue, or mark a running launch so that its worker stops
+    it."""
     with transaction.atomic():
         current = Launch.objects.get(pk=launch.pk)
         if current.state == State.QUEUED:
@@ -222,8 +230,12 @@ def shown_left_s(one: Launch) -> float | None:
 def starts(
     live: Sequence[Launch], simulated: Sequence[Launch], running: Sequence[tuple[Launch, float]]
 ) -> list[tuple[Launch, float]]:
-    """Return when each waiting launch begins, in real seconds from now, the earliest first. The
-    waiting launches are in the order of `in_turn`, and `running` has the remaining real seconds."""
+    """Return when each waiting launch begins, in real seconds from now, with the earliest launch
+    first.
+
+    `live` and `simulated` are the waiting launches in the order of `in_turn`. `running` has each
+    running launch and its remaining real seconds.
+    """
     found: list[tuple[Launch, float]] = []
     live_s = sum(left_s for one, left_s in running if one.is_live)
     for one in live:

@@ -1,4 +1,5 @@
-"""The experiments that a person can launch: their duration, their limits, and their launch."""
+"""Functions that create a launch from a spec or a command, check it against the person's limits,
+and put it into the queue."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -70,14 +71,17 @@ def of_spec(spec: Spec) -> Experiment:
 
 
 def sent_spec(request: HttpRequest, name: str, content: bytes) -> Spec:
-    """Return the spec that a person sent as TOML. Raises SpecError if it is not accepted."""
+    """Return the spec that a person sent as a TOML file or text. Raises SpecError if the spec is
+    invalid or a limit is exceeded."""
     permissions.spend(request, "uploads_per_minute")
     return uploaded(name, content, permissions.allowance_of(request))
 
 
 def submit(request: HttpRequest, make: Callable[[], Launch]) -> HttpResponse:
-    """Put the launch that `make` returns into the queue, and redirect to its page, or to the page
-    of the queue, which shows why it cannot be queued now."""
+    """Put the launch that `make` returns into the queue, and redirect to its page.
+
+    If it cannot be queued now, redirect to the page of the queue and show the reason there.
+    """
     launch = launched(request, make)
     return redirect("queue") if launch is None else redirect("launch-page", launch.pk)
 
@@ -100,7 +104,9 @@ def launched(request: HttpRequest, make: Callable[[], Launch]) -> Launch | None:
 
 def enqueued(request: HttpRequest, launch: Launch) -> bool:
     """Put a launch of this person into the queue, and return whether the workers could be notified.
-    Raises QueueError or AllowanceError if the launch is not accepted."""
+    Raises QueueError or AllowanceError if the queue is full or the person is not allowed to launch
+    it now.
+    """
     if refusal := permissions.refusal(request, launch):
         raise QueueError(refusal)
     permissions.spend(request, "launches_per_minute")

@@ -1,4 +1,5 @@
-"""The pages of the queue and of one launch, the upload of a spec, and *Run it again*."""
+"""The pages of the queue and of one launch, the upload of a spec, and the repetition of a
+result."""
 
 from typing import Any
 

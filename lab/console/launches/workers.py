@@ -33,18 +33,23 @@ QUEUE = "doorbuster-console"
 TASK = "doorbuster.console.next"
 LOOK_EVERY_S = 0.5
 STOP_WITHIN_S = 30.0
-"""The real seconds that a command has after a stop signal to save its results."""
+"""The time, in real seconds, that a command has after a stop signal to stop its load and save its
+results.
+"""
 INTERRUPTED = 130
 _NO_MEMORY = ("MemoryError", "Cannot allocate memory", "failed to map segment")
 """Texts of Python, the kernel or the loader that show that a command ran out of memory."""
 _COMMAND = "command"
 """The file with the id and the start time of a command's process, in the launch's folder."""
 _MARKS = FOLDER / "workers"
-"""The folder with a file for each worker, which touches it as long as it reaches the broker."""
+"""The folder with a file for each worker. A worker touches its file every 2 s as long as it reaches
+the broker.
+"""
 _ONLINE_WITHIN_S = 15.0
 """The maximum age, in real seconds, of the file of a worker that counts as online."""
 _BROKER_WITHIN_S = 0.3
-"""The longest wait for the broker's answer, in real seconds. Prometheus waits meanwhile."""
+"""The maximum time, in real seconds, to wait for the broker's answer. It is short because
+Prometheus waits for the console's metrics meanwhile."""
 
 app = Celery("doorbuster-console", broker=LAB.celery_broker, set_as_current=False)
 app.conf.update(
@@ -107,8 +112,12 @@ def _remove_marks() -> None:
 
 # Celery creates `app.Worker` at its first use.
 class _Worker(app.Worker):  # type: ignore[misc, name-defined]
-    """A worker that ends at once on SIGQUIT, without waiting for its pool. Its commands end, too,
-    because they receive SIGTERM when the process that started them ends (`common.pinned`)."""
+    """A worker that ends at once on SIGQUIT. A worker of Celery's own class might wait forever for
+    its pool.
+
+    The worker's commands also end, because a command receives SIGTERM when the process that started
+    it ends (`common.pinned`).
+    """
 
     def install_platform_tweaks(self, worker: object) -> None:
         super().install_platform_tweaks(worker)
@@ -278,7 +287,10 @@ def _note_progress(launch: Launch, path: Path) -> None:
 
 def end_left_overs() -> None:
     """Stop commands whose launch ended more than STOP_WITHIN_S ago because their worker died.
-    Python can lose the signal of that death during an import."""
+
+    Each command received a signal when its worker died, but Python can lose a signal during an
+    import.
+    """
     for mark in (FOLDER / "launches").glob(f"*/{_COMMAND}"):
         launch = Launch.objects.filter(pk=mark.parent.name).first()
         over = timezone.now()

@@ -12,8 +12,11 @@ from lab.leaderboard import HYSTERESIS, ROBUSTNESS
 
 @readers.get
 def leaderboard(request: HttpRequest) -> HttpResponse:
-    """Show this lab's newest board, or the board that `?of=` names, and the newest reports, or else
-    the reference results. Only its name in the address shows an imported board."""
+    """Show this lab's newest board, or the board that `?of=` names, and the newest reports.
+
+    If this lab has no board or report, show the reference result instead. Show an imported board
+    only if the address names it.
+    """
     results = [*result_list.entries(), *result_list.references()]
     found = boards.boards(results)
     wanted = request.GET.get("of")

@@ -1,4 +1,7 @@
-"""The pages for teachers: the class's progress, and the work that was handed in, as files."""
+"""The pages for teachers: the class's progress, and the work that was handed in.
+
+Students can also read the work that they handed in.
+"""
 
 import io
 import zipfile

@@ -56,8 +56,11 @@ class Work:
         return next((one.number for one in self.sheet.steps if one.number not in done), None)
 
     def result_of(self, step: int) -> str:
-        """Return the result that a step uses: the one that a teacher has chosen for it, or that of
-        its newest launch, if this launch has ended; empty if there is none."""
+        """Return the name of the result that a step uses; empty if the step has no result yet.
+
+        The step uses the result that the person has chosen, as only teachers can; otherwise, the
+        result of its newest launch, if this launch has ended.
+        """
         launch = self.launches.get(step)
         ended = launch.result if launch is not None and launch.has_ended else ""
         return self.answers.get(result_field(step)) or ended

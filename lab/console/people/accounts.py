@@ -83,8 +83,11 @@ def _known(name: str) -> User | None:
 
 
 def names_in(text: str, source: str) -> list[str]:
-    """Return the names in the first column of a CSV text, after any heading `name`, with commas,
-    semicolons or tabs. Raises AccountError, whose text begins with `source`, for unusable lists."""
+    """Return the names in the first column of a CSV text. A heading `name` is ignored.
+
+    Columns are separated by commas, semicolons or tabs. Raises AccountError if the names cannot be
+    read, are missing, are too many or are repeated. The error's text begins with `source`.
+    """
     lines = text.removeprefix("\ufeff").splitlines()
     first = next((line for line in lines if line.strip()), "")
     delimiter = next((one for one in ",;\t" if one in first), ",")
@@ -124,7 +127,8 @@ def text_of(file: Path) -> str:
 
 
 def decoded(content: bytes, source: str) -> str:
-    """Return the text of a list of names. The error's text begins with `source`."""
+    """Return the text of a list of names. Raises AccountError, whose text begins with `source`, if
+    the list is too long or is not UTF-8."""
     if len(content) > MOST_LIST_BYTES:
         raise AccountError(f"{source}: is too long; allowed: at most {MOST_LIST_BYTES:,} bytes")
     try:
@@ -137,8 +141,11 @@ def decoded(content: bytes, source: str) -> str:
 
 
 def enrol(name: str, *, teacher: bool) -> str:
-    """Create an account, or give an existing account a new password, and return it. A student can
-    become a teacher, but not the reverse. Raises AccountError if the name cannot be used."""
+    """Create an account, or give an existing account a new password. Return the password.
+
+    A student can become a teacher this way. Raises AccountError if a teacher would become a
+    student, if the name is invalid or like another name, or if the account has no password.
+    """
     password, hashed = _new_password()
     with transaction.atomic():
         account = _known(name) or User(username=name)
@@ -166,8 +173,11 @@ def enrol_students(students: Iterable[str]) -> list[tuple[str, str]]:
 def make_students(
     students: Iterable[str], *, teacher: object
 ) -> tuple[list[tuple[str, str]], list[str]]:
-    """Create accounts for new students, or none after an AccountError. Return their names and
-    passwords, and the names of existing accounts, which stay unchanged."""
+    """Create accounts for new students. Return their names and passwords, and the names that
+    already belong to accounts.
+
+    Existing accounts are not changed. After an AccountError, no account has been created.
+    """
     with transaction.atomic():
         wanted = list(dict.fromkeys(students))
         known = User.objects.filter(username__in=wanted).values_list("username", flat=True)
@@ -226,7 +236,7 @@ def make_teacher(account: User) -> None:
 
 
 def make_student(account: User) -> None:
-    """Make the account a student's. Raises AccountError for the last teacher."""
+    """Make the account a student's account. Raises AccountError if it belongs to the last teacher."""
     with transaction.atomic():
         _keep_a_teacher(account)
         User.objects.filter(pk=account.pk).update(is_staff=False)
@@ -261,7 +271,9 @@ CHANGES: dict[str, Callable[[User], object]] = {
 
 
 def change(account: User, name: str, *, teacher: object) -> object:
-    """Apply one of CHANGES. Raises AccountError if it is not possible or is the teacher's own."""
+    """Apply the change `name` (a key of CHANGES). Raises AccountError if the change is not possible
+    or the account is the teacher's own.
+    """
     if account == teacher:
         raise AccountError("This is your own account. Only another teacher can change it.")
     result = CHANGES[name](account)

@@ -23,14 +23,17 @@ def normal_name(name: str) -> str:
 
 
 def name_key(name: str) -> str:
-    """Return the key by which names are compared, without capitals and outer spaces."""
+    """Return the key by which names are compared. The key ignores capitals, compatibility
+    characters, and spaces around the name.
+    """
     return normal_name(normal_name(name).casefold()).strip()
 
 
 PER_NAME = RateLimit(allowances.LOGINS_PER_NAME, allowances.LOGINS_WITHIN_S)
 """The maximum number of wrong passwords for one name from one address."""
 PER_ADDRESS = RateLimit(allowances.LOGINS_PER_ADDRESS, allowances.LOGINS_WITHIN_S)
-"""The maximum number of wrong passwords from one address for all names."""
+"""The maximum number of wrong passwords from one address for all names, including names without an
+account."""
 MOST_WAITING = 64
 """The maximum number of logins that wait for a hash: a whole class can log in at once."""
 PATIENCE_S = 20.0
@@ -107,7 +110,11 @@ class PasswordHasher(PBKDF2PasswordHasher):
 
 def network_of(address: str) -> str:
     """Return the name under which login attempts from an address are counted: `loopback`, the /64
-    network of an IPv6 address, or the address itself. One machine owns the whole network."""
+    network of an IPv6 address, or the address itself.
+
+    One machine can use any address of loopback or of its /64 network, so the attempts from all
+    these addresses are counted together.
+    """
     try:
         known = ipaddress.ip_address(address)
     except ValueError:
@@ -127,9 +134,10 @@ def address_of(request: HttpRequest) -> str:
 
 @contextmanager
 def counted(request: HttpRequest, name: str) -> Iterator[None]:
-    """Count an attempt for this name and address before the block runs. Remove it if the password
-    was right or was not checked; the block must raise ValidationError if it is wrong. `name` must
-    be normalised like the value of a `UsernameField`. Raises TooManyError if a limit is reached."""
+    """Count an attempt for this name and address before the block runs. Remove the attempt from the
+    count if the password was right or was not checked. The block must raise ValidationError if the
+    password is wrong. Raises TooManyError if a limit is reached.
+    """
     address = address_of(request)
     limits = ((PER_ADDRESS, address), (PER_NAME, f"{address} {name_key(name)}"))
     reserved: list[tuple[RateLimit, str]] = []

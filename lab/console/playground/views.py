@@ -33,7 +33,8 @@ def playground(request: HttpRequest) -> HttpResponse:
 
 _RUN_SLIDERS = ("rho", "sessions", "seed")
 MOST_SILENCE_S = 30
-"""The silence of the policy, in real seconds, after which the page ends its worker."""
+"""The time without a message from the policy, in real seconds, after which the page ends the
+policy's worker."""
 
 
 @readers.get

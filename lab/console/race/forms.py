@@ -22,9 +22,9 @@ Run = tuple[PlannedRun, RunFolder]
 
 
 def fields_of(result: ResultEntry) -> dict[str, list[Run]]:
-    """Return the complete runs in labelled groups of at least two with the same load and customers,
-    the largest load first, each in the order of the spec's policies; empty if the plan is
-    damaged."""
+    """Return the complete runs in labelled groups of at least two, with the same load and the same
+    customers; empty if the plan is damaged. The largest load comes first, because policies differ
+    most at this load. Within a group, the runs have the order of the spec's policies."""
     spec = result.spec
     place = {choice.key: number for number, choice in enumerate(spec.policy if spec else ())}
     found: dict[str, list[Run]] = {}

@@ -25,7 +25,8 @@ LISTED = 50
 
 @students.get_or_post
 def race(request: HttpRequest) -> HttpResponse:
-    """Show the runs of a result side by side, or a form and the possible races."""
+    """Show the runs of a result side by side. Without a result, show a form and the possible
+    races."""
     is_new = request.method == "POST"
     if not is_new and request.GET.get("result"):
         return side_by_side(request, request.GET["result"])

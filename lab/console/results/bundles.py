@@ -67,9 +67,12 @@ class TooLargeError(Exception):
 
 
 def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> None:
-    """Write the bundle of a result folder, with the notes that `notes.packed` returns, and
-    `lab.bundle.extras`. The bundle omits unfinished files, and files without a suffix, which
-    control a run in progress. Raises TooLargeError if no console would import the bundle."""
+    """Write the bundle of a result folder, with the notes that `notes.packed` returns.
+
+    Raises TooLargeError if the files together are larger than `most_bytes`, because no console
+    would import such a bundle. The bundle omits unfinished files, and files without a suffix, which
+    control a run in progress (`load-factor`). It also has the files of `lab.bundle.extras`.
+    """
     paths = {path.relative_to(folder).as_posix(): path for path in files_of(folder)}
     sizes = {name: path.stat().st_size for name, path in paths.items()}
     written = {NOTES_FILE: notes} if notes else {}
@@ -85,13 +88,14 @@ def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> N
 
 
 def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Unpack the bundle `file` into the folder `place`, and check its whole content. This runs in a
-    child process with limits (`common.bounded`).
+    """Unpack the bundle `file` into the folder `place`, and check its whole content.
 
-    `limits` has the maximum of each count: `files`, unpacked `bytes`, `rows` of all raw logs,
-    `runs` and `spec_bytes`. Return the `name` of the result folder and its `size_bytes`; or the
-    name of the exceeded limit as `over`, with the bundle's `size`. Raises SpecError for an invalid
-    bundle.
+    The function runs in a child process with limits (`common.bounded`). `limits` has the maximum of
+    each count: `files`, unpacked `bytes`, `rows` of all raw logs, `runs` and `spec_bytes`. The
+    function returns the `name` of the result folder and its `size_bytes`. If the bundle exceeds a
+    limit, the function returns the name of the limit as `over` and the bundle's value as `size`.
+
+    Raises SpecError if the file is not a valid bundle.
     """
     place, limits = Path(asked["place"]), asked["limits"]
     try:
@@ -196,7 +200,8 @@ def _unpack(bundle: zipfile.ZipFile, place: Path, most_bytes: int) -> int:
 
 
 def _check_own(folder: Path) -> None:
-    """Check that the bundle has each policy file of its spec, which could lead to a local file."""
+    """Check that the bundle contains each policy file that its spec names. Otherwise, the spec's
+    path could lead to a file on this machine."""
     spec = folder / "spec.toml"
     with _quick(spec):
         text = spec.read_text(encoding="utf-8", errors="replace") if spec.is_file() else ""

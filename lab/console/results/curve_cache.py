@@ -32,7 +32,8 @@ def curves(result: ResultEntry) -> dict[str, Any]:
 
 
 def _shipped(result: ResultEntry) -> dict[str, Any]:
-    """Return the stored curves of a reference result, or raise ExperimentError."""
+    """Return the stored curves of a reference result. Raises ExperimentError if they cannot be
+    read."""
     found = read_json(result.computed_curves)
     if not isinstance(found, dict) or not isinstance(found.get("lines"), list):
         raise ExperimentError(f"{result.name}/{result.computed_curves.name} holds no curves")

@@ -41,7 +41,8 @@ def sessions(request: HttpRequest, name: str) -> HttpResponse:
 
 @readers.get
 def overlay(request: HttpRequest) -> HttpResponse:
-    """Show several results, or several reports of one paper: `?of=<name>&of=<name>`."""
+    """Show several results in one chart, or several reports of one paper:
+    `?of=<name>&of=<name>`."""
     names = list(dict.fromkeys(request.GET.getlist("of")))
     found = [one for name in names if (one := result_list.entry_of(name))]
     if len(found) < len(names):
@@ -117,7 +118,8 @@ def _label(result: ResultEntry, *, is_alone: bool) -> str:
 
 
 def _differences(results: list[ResultEntry]) -> list[tuple[str, list[str]]]:
-    """Return each condition that differs between the results, with its values."""
+    """Return each condition (for example the engine) that differs between the results, with its
+    value for every result."""
     known: list[dict[str, Any]] = [one.circumstances() for one in results]
     names = dict.fromkeys(name for one in known for name in one)
     return [

@@ -177,7 +177,8 @@ def _served(knew: Mapping[str, Any], page: str) -> str:
 
 
 def facts(knew: Mapping[str, Any], page: str) -> dict[str, Any]:
-    """Return what the policy knew as a table of queues and values of the session admission."""
+    """Return what the policy knew as a table: a row for each queue, and the values of the session
+    admission."""
     queues = knew.get("queues", {})
     order = [name for name in (*PAGES, *_QUEUES) if name in queues]
     return {

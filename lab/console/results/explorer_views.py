@@ -1,4 +1,5 @@
-"""The decision explorer: why an attempt was served, held or turned away."""
+"""The decision explorer: pages for choosing an attempt and reading why it was served, held or
+turned away."""
 
 from typing import Any
 

@@ -34,8 +34,11 @@ _ACTION_LIMIT: Final = ActionLimit(2)
 
 
 def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: Allowance) -> Path:
-    """Unpack a bundle as an imported result of `by`, completely or not at all. The hourly limit
-    counts imports with the same `key`. Raises ExperimentError if the bundle is not accepted."""
+    """Unpack a bundle as an imported result of `by`, completely or not at all.
+
+    The hourly limit counts imports with the same `key`. Raises AllowanceError if a limit is
+    reached, and another ExperimentError if the bundle cannot be read or kept.
+    """
     with _turn(key):
         kept = kept_by(results_dir, by)
         allowances.require(allowance, "kept_imports", len(kept) + 1)
@@ -69,8 +72,10 @@ def kept_by(results_dir: Path, person: str) -> list[Imported]:
 
 
 def name_for(told: str, now: datetime) -> str:
-    """Return the name for an imported result that was called `told`. A date in the past stays. Any
-    other name gets the present time, so that no later result has the same name."""
+    """Return the name for an imported result that was called `told`. A name that begins with a date
+    in the past stays unchanged. Any other name gets the present time, so that the result cannot
+    take a later result's name or stay first in the list.
+    """
     began_at = began_at_of(told)
     if began_at is not None and began_at <= now:
         return told
@@ -136,7 +141,8 @@ def _unpacked(place: Path, allowance: Allowance, kept_bytes: int) -> dict[str, A
 
 @contextmanager
 def _turn(key: str) -> Iterator[None]:
-    """Hold a turn: one import per person and two in total run at the same time."""
+    """Hold a turn for an import: at most one import per person, and at most two imports in total,
+    run at the same time."""
     try:
         with _ACTION_LIMIT.turn(key, _TURN_S):
             yield

@@ -1,5 +1,8 @@
-"""Queries of the raw logs of results. This process reads small logs, and one child process at a
-time, with limits on memory and time, reads large logs."""
+"""Queries of the raw logs of results, within limits on memory and time.
+
+This process reads small logs. A child process with limits reads large logs. Only one such process
+runs at a time, because all people share the console.
+"""
 
 import json
 import threading
@@ -30,8 +33,11 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 def ask(result: ResultEntry, question: str, *, large: bool = False, **asked: object) -> Any:
-    """Return the answer of `lab.analysis.logs.<question>` for this result; a child process answers
-    a `large` question. Raises ExperimentError if a log is damaged or too large."""
+    """Return the answer of `lab.analysis.logs.<question>` for this result.
+
+    A child process always answers a question that is marked as `large`. Raises ExperimentError if a
+    log is damaged or too large.
+    """
     argument = {"path": str(result.path), **asked}
     run = asked.get("run")
     try:

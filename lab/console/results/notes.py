@@ -13,7 +13,8 @@ from lab.errors import ExperimentError
 from lab.files import documents
 
 FROM_BUNDLE = " (as a bundle says)"
-"""The text after an author's name from a bundle, because this lab cannot verify the author."""
+"""The text that follows an author's name in a note from a bundle, because this lab cannot verify
+the author."""
 _MOST_BYTES = documents.MOST_BYTES // 2
 
 

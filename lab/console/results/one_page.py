@@ -17,7 +17,8 @@ MOST_PICTURES_BYTES = 32 * 2**20
 
 
 def of(result: ResultEntry, notes: Sequence[Note]) -> str:
-    """Return the page of the result. As a local file, it loads no files and runs no scripts."""
+    """Return the page of the result, with these notes. Even as a local file, the page loads no
+    other files and runs no scripts."""
     report = result.file("report.html")
     if report is not None and report.stat().st_size <= MOST_REPORT_BYTES:
         text = sealed(report.read_text(encoding="utf-8", errors="replace"))

@@ -1,5 +1,7 @@
-"""The origin of a result: who launched, imported or submitted it, what they may do with it, and the
-differences between its machine and this machine."""
+"""The origin of a result: who launched, imported or submitted it, how long its launch took, and the
+differences between its machine and this machine. The permissions that depend on the origin are also
+in this module.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +25,8 @@ class Listed:
     took_s: float | None
     """The real seconds of the last launch, or of a reference result's command; None if unknown."""
     by: str
-    """The person who launched or imported it; `Doorbuster` for a reference; empty if unknown."""
+    """The person who launched or imported the result; `Doorbuster` for a reference result; empty if
+    unknown."""
 
 
 def listed(results: Sequence[ResultEntry]) -> list[Listed]:
@@ -52,9 +55,12 @@ VERSIONS = {**CODE, "python": "Python"}
 
 
 def differences(result: ResultEntry) -> list[str]:
-    """Return the differences of machine and versions between the result and this lab, such as
-    `CPUs: 4 there, 2 here`. Versions of Doorbuster do not matter if fingerprints of the code are
-    known."""
+    """Return the known differences of machine and versions between the result and this lab, such as
+    `CPUs: 4 there, 2 here`.
+
+    If the result has a fingerprint of its code, the versions of Doorbuster are not compared,
+    because the same code gives the same results.
+    """
     versions = result.facts("versions")
     names = VERSIONS if CODE.keys() <= versions.keys() else {**VERSIONS, "doorbuster": "version"}
     if result.engine == "simulated":

@@ -29,9 +29,11 @@ def claims(results: Sequence[ResultEntry]) -> list[tuple[str, str, list[Mapping[
 
 
 def figures_and_tables(results: Sequence[ResultEntry]) -> list[dict[str, Any]]:
-    """Return the figures and tables of all reports, in the order of the first report. `parts` has
-    the result, the figure and the tables of each report, and each entry of `panels` is one
-    chart."""
+    """Return the figures and tables of all reports, in the order of the first report.
+
+    Each entry has `key`, `heading`, `what`, `parts` and `panels`. `parts` has the result, the
+    figure and the tables of each report that has the entry. Each entry of `panels` is one chart.
+    """
     found: dict[str, dict[str, Any]] = {}
     for place, result in enumerate(results):
         for one in result.figures_and_tables():

@@ -1,5 +1,8 @@
-"""Results as the console shows them: the list of results, and the content of each result. A damaged
-result raises no exception here; the console shows it as damaged."""
+"""Results as the console shows them: the list of results, and the content of each result.
+
+A result may be damaged, on purpose or by accident. Then no function of this module raises an
+exception, and the console shows the result as damaged.
+"""
 
 import csv
 import os
@@ -41,7 +44,8 @@ _SUMMARISED = ("spec.toml", "tables.md", BOARD_FILE, *documents.FILES)
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The facts that lists and searches need. They are computed again only if a file changes."""
+    """The facts that lists, searches and leaderboards need about a result. The facts are computed
+    again only if a file changes."""
 
     is_reproduction: bool
     paper: str
@@ -188,7 +192,8 @@ class ResultEntry:
 
     @property
     def when(self) -> str:
-        """The time `began_at` as text, to the second; the result's name if the time is unknown."""
+        """The time `began_at` as text, to the second, so that results with the same title differ.
+        If the time is unknown, this is the result's name."""
         return f"{self.began_at:%d %b %Y %H:%M:%S}" if self.began_at else self.name
 
     @property
@@ -223,11 +228,14 @@ class ResultEntry:
         return self.shown(self.summary.damage or next(filter(None, faults), ""))
 
     def shown(self, fault: str) -> str:
-        """Return the text of a fault with paths that begin with the result's folder."""
+        """Return the text of a fault as pages show it: without the path of the results folder, so
+        that paths of files begin with the result's name.
+        """
         return fault.replace(f"{self.path.parent}/", "")
 
     def runs(self) -> list[tuple[PlannedRun, RunFolder]]:
-        """Return the planned runs and their folders; empty for a report or a damaged plan."""
+        """Return the planned runs and their folders; empty if the result is a reproduction or its
+        plan is damaged."""
         folder = ComparisonResult(self.path)
         return [(planned, folder.run(planned)) for planned in self.summary.plan]
 
@@ -267,7 +275,8 @@ class ResultEntry:
         return list(self._read("claims.json"))
 
     def figures_and_tables(self) -> list[Mapping[str, Any]]:
-        """The tables and figures of a report. An older report has its tables only as CSV."""
+        """The tables and figures of a report, in the report's order, from `exhibits.json`. An older
+        report has its tables only as CSV."""
         found = self._read("exhibits.json") or self._tables_alone()
         drawn = self.figures()
         return [{**one, "figure": one["key"] if one["key"] in drawn else None} for one in found]
@@ -387,7 +396,9 @@ class ResultEntry:
         return path if inside and path.is_file() else None
 
     def delete(self) -> None:
-        """Delete this result, no reference. After the renaming, all pages ignore it at once."""
+        """Delete this result, which must not be a reference. The folder is renamed first, so that
+        the result disappears from all pages at once.
+        """
         assert self.reference is None
         gone = self.path.with_name(f".deleted-{self.name}")
         self.path.rename(gone)
@@ -409,7 +420,8 @@ def references() -> list[ResultEntry]:
 
 
 def references_for(result: ResultEntry) -> list[ResultEntry]:
-    """Return the reference results on the same paper, or with a common policy."""
+    """Return the references that a reader can compare with this result: reports on the same paper,
+    or comparisons with a common policy."""
     if result.reference:
         return []
     return [one for one in references() if _is_alike(one, result)]
@@ -422,7 +434,8 @@ def _is_alike(one: ResultEntry, other: ResultEntry) -> bool:
 
 
 def entry_of(name: str) -> ResultEntry | None:
-    """Return the result with this name, a reference before others; None if there is none."""
+    """Return the result with this name; None if there is none. A reference result overrides a
+    result of this lab."""
     if not is_name(name):
         return None
     found = next((one for one in references() if one.name == name), None)

@@ -16,8 +16,11 @@ WIDEST: Final = 1.25
 
 
 class Bar(NamedTuple):
-    """The bar of one policy. Positions and lengths are ratios of the picture's width. The 95 %
-    interval, from `interval_ratio`, has the width 0 for a single run."""
+    """The bar of one policy. Positions and lengths are ratios of the picture's width.
+
+    `words` is the text of the share. The 95 % interval begins at `interval_ratio`. The interval's
+    width is 0 for a single run.
+    """
 
     policy: str
     words: str

@@ -1,4 +1,5 @@
-"""The pages of the results, of one result and of its files, and the changes of results."""
+"""The pages of the result list, of one result and of its files, and the views for imports, notes
+and deletion."""
 
 import mimetypes
 from collections.abc import Callable
@@ -33,7 +34,9 @@ ENGINES = ("live", "simulated")
 
 @readers.get
 def all_results(request: HttpRequest) -> HttpResponse:
-    """Show the page of matching results, the newest first, and the matching references."""
+    """Show the results that match the search, page by page, with the newest result first. Then show
+    the matching reference results.
+    """
     words = request.GET.get("words", "").strip()[:100]
     engine = request.GET.get("engine", "")
     found = result_list.matching(result_list.entries(), words, engine if engine in ENGINES else "")
@@ -132,7 +135,8 @@ def bring(request: HttpRequest) -> HttpResponse:
 
 
 def received(request: HttpRequest, file: IO[bytes], size_bytes: int) -> Path:
-    """Import a bundle with its notes. Raises ExperimentError if the bundle is not accepted."""
+    """Import an uploaded bundle with its notes. Raises ExperimentError if the bundle is not valid
+    or exceeds a limit."""
     allowance = permissions.allowance_of(request)
     allowances.require(allowance, "bundle_bytes", size_bytes)
     path = imports.bring(

@@ -1,5 +1,9 @@
-"""Policies that people submit to the class's scoreboard. A submission is a launch of the command
-`doorbuster policy score`. With accounts, people replace only rows of their account."""
+"""Policies that people submit to the class's scoreboard from the console.
+
+A submission is a launch. Its command `doorbuster policy score` checks the file and simulates the
+policy next to the three known policies. If the console has accounts, the account's name is the
+author of the row, so people can replace only their own rows.
+"""
 
 import re
 import shutil
@@ -29,16 +33,21 @@ NAMES: Final = "1 to 40 lower-case letters, digits and _, beginning with a lette
 MOST_SHOWN: Final = 10
 """The maximum number of submissions that a page lists."""
 _PATIENCE_S: Final = 5.0
-"""The maximum real seconds that a file waits while the console reads other files."""
+"""The maximum time, in real seconds, for which a submitted file waits while the console reads other
+files."""
 
 _ACTION_LIMIT = ActionLimit(2)
-"""The limit on files that are read at once, because each takes a tenth of a CPU second."""
+"""The maximum number of files that are read at the same time. Each file takes a tenth of a CPU
+second."""
 
 
 def submit(request: HttpRequest, name: str, text: str) -> Launch:
-    """Put a policy into the queue and return its launch. An unfinished earlier submission with this
-    name is cancelled. Raises CallError, AllowanceError or QueueError if the policy is not
-    accepted."""
+    """Put a policy into the queue and return its launch.
+
+    If the person's earlier submission with this name has not ended, it is cancelled. Raises
+    CallError if the policy is not valid or the console is busy with other files, and AllowanceError
+    or QueueError if the person cannot submit a policy now.
+    """
     allowance = permissions.allowance_of(request)
     permissions.spend(request, "uploads_per_minute")
     file = PolicyFile(f"{name}{FILE_SUFFIX}", text)
@@ -93,7 +102,8 @@ class Submission:
     place: int | None
     """The rank of the submission's row on the scoreboard."""
     row: Mapping[str, Any] | None
-    """The submission's row; None if there is none yet, or if a later submission replaced it."""
+    """The submission's row; None if it does not exist yet, or if a later submission with the same
+    name has replaced it."""
     behind: Behind | None
     lines: tuple[int, ...]
     """The line numbers in the error message of a failed launch."""

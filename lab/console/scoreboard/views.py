@@ -18,7 +18,8 @@ from lab.students.scoreboard import FOLDER, SCORES, Board
 
 @readers.get
 def scoreboard(request: HttpRequest) -> HttpResponse:
-    """Show this lab's board or the reference board, with links to the runs of each row."""
+    """Show this lab's board, with links to the runs of each row. If this lab has no board, show the
+    reference board."""
     board, released = shown()
     rows = [row for _, row in board.ranked()]
     context = {
@@ -31,7 +32,8 @@ def scoreboard(request: HttpRequest) -> HttpResponse:
 
 
 def shown() -> tuple[Board, ResultEntry | None]:
-    """Return this lab's board and None, or the reference board and its result."""
+    """Return this lab's board and None. If this board has no rows, return the reference board and
+    its result."""
     board = Board.read(LAB.results_dir / FOLDER)
     if not board.rows:
         for one in result_list.references():
@@ -42,7 +44,8 @@ def shown() -> tuple[Board, ResultEntry | None]:
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """The addresses of pages about the runs of a row, empty if a page has nothing to show."""
+    """The addresses of the pages about the runs of a row. An address is empty if the page would
+    have nothing to show."""
 
     result: str
     race: str

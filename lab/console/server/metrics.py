@@ -53,7 +53,8 @@ class LabMetrics(Collector):
         workers: Callable[[], int],
         queued_tasks: Callable[[], int | None],
     ) -> None:
-        """Store the functions that count viewers, workers and queued tasks."""
+        """Store the functions that count the live viewers, the workers that are online and the
+        queued tasks."""
         self._lab = lab
         self._viewers = viewers
         self._workers = workers

@@ -18,7 +18,8 @@ from lab.console.site.settings import LAB
 
 GRACE_S = 1
 STUCK_S = 120.0
-"""The real seconds after which a blocked event loop ends the process."""
+"""The time, in real seconds, after which a blocked event loop ends the process. The supervisor then
+starts another process."""
 SIGN_OF_LIFE_EVERY_S = 10
 KEPT_ALIVE_S = 30
 WAITING_CONNECTIONS = 2048

@@ -33,7 +33,8 @@ class TlsListener:
         self._begin(self._accept())
 
     def close(self) -> None:
-        """Stop accepting, and end the connections that the server has not taken over."""
+        """Stop accepting connections, and end the connections that the server has not taken
+        over."""
         for task in self._tasks:
             task.cancel()
 
@@ -78,7 +79,8 @@ class TlsListener:
 
 
 async def _first_byte(connection: socket.socket) -> bytes:
-    """Return the client's first byte without consuming it; empty if the client has left."""
+    """Return the client's first byte without consuming it; empty if the client ends the connection
+    first."""
     connection.setblocking(False)
     while True:
         await _readable(connection)

@@ -1,5 +1,7 @@
-"""The limits of one person (allowances), and of the whole lab. `gateway.students.files` and
-`lab.spec.experiment` limit the sizes of policy files and in specs."""
+"""The limits on what one person can use (allowances), and the limits of the whole lab.
+`gateway.students.files` limits the size of a policy file, and `lab.spec.experiment` limits the
+sizes in a spec.
+"""
 
 import math
 from collections.abc import Callable
@@ -111,7 +113,9 @@ TEACHER = _of("teacher")
 QUEUED_LAUNCHES = 200
 """The maximum number of waiting launches of all people together."""
 DOWNLOADS_AT_ONCE = 2
-"""The number of downloads packed at the same time. Each can keep a CPU busy for a minute."""
+"""The maximum number of downloads that are packed at the same time. Each download can keep a CPU
+busy for a minute.
+"""
 FREE_DISK_BYTES = 1 * GIB
 """The disk space that must stay free after an import, in bytes."""
 
@@ -122,7 +126,8 @@ LOGINS_WITHIN_S = 300
 LOGINS_PER_NAME = 5
 """The maximum number of wrong passwords for one name from one address."""
 LOGINS_PER_ADDRESS = 50
-"""The same for all names together. A class can share an address."""
+"""The maximum number of wrong passwords from one address for all names together. This number is
+higher because a class can share an address."""
 PASSWORDS_AT_ONCE = 2
 """The maximum number of simultaneous password checks, of about 0.2 CPU seconds each."""
 
@@ -138,7 +143,9 @@ def written(limit: str, value: float) -> str:
 
 
 def refusal(allowance: Allowance, limit: str, asked: float) -> str:
-    """Return the text of a refusal, with the requested and the allowed value, and the way out."""
+    """Return the text of a refusal: the limit, the requested and the allowed value, and what the
+    person can do about the limit.
+    """
     most, too_much = written(limit, getattr(allowance, limit)), written(limit, asked)
     if too_much == most:  # equal after rounding
         unit = {_bytes: " bytes", _seconds: " s"}.get(_LIMITS[limit]["write"], "")

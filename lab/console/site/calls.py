@@ -49,8 +49,9 @@ def no_credentials(error: str = _NO_CREDENTIALS) -> HttpResponse:
 
 
 def is_from_a_page(request: HttpRequest) -> bool:
-    """Return whether a web page could have sent this request. A browser adds one of these
-    fields."""
+    """Return whether a web page could have sent this request. A browser adds one of the tested
+    header fields to every request that changes something.
+    """
     fields = ("Origin", "Referer", "Cookie", "Sec-Fetch-Site", "Sec-Fetch-Mode")
     return any(request.headers.get(name) for name in fields)
 

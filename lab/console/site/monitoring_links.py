@@ -64,7 +64,8 @@ class Watchers:
         return self._there
 
     def look(self) -> None:
-        """Send requests to this machine, and then to the names of the Compose services."""
+        """Send a request to all watchers: first on this machine, then by the names of their Compose
+        services."""
         self._there = tuple(
             one
             for one in self._watchers
@@ -76,8 +77,11 @@ class Watchers:
 
 def links(there: Sequence[Watcher], own_host: str, inner_host: str) -> list[tuple[str, str]]:
     """Return the address and the title of each link, for a browser that reaches the console at
-    `own_host`, a host name without a port. Watchers on loopback are only for browsers on this
-    machine."""
+    `own_host` (a host name without a port).
+
+    If the inner host is this machine, the watchers listen only on its loopback. Pages then show the
+    links only to browsers on this machine.
+    """
     inner_is_far = not hosts.is_loopback(inner_host) and inner_host not in hosts.EVERYWHERE
     if not (hosts.is_loopback(own_host) or inner_is_far):
         return []

@@ -1,5 +1,6 @@
-"""The policies that forms offer: the registered policies and students' files. No visitor can make
-the console read another file."""
+"""The policies that forms offer: the registered policies, and the files in the folder of students'
+policies. A form accepts no other paths, so no visitor can make the console read another file.
+"""
 
 from pathlib import Path
 
@@ -12,7 +13,8 @@ FOLDER = Path(files.FOLDER)
 
 
 def choices() -> list[tuple[str, str]]:
-    """Return the name (or path) and the title of every policy, and of new files."""
+    """Return the name (or path) and the title of every policy. Each form calls this function, so
+    the form also offers new files."""
     known = [(name, title_of(name)) for name in POLICIES]
     return known + [(path, f"{stem(path)} (own)") for path in own()]
 

@@ -1,6 +1,10 @@
-"""The permissions of the console's views, each a decorator from here or from the page's folder.
-Without accounts (the default) all people are teachers. With accounts, `AccountsMiddleware` checks
-each request, and a view without a permission refuses every request."""
+"""The permissions of the console's views. Every view has a permission as its decorator, from this
+module or from the page's folder.
+
+Without accounts (the default) all people are teachers, and the console listens only on the inner
+host, by default loopback. With accounts, `AccountsMiddleware` checks the view's permission before
+each request. A view without a permission refuses every request.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,7 +28,8 @@ from lab.console.site.settings import LAB
 
 View = TypeVar("View", bound=Callable[..., Any])
 Rule = Callable[[HttpRequest, Mapping[str, Any]], str]
-"""A function that returns why a student must not call a view; empty if the call is allowed."""
+"""A function that returns why a student must not call a view with these arguments; empty if
+the call is allowed."""
 
 
 def _allowed(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
@@ -97,7 +102,8 @@ it can send."""
 
 
 class AccountsMiddleware(MiddlewareMixin):
-    """The middleware that checks each request against the permission of its view."""
+    """The middleware for consoles with accounts. It checks each request against the permission of
+    the request's view."""
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], args: Any, more: dict[str, Any]
@@ -162,7 +168,8 @@ async def is_logged_in(request: HttpRequest) -> bool:
 
 
 async def allowance_of_session(key: str | None) -> Allowance | None:
-    """Return the allowance of this session's owner; None without an enabled account."""
+    """Return the allowance of the person who owns this session; None if the session has no enabled
+    account."""
     request = HttpRequest()
     request.session = SessionStore(key)
     user = await aget_user(request)
@@ -180,7 +187,8 @@ def spend(request: HttpRequest, limit: str) -> None:
 
 
 def refusal(request: HttpRequest, launch: Launch) -> str:
-    """Return why this person may not start this launch now; empty if it is allowed."""
+    """Return why this person is not allowed to start this launch now; empty if the launch is
+    allowed."""
     if is_teacher(request) or not (LAB.lab_classroom and launch.is_live):
         return ""
     return "engine: in classroom mode, only a teacher can run live experiments; allowed: simulated"

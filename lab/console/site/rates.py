@@ -47,7 +47,8 @@ class ActionLimit:
 
 
 class TooOftenError(AllowanceError):
-    """The error raised if a rate limit is reached until `wait_s` real seconds have passed."""
+    """The error raised if a person has reached a rate limit. The person can try again
+    after `wait_s` real seconds."""
 
     def __init__(self, message: str, wait_s: int) -> None:
         super().__init__(message)
@@ -71,7 +72,8 @@ def _limit(allowance: Allowance, name: str) -> RateLimit:
 
 
 def spend(allowance: Allowance, name: str, key: str) -> None:
-    """Count one more use of the limit `name`; raises TooOftenError if it is reached."""
+    """Count one more use of the limit `name` for this person; raises TooOftenError if the limit is
+    reached."""
     limit = _limit(allowance, name)
     if wait_s := limit.reserve(key):
         words = refusal(allowance, name, limit.most + 1)

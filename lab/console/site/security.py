@@ -34,10 +34,11 @@ def ContentSecurityMiddleware(get_response: Handler) -> Handler:  # noqa: N802 -
 
 def is_own_name(host: str) -> bool:
     """Return whether a console without accounts accepts requests for `host`, a host name without
-    port: an address, a name without a dot, or a name of this machine.
+    port.
 
-    Another site can make its name resolve to this machine (DNS rebinding); checks of Origin would
-    not stop its pages.
+    The owner of another site can make its host name resolve to this machine (DNS rebinding). Checks
+    of Origin would not stop the pages of that site. The console therefore accepts only addresses,
+    names without a dot, and the names of this machine.
     """
     name = host.removeprefix("[").removesuffix("]").lower().rstrip(".")
     if "." not in name and ":" not in name:

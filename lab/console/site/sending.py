@@ -1,5 +1,7 @@
-"""Downloads, and a middleware that sends files in pieces, which threads read. Django alone would
-first read the whole file into memory."""
+"""Downloads, and a middleware that sends files piece by piece. Without this middleware, Django
+would read the whole file into memory before it sends the first byte. Threads read the pieces, so
+the event loop never waits.
+"""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
@@ -20,7 +22,8 @@ def attached(content: bytes | str, kind: str, name: str) -> HttpResponse:
 def SendingMiddleware(  # noqa: N802 - named as every middleware
     get_response: Callable[[HttpRequest], Awaitable[HttpResponseBase]],
 ) -> Callable[[HttpRequest], Awaitable[HttpResponseBase]]:
-    """Send files in pieces, also the static files, because it comes before WhiteNoise."""
+    """Send files in pieces. This middleware comes before WhiteNoise, so it also handles the static
+    files."""
 
     async def middleware(request: HttpRequest) -> HttpResponseBase:
         response = await get_response(request)

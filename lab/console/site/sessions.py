@@ -1,4 +1,5 @@
-"""Sessions stored under digests, so a copy of the database contains no valid cookie."""
+"""Sessions whose keys are stored as digests, so that a copy of the database contains no valid
+cookie."""
 
 import hashlib
 from typing import Any

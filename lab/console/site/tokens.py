@@ -65,8 +65,11 @@ def account_of(authorization: str) -> User | None:
 
 
 class TokenMiddleware(MiddlewareMixin):
-    """The middleware that identifies the caller by the call's token. A browser adds no token by
-    itself, so such calls need no CSRF token. Without accounts, programs need neither."""
+    """The middleware that identifies the caller by the call's token.
+
+    A web page cannot forge a call with a token, because a browser adds no token by itself. If the
+    console has no accounts, programs need no token. Any other call needs a CSRF token, like a form.
+    """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         """Return None if the request can continue, or an answer that refuses an invalid token."""

@@ -47,7 +47,8 @@ def bounded(application: Application, most_bytes: Callable[[Scope], Awaitable[in
 
 
 async def allowed_bytes(scope: Scope) -> int:
-    """Return the largest size of a body, in bytes. Only imports can be large."""
+    """Return the largest size of a body, in bytes. Only imports can be larger than
+    FILE_UPLOAD_MAX_MEMORY_SIZE."""
     if scope["path"] in IMPORT_PATHS and (allowance := await _allowance_of(scope)):
         return allowance.bundle_bytes + FORM_BYTES
     return FILE_UPLOAD_MAX_MEMORY_SIZE

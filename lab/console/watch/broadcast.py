@@ -21,20 +21,22 @@ from runtime.settings import Settings
 
 
 class Sold:
-    """The purchases during the run in progress and during the run before it. They stay, with the
-    time of the run's end, until the next experiment prepares its first run."""
+    """The purchases during the run in progress, and the confirms of the run before it. When a run
+    ends, its purchases are kept with the time of the end. When an experiment prepares its first
+    run, all earlier purchases are removed.
+    """
 
     def __init__(self) -> None:
         self._last: dict[str, Any] | None = None
         self._before: Mapping[str, Any] | None = None
 
     def look(self, run: Mapping[str, Any] | None, now: float) -> dict[str, Any] | None:
-        """Return the purchases at Unix time `now`, from `live_run.UnderWay.told`; None if there are
-        none.
+        """Return the purchases at Unix time `now`. `run` comes from `live_run.UnderWay.told`.
 
-        They have `confirms` and `revenue_cents` since the run began, the `words` of the run, and
-        `ended_at` (Unix time; None until the run ends). `before` has the confirms and the words of
-        the experiment's previous run; None in the first run.
+        The purchases have `confirms` and `revenue_cents` since the run began, the `words` of the
+        run, and `ended_at` (Unix time; None until the run ends). `before` has the confirms and the
+        words of the experiment's previous run. `before` is None in the first run. The result is
+        None if no purchases have been counted.
         """
         if run is None or run.get("between"):
             if self._last is not None and self._last["ended_at"] is None:
@@ -59,7 +61,8 @@ EVERY_S = 0.5
 KEPT = 2400
 """The number of samples that the console keeps. The samples cover twenty real minutes."""
 TOLD = 400
-"""The number of samples that a new viewer receives, evenly spread over the history."""
+"""The number of samples that a new viewer receives, evenly spread over the last twenty real
+minutes."""
 MARKS_KEPT = 200
 BEHIND = 20
 """The size of a viewer's queue. A slow viewer loses the oldest samples."""
@@ -131,9 +134,12 @@ class Watch:
             _put(queue, None)
 
     async def follow(self, after: str = "", *, closely: bool = True) -> AsyncGenerator[bytes, None]:
-        """Yield the events since `after` (`name-number`) that a viewer has missed, or samples of
-        the whole history, then all new events. Only viewers who watch `closely` see the waiting
-        requests."""
+        """Yield the events since `after` (`name-number`) that a viewer has missed, then all new
+        events.
+
+        If `after` is missing, invalid or too old, the stream begins with about 400 samples of the
+        history. The gateway's waiting requests are fetched only for viewers who watch `closely`.
+        """
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(BEHIND)
         missed = self._missed(after)  # no await until the queue is registered, so no event is lost
         self._viewers[queue] = closely
@@ -195,14 +201,16 @@ class Watch:
             _put(queue, told)
 
     def _earlier(self, frame: Frame) -> Frame | None:
-        """Return the newest frame that is at least `OVER_S` older; None if there is none."""
+        """Return the newest frame that is at least `OVER_S` older than `frame`; None if there is
+        none."""
         for each in reversed(self.frames):
             if "away" not in each and frame["at"] - each["at"] >= OVER_S:
                 return each
         return None
 
     def _marks(self, frame: Frame) -> list[Mark]:
-        """Return the changes since the last answered sample, and the begun or ended runs."""
+        """Return the changes since the last sample that the gateway answered, and the runs that
+        have begun or ended since then."""
         before, self._run = self._run, frame["run"]
         goes_on = _run_number(before) == _run_number(self._run)
         # Settings of a launch before and between its runs are not changes by users.

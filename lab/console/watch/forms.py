@@ -22,7 +22,8 @@ _CHOICE_ERRORS = {
 
 
 def _number_errors(low: float, high: float, kind: str = "a number") -> dict[str, str]:
-    """Return the error texts of a number from `low` to `high`, which follow the field's label."""
+    """Return the error texts of a field whose number must be from `low` to `high`. Each text
+    follows the field's label."""
     allowed = f"must be {kind} from {low:,.12g} to {high:,.12g}"
     return dict.fromkeys(("required", "invalid", "min_value", "max_value"), allowed)
 
@@ -30,8 +31,9 @@ def _number_errors(low: float, high: float, kind: str = "a number") -> dict[str,
 class PolicyForm(forms.Form):
     """The form for the policy, the admission policy in front of it, and the parameters of both.
 
-    A parameter of the admission policy has the field `admission.<name>`, and a value per page type
-    has the field `<name>.<page>`. A missing field means the default value.
+    The field of a parameter has the name of the parameter. A parameter of the admission policy has
+    the field `admission.<name>`, and a value per page type has the field `<name>.<page>`. If a
+    field is missing, the parameter has its default value.
     """
 
     policy = forms.ChoiceField(
@@ -49,8 +51,11 @@ class PolicyForm(forms.Form):
     )
 
     def __init__(self, given: Mapping[str, Any], ids: str = "id") -> None:
-        """Create the form from the submitted fields, or from the choice of `in_force`. The ids of
-        its elements begin with `ids`, because a page can contain two such forms."""
+        """Create the form from the submitted fields, or from the present choice as `in_force`
+        returns it.
+
+        The ids of its elements begin with `ids`, because a page can contain two such forms.
+        """
         policy, admission = given.get("policy", ""), given.get("admission", NO_ADMISSION)
         self.sheets: list[tuple[str, Sheet]] = []
         if (queueing := own_policies.sheet_of(policy)) is not None:
@@ -128,7 +133,8 @@ class PolicyForm(forms.Form):
 
 
 class AbandonmentForm(forms.Form):
-    """The form for abandonment: what happens to requests of customers who leave."""
+    """The form for abandonment: what happens, from now on, to the request of a customer who
+    leaves."""
 
     abandonment = forms.ChoiceField(
         choices=list(ABANDONMENTS.items()),

@@ -1,5 +1,8 @@
-"""The content of one sample of the gateway, and the changes since the sample before it. Counts are
-cumulative (`proxies`), so the server can omit frames of a long history."""
+"""The content of one sample of the gateway, and the changes since the sample before it.
+
+Counts are cumulative since the gateway started (`proxies`). A viewer can calculate rates from any
+two frames of one gateway, so the server can omit frames of a long history.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -29,10 +32,11 @@ def frame_of(
     """Return a frame that is made from `GET /snapshot` (`proxies.InPlace`), `GET /waiting` and
     `broadcast.Sold`.
 
-    `strip` has `[id, number of the page type, 1 if the customer has left]` for each listed waiting
-    request, the oldest first. `waits_s` has the paper seconds that the oldest and the newest
-    waiting request have waited; the second value is None if the list does not contain all requests.
-    Both are None without a list.
+    `strip` has a list for each listed waiting request, the oldest first. Each list has the
+    request's id, the number of its page type, and 1 if the customer has left. `waits_s` has the
+    paper seconds that the oldest and the newest waiting request have waited; None if no request
+    waits. The second value is None if the list does not contain all waiting requests. Without the
+    gateway's list of waiting requests, `strip` and `waits_s` are None.
     """
     policy = snapshot["policy"]
     inner = policy["snapshot"]
@@ -128,7 +132,8 @@ def fallen_back(policy: Mapping[str, Any]) -> str:
 
 
 def connections(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the counts of TLS connections; None without TLS and its admission policy."""
+    """Return the counts of TLS connections; None if there are no TLS connections and no admission
+    policy for them."""
     admission = (found.get("admission") or {}).get("name", NO_CONNECTION_ADMISSION)
     kinds = ("new", "resumed", "refused")
     if admission == NO_CONNECTION_ADMISSION and not any(found.get(kind) for kind in kinds):

@@ -30,7 +30,9 @@ class UnderWay:
     words: str
     """The text that pages show while no run is in progress."""
     launch: Launch | None = None
-    """The launch on this console; None if the run was started at a terminal."""
+    """The launch of this console that produces the result; None if the run was started at a
+    terminal.
+    """
     runs: RunsUnderWay | None = None
     is_between: bool = False
     """Whether a run has ended and no other run has begun."""
@@ -83,8 +85,9 @@ def _which(runs: RunsUnderWay) -> str:
 
 
 def under_way() -> UnderWay | None:
-    """Return the live experiment in progress on this machine; None if there is none. Between its
-    announced runs and measurements, only its launch shows that it is in progress."""
+    """Return whether an experiment is in progress. A process announces each run and each capacity
+    measurement. At other times, only the launch shows that an experiment is in progress.
+    """
     launch = Launch.objects.filter(state=State.RUNNING, engine="live").first()
     runs = runs_under_way(LAB)
     if runs is None:
@@ -100,7 +103,8 @@ def under_way() -> UnderWay | None:
 
 
 def _measuring(told: Mapping[str, Any], launch: Launch | None) -> UnderWay:
-    """Return the state of an experiment before its first run, from `live_runs.measuring`."""
+    """Return the state of an experiment before its first run. `told` is from
+    `live_runs.measuring`."""
     if launch is not None and launch.title != told["measures"]:
         launch = None  # the launch waits for this measurement
     left_s = told["until"] - time.time()

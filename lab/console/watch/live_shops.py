@@ -24,7 +24,8 @@ class Seen:
 
 
 LiveShopsNow = Callable[[], Sequence[Seen]]
-"""A function that returns the live shops in the order of the spec; empty for a single run."""
+"""A function that returns the live shops in the order of the spec. The function returns no shops if
+the runs are not simultaneous."""
 
 
 class LiveShops:
@@ -37,11 +38,11 @@ class LiveShops:
 
     def look(self, now: float) -> dict[str, Any]:
         """Return the part of a frame about the live shops at `now` (Unix time); empty if there are
-        none.
+        no live shops.
 
-        `live_shops_time_s` has the paper seconds since the customers began to arrive.
-        `live_shop_totals` has the confirms, completed pages and waiting requests of each shop, for
-        charts.
+        `live_shops`: the values of each shop (`live_shop_of`). `live_shops_time_s`: paper seconds
+        since the customers began to arrive. `live_shop_totals`: the confirms, completed pages and
+        waiting requests of each shop, for charts.
         """
         shops = self._live_shops_now()
         for key in self._shops.keys() - {one.key for one in shops}:
@@ -69,7 +70,8 @@ class LiveShops:
 
 
 def live_shop_of(seen: Seen, snapshot: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a live shop from a snapshot, with counts since the run began."""
+    """Return the values of a live shop from its gateway's `GET /snapshot`, with the counts since
+    the run began."""
     counts = {
         name: number - seen.shop.before[name]
         for name, number in counted(snapshot["counts"]).items()

@@ -16,8 +16,11 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 
 
 def sentence(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> str:
-    """Return a few short sentences about `frame`. The share of wasted pages needs `earlier`, a
-    sample of the same gateway from about `OVER_S` before."""
+    """Return a few short sentences about `frame`.
+
+    `earlier` is a sample of the same gateway from about `OVER_S` before. Without this sample, the
+    text does not state the share of wasted pages.
+    """
     run = frame["run"]
     if shops := frame.get("live_shops"):
         parts = [_side_by_side(shops)]
@@ -34,7 +37,8 @@ def sentence(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> str
 
 
 def share_words(ratio: float) -> str:
-    """Return a share in words, such as `one page in three`; empty near zero."""
+    """Return a share of pages in words, such as `one page in three`; empty if the share is near
+    zero."""
     if ratio < 0.04:
         return ""
     if ratio > 0.95:

@@ -11,8 +11,11 @@ Counts = Mapping[str, Mapping[str, int]]
 
 
 class InPlace:
-    """The samples of the program that serves the requests: the gateway or a baseline proxy. The
-    counts go on from one to the next, and begin at zero only if the gateway starts again."""
+    """The samples of the program that serves the requests: the gateway or a baseline proxy.
+
+    The counts are sums over the gateway, the earlier proxies, and the current proxy since its run
+    began. They return to zero only if the gateway starts again.
+    """
 
     def __init__(self) -> None:
         self._gateway = 1
@@ -39,7 +42,8 @@ class InPlace:
 
 
 def _is_anew(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Return whether a new gateway process answers, whose clock and counts begin at zero."""
+    """Return whether a new gateway process answers. The clock and counts of a new process begin at
+    zero."""
     is_earlier = bool(now["time_s"] < before["time_s"])
     return is_earlier or _arrived(now["counts"]) < _arrived(before["counts"])
 

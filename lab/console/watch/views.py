@@ -1,4 +1,5 @@
-"""The watch page of the running shop: forms that change the shop, and the samples."""
+"""The watch page, which shows the running shop. The page has forms that change the shop, and a
+stream of samples."""
 
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -213,9 +214,13 @@ def as_it_began(request: HttpRequest) -> HttpResponse:
 
 @run_owners
 async def stream(request: HttpRequest) -> HttpResponseBase:
-    """Send the event `history`, and then the event `look` twice a second, until the viewer's
-    session, the viewer or the server ends. A reconnected browser continues after the last sample
-    that it names. A stream with `?glance` has no waiting requests."""
+    """Send the event `history` once, and then the event `look` twice a second, until the viewer
+    leaves.
+
+    For a stream with `?glance`, the waiting requests are not fetched. If a browser reconnects and
+    names the last sample that it received, the stream continues after that sample. The stream also
+    ends when its viewer's session or the server ends.
+    """
     closely = "glance" not in request.GET
     last_seen = request.headers.get("Last-Event-ID", "")
 

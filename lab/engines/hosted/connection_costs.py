@@ -22,9 +22,12 @@ class ConnectionCosts:
     """
 
     cto_s: float
-    """The cost of a resumed connection: its handshake and all its encrypted replies."""
+    """The cost of a resumed connection: its handshake and all its replies, including their
+    encryption."""
     ctn_s: float
-    """The cost of a new connection: its handshake and all its encrypted replies."""
+    """The cost of a new connection: its handshake and all its replies, including their
+    encryption.
+    """
     handshake_full_s: float
     handshake_resumed_s: float
     reply_s: float

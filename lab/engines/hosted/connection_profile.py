@@ -36,9 +36,12 @@ IDLE_REAL_S = 5.0
 HANDSHAKES_REAL_S = 5.0
 LEAST_HANDSHAKES, MOST_HANDSHAKES = 20, 2_000
 LOAD_RATIO = 0.25
-"""The load of the measured sessions, in processors, at which requests rarely wait."""
+"""The load of the measured sessions, in processors. At this load, requests rarely wait and no
+customer leaves.
+"""
 GUESSED_WORK_S = {"paper": 0.18, "cpu": 0.30, "real": 0.0}
-"""A page's estimated CPU time by profile, paper seconds, which determines only the sessions' rate.
+"""The estimated work of a page for each page profile, in paper seconds of CPU time. The estimate
+determines only the rate of the measured sessions.
 """
 GUESSED_OWN_REAL_S = 0.015
 """The estimated CPU time, in real seconds, of all other work for a page and its images."""
@@ -243,8 +246,11 @@ def _sessions(
 
 
 def counted(attempts_file: Path) -> SessionCounts:
-    """Return the counts of a partly-open run. Raises ExperimentError if more than 1 % of the
-    requests were not served."""
+    """Return the counts of a partly-open run, with the replies over new and over resumed
+    connections.
+
+    Raises ExperimentError if more than 1 % of the requests were not served.
+    """
     opened: dict[int, list[tuple[float, str]]] = defaultdict(list)
     kinds: Counter[str] = Counter()
     for row in read_connections(connections_file(attempts_file)).to_pylist():

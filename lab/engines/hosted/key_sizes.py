@@ -12,7 +12,9 @@ from runtime.settings import Settings
 
 BITS = (2048, 3072, 4096, 5120, 6144, 7680, 8192)
 PUBLISHED_RATIO = 0.175 / 1.33
-"""The handshake's share of a session's CPU time in the paper (eDragon, sections 3.2 and 5)."""
+"""The full handshake's share of a session's CPU time in the paper: 175 ms of 1.33 s (eDragon,
+sections 3.2 and 5).
+"""
 _SIGN_REAL_S = 0.5
 _LEAST_SIGNATURES = 5
 
@@ -31,7 +33,10 @@ class KeySize:
 
 
 def signatures_s(lab: Settings, bits: Iterable[int] = BITS) -> dict[int, float]:
-    """Return the CPU seconds of a signature for each key size, stored because keys take long."""
+    """Return the CPU seconds of a signature for each key size.
+
+    The result is stored for this machine, because large keys take a long time to generate.
+    """
     path = lab.state_dir / "signatures.json"
     known = _known(path, fingerprint(lab))
     missing = [size for size in bits if size not in known]

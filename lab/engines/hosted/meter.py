@@ -12,7 +12,10 @@ from runtime.state import State
 
 
 class HostingMeter:
-    """A meter of the CPU time since its creation; a load generator counts only after its end."""
+    """A meter of the CPU time since the meter was created.
+
+    The CPU time of a load generator counts only after the load generator has ended.
+    """
 
     def __init__(self, lab: Settings, platform: Platform) -> None:
         self._platform = platform

@@ -93,7 +93,10 @@ def assigned(
     seconds: int,
 ) -> Series:
     """Return the processors assigned at each second of a run that began at `began_at` (Unix time).
-    Each entry is about the interval that ends with it; the last one also counts afterwards."""
+
+    At the end of each interval, the CPU manager writes an entry with the processors assigned in
+    this interval. Seconds after the last entry get the value of the last entry.
+    """
     known = [
         (float(entry["time_s"]), float(one["assigned"]))
         for entry in entries
@@ -156,7 +159,9 @@ def session_fates(attempts: pa.Table, connections: pa.Table) -> dict[str, int]:
 
 
 def page_response_s(attempts: pa.Table) -> Series:
-    """Return the response times of pages, in paper seconds from the attempt's planned start."""
+    """Return the response time of each answered attempt for a page, in paper seconds, from the
+    planned start of the attempt.
+    """
     pages = _completed(attempts)
     pages = pages.filter(pc.not_equal(pages.column("page"), IMAGE))
     finished_s: Series = pages.column("finished_s").to_numpy()

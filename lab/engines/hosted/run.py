@@ -39,7 +39,9 @@ class Hosted:
     applications_cpus: float
     load_generator_cpus: float
     database_cpus: float | None
-    """The database's CPU use, in processors; None unless `make up` started it natively here."""
+    """The CPU use of the database, in processors; None unless `make up` started the database
+    natively on this machine.
+    """
     others_cpus: float
     """The CPU use of all other programs on the machine, in processors."""
 

@@ -25,7 +25,10 @@ FOLDER = "live-runs"
 
 
 class RunAnnouncement:
-    """The announcement of a run, from its creation until `close`; a full disk is ignored."""
+    """The announcement of a run in progress, from the creation of this object until `close`.
+
+    Errors while writing are ignored, so that a full disk does not end the run.
+    """
 
     def __init__(self, state_dir: Path, facts: Mapping[str, object]) -> None:
         """Announce `facts`. The values of `experiment` and `run` form the name of the file."""
@@ -64,7 +67,10 @@ class RunAnnouncement:
 
 @contextlib.contextmanager
 def told_measuring(state_dir: Path, title: str, expected_s: float) -> Iterator[None]:
-    """Announce a capacity measurement for this spec of about `expected_s` real seconds."""
+    """Announce, until the block ends, a capacity measurement for the spec with this title.
+
+    `expected_s` is its expected duration in real seconds.
+    """
     facts = {"measures": title, "until": time.time() + expected_s}
     told = RunAnnouncement(state_dir, {"experiment": "capacity", "run": str(os.getpid()), **facts})
     try:

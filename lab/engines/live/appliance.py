@@ -14,18 +14,25 @@ from lab.spec.sections import PolicyChoice
 from runtime import settings
 
 _TIMEOUT_S = 10.0
-"""The real seconds to wait for the controller, one thread next to 30 busy ones."""
+"""The timeout for an answer, in real seconds. The timeout is long, because the controller is one
+thread in the shop's process, next to 30 busy threads.
+"""
 
 _CATALOGUE_TIMEOUT_S = 900.0
-"""The timeout for a change of the catalogue, in real seconds; the largest takes minutes."""
+"""The timeout for a change of the catalogue, in real seconds. On a busy machine, the shop needs
+several minutes to reach the largest size.
+"""
 
 Json = dict[str, Any]
 T = TypeVar("T")
 
 
 class JsonApi:
-    """A client of `part`, the JSON API at one address. Every fault is an ExperimentError that names
-    `part`, or `host_variable` if the host is unknown."""
+    """A client that sends JSON to one HTTP address and receives JSON.
+
+    Every fault becomes an ExperimentError that names `part`, the program at this address. The error
+    for an unknown host names `host_variable`, the setting with the host.
+    """
 
     def __init__(
         self,
@@ -41,7 +48,8 @@ class JsonApi:
         self._client = JsonClient(host, port, timeout_s=timeout_s, token=token)
 
     def call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Json:
-        """Return the decoded answer; raises ExperimentError without an answer or for a refusal."""
+        """Return the decoded answer; raises ExperimentError if the address is unreachable or
+        refuses the call."""
         return dict(self._answer(method, path, body))
 
     def listing(self, path: str) -> list[Json]:
@@ -70,13 +78,19 @@ class JsonApi:
 
 
 def patiently(ask: Callable[[], T], limit_s: float = 60.0) -> T:
-    """Return the result of `ask`, which is repeated for `limit_s` real seconds after an
-    ExperimentError, because a part may be restarting."""
+    """Return the result of `ask`, which is called again after each ExperimentError, because a part
+    may be restarting.
+
+    After `limit_s` real seconds, the function raises the last ExperimentError of `ask`.
+    """
     return retry(ask, ExperimentError, limit_s, every_s=0.2)
 
 
 class Appliance:
-    """A client of gateway and shop; raises ExperimentError without an answer or for a refusal."""
+    """A client of the gateway and the shop. `lab` has the machine's settings.
+
+    Every call raises ExperimentError if the gateway or the shop does not answer or refuses.
+    """
 
     def __init__(self, lab: settings.Settings) -> None:
         self.lab = lab
@@ -130,7 +144,9 @@ class Appliance:
         return self.gateway.call("GET", "/snapshot")
 
     def check_knows(self, policies: Iterable[PolicyChoice]) -> None:
-        """Raise ExperimentError unless the gateway, which lacks newer policies, has these."""
+        """Raise ExperimentError unless the running gateway has all these policies. A gateway lacks
+        policies that were written after the gateway's start.
+        """
         for choice in policies:
             if choice.gateway is not None or choice.sha256 is not None:
                 continue  # not the gateway's policy, or its text is sent for each run
@@ -149,7 +165,8 @@ class Appliance:
                     )
 
     def set_catalogue(self, books: int) -> None:
-        """Change the catalogue's size, in minutes; raises ExperimentError if refused."""
+        """Grow or shrink the shop's catalogue, which can take minutes. Raises ExperimentError if
+        the shop does not change its catalogue."""
         patient = _controller(self.lab, _CATALOGUE_TIMEOUT_S)
         try:
             patient.call("PUT", "/catalogue", {"books": books})
@@ -226,7 +243,9 @@ class Appliance:
         self.gateway.call("PUT", "/settings", {"abandonment": abandonment})
 
     def slow_database(self, for_s: float) -> None:
-        """Delay every query of the shop's pages for `for_s` paper seconds."""
+        """Delay every query of the shop's pages, until the shop ends the delay after `for_s` paper
+        seconds.
+        """
         self.shop.call("PUT", "/slow-database", {"for_s": for_s})
 
     def end_faults(self) -> None:
@@ -236,7 +255,9 @@ class Appliance:
             self.slow_database(0)
 
     def give_back(self) -> None:
-        """After runs, restore the settings of gateway and shop that `make up` makes."""
+        """After runs, restore the page profile, banners, sentry, abandonment mode and shadows that
+        `make up` sets.
+        """
         for_people = {"profile": "paper", "ads": True, "sentry": "watch"}
         self.shop.call("PUT", "/settings", for_people)
         self.gateway.call("PUT", "/settings", {"abandonment": "ignore"})
@@ -256,7 +277,9 @@ class Appliance:
             )
 
     def counts(self) -> Json:
-        """Return the cumulative counts of gateway and shop; a run's counts are a difference."""
+        """Return the cumulative counts of gateway and shop; the difference between two calls gives
+        the counts of a run.
+        """
         snapshot = self.snapshot()
         status = self.shop.call("GET", "/status")
         return {

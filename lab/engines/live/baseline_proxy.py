@@ -65,7 +65,9 @@ class BehindProxy(Appliance):
 
     @property
     def tells_who_left(self) -> bool:
-        """Whether the shop learns that customers leave; False if it serves orphan requests."""
+        """Whether the shop is notified when customers leave; False if the proxy lets the shop serve
+        orphan requests.
+        """
         return self.running.abandonment == "cancel"
 
     def read_log(self) -> list[Ended]:
@@ -78,7 +80,8 @@ class BehindProxy(Appliance):
         self.running.process.check_lives()
 
     def snapshot(self) -> Json:
-        """Return the proxy's state as a gateway's snapshot; raises ExperimentError."""
+        """Return the proxy's state in the form of a gateway's snapshot; raises ExperimentError if
+        the proxy or the gateway does not answer."""
         queue = self.running.process.look()
         self.read_log()
         cancelled = self._total("cancelled")
@@ -152,8 +155,11 @@ def proxy_in_front(
     capacity_rps: float | None,
     files: Path,
 ) -> Iterator[BehindProxy]:
-    """Run the baseline proxy `name` in front of the shop, with its files in `files`. Raises
-    ExperimentError if the proxy does not start."""
+    """Run the baseline proxy `name` in front of the shop until the block ends.
+
+    The proxy's configuration and log are in the folder `files`. The proxy is ready when the block
+    begins. Raises ExperimentError if the proxy does not start.
+    """
     lab = appliance.lab
     known = sheets.read(name, parameters)
     with folder_for_sockets() as sockets:
@@ -177,7 +183,8 @@ def proxy_in_front(
 
 
 STATUS_EVERY_S: Final = 0.4
-"""The real seconds between two writes of `proxy.json`, which the console reads."""
+"""The interval between two writes of `proxy.json`, in real seconds. The console reads the file
+twice a second."""
 STATUS_KEYS: Final = ("policy", "abandonment", "waiting", "in_service", "waiting_by_page", "counts")
 """The keys of a snapshot (docs/admin-api.md) that `proxy.json` contains."""
 
@@ -205,7 +212,9 @@ class ProxyStatusFile:
 
 
 def read_status(folder: RunFolder) -> dict[str, Any] | None:
-    """Return the newest state of a run's baseline proxy, or None without such a proxy."""
+    """Return the newest state of a run's baseline proxy, or None if the run has no baseline
+    proxy.
+    """
     try:
         found: dict[str, Any] = read_json(folder.proxy_file)
     except ExperimentError:

@@ -27,13 +27,19 @@ MEASUREMENTS = REPETITIONS + 1
 DURATION_S = 150.0
 """The duration of each measurement after the warm-up, in paper seconds."""
 WARM_UP_S = 30.0
-"""The warm-up in paper seconds, after which all workers are busy with the mix of pages."""
+"""The warm-up of each measurement, in paper seconds. After the warm-up, all workers are busy with
+the mix of pages.
+"""
 SPARE_CUSTOMERS = 6
-"""The customers in excess of the workers, so that a request always waits."""
+"""The number of customers in excess of the workers, so that a request always waits and every worker
+is busy.
+"""
 
 
 def expected_real_s(time_scale: float) -> float:
-    """Return the approximate duration of `measure` in real seconds, with all starts."""
+    """Return the approximate duration of `measure` in real seconds, including the starts of the
+    load generators.
+    """
     return MEASUREMENTS * ((WARM_UP_S + DURATION_S) / time_scale + 2.0)
 
 

@@ -32,8 +32,11 @@ T = TypeVar("T")
 
 
 class LiveRun:
-    """The steps of a run on the appliance. Customers arrive within the `with` block; call
-    `customers_gone` at its end and `record` after it; each can raise ExperimentError."""
+    """The steps of a run on the appliance; several runs can take each step at the same time.
+
+    The customers arrive within the `with` block. Call `customers_gone` within the block and
+    `record` after the block; each can raise ExperimentError.
+    """
 
     def __init__(
         self,
@@ -126,7 +129,8 @@ class LiveRun:
         self.folder.load_factor_file.unlink(missing_ok=True)
 
     def _end_faults(self) -> None:
-        """End the faults that users have caused, or let them end by themselves."""
+        """End the faults that users have caused; if the shop does not answer, each fault ends by
+        itself."""
         if self.sampler.faults.found:
             with contextlib.suppress(ExperimentError):
                 self.appliance.end_faults()
@@ -164,8 +168,11 @@ class LiveRun:
         )
 
     def log_changes(self, load_changes: Sequence[Mapping[str, Any]]) -> None:
-        """Log the changes, outages and faults since the last call; `load_changes` has all changes
-        of the load. Raises ExperimentError if a part has died."""
+        """Log the changes, outages and faults since the last call.
+
+        `load_changes` has all changes of the load, in the form of the load generator's progress
+        lines. Raises ExperimentError if a part has died.
+        """
         self._check_lived()
         sampler = self.sampler
         before = self._logged.total()
@@ -188,7 +195,9 @@ class LiveRun:
         return new
 
     def customers_gone(self) -> None:
-        """Wait for the shop's last requests after the last customer, and read the counts."""
+        """Finish the run after the load generator has ended: wait until the shop has finished all
+        requests, and read the counts.
+        """
         self.folder.log("customers gone")
         self._end_faults()
         patiently(self.appliance.wait_idle)  # orphan requests run to their end
@@ -246,8 +255,12 @@ def record_runs(
     *,
     on_begin: Callable[[], None] = lambda: None,
 ) -> list[RunRecord]:
-    """Carry out live runs at the same time; `on_progress` has a function for each. The load
-    generators use `on_cpus`. Raises ExperimentError if a run fails."""
+    """Carry out live runs at the same time, and return their records.
+
+    `on_progress` has one function for each run. The load generators use `on_cpus`. If there are
+    several runs, `on_begin` is called when their customers start. Raises ExperimentError if a run
+    fails.
+    """
     with ExitStack() as stack:
         for run in live:
             stack.enter_context(run)

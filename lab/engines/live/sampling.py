@@ -39,11 +39,15 @@ class Sampler:
         self.missed = 0
         """The number of samples that are missing because the snapshot failed."""
         self.changes: list[dict[str, Any]] = []
-        """The changes by users: `time_s`, and the new `policy` and `abandonment`."""
+        """The changes that users made during the run; each has `time_s`, and the new `policy` and
+        `abandonment`.
+        """
         self.started_anew = ""
         """The part that restarted during the run, `gateway` or `shop`, or an empty text."""
         self.fallen_back: dict[str, Any] | None = None
-        """The time (`at_s`, paper seconds) and reason of a student's policy's end, or None."""
+        """The time (`at_s`, paper seconds of the run) at which FIFO replaced a student's policy,
+        and the reason; None if FIFO did not replace it.
+        """
         self.traced_ratio = 0.0
         """The share of requests whose traces the gateway exports; the largest value in the run."""
         self.outages = Outages()
@@ -99,7 +103,9 @@ class Sampler:
 
 
 class Age:
-    """Values that only grow while a process lives, and fall when it restarts."""
+    """Values that only grow while a process lives; if one of them falls, the process was
+    restarted.
+    """
 
     def __init__(self) -> None:
         self._gateway_s = 0.0  # paper seconds since the start of the process

@@ -26,13 +26,17 @@ class LiveShop:
     """The Unix time at which the customers start, at all shops."""
     time_scale: float
     before: Mapping[str, int]
-    """The requests on all pages before the run by fate (`arrived`, …), and the `confirms`."""
+    """The number of requests before the run by fate (`arrived`, …), over all pages, and of
+    `confirms`.
+    """
 
     @classmethod
     def of(
         cls, lab: Settings, counts: Mapping[str, Any], *, came_at: float, time_scale: float
     ) -> Self:
-        """Return the live shop with the settings `lab` and these `Appliance.counts`."""
+        """Return the description of the live shop with the settings `lab`; `counts` comes from
+        `Appliance.counts`.
+        """
         return cls(
             host=lab.gateway_admin_host,
             gateway_port=lab.gateway_port,

@@ -24,8 +24,10 @@ OnProgress = Callable[[int], None]
 
 
 def simulate_run(run: ShopRun, seed: int, folder: RunFolder, on_progress: OnProgress) -> RunRecord:
-    """Simulate the run into its folder. Raises ExperimentError if no session arrives, and the
-    errors of `scenario_of`."""
+    """Simulate the run, and write its attempts, samples and events to its folder.
+
+    Raises ExperimentError if no session arrives, and the errors of `scenario_of`.
+    """
     folder.clear()
     folder.log(
         "run started",
@@ -61,7 +63,11 @@ def simulate_run(run: ShopRun, seed: int, folder: RunFolder, on_progress: OnProg
 
 
 def scenario_of(run: ShopRun, seed: int) -> Scenario:
-    """Return the run as a scenario; raises PolicyError, SessionModelError or ScenarioError."""
+    """Return the run as a scenario of the simulator.
+
+    Raises PolicyError, SessionModelError or ScenarioError if its policy, customers or other
+    settings are invalid.
+    """
     if run.is_closed_loop:
         customers: Customers | Clients = Clients(run.client_model, seed)
     else:
@@ -82,7 +88,9 @@ def scenario_of(run: ShopRun, seed: int) -> Scenario:
 
 
 def fallen_back(run: ShopRun, scenario: Scenario) -> dict[str, Any]:
-    """Return when and why FIFO replaced a student's policy; empty for other policies."""
+    """Return `fallen_back`: the time at which FIFO replaced a student's policy, and the reason, or
+    None if FIFO did not replace it. The result is empty if the policy is not a student's.
+    """
     if run.policy.sha256 is None:
         return {}
     return {"fallen_back": scenario.policy.snapshot().get("fallen_back")}

@@ -60,7 +60,10 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """Numbers by row and column, drawn in colours from `low` to `high`; None is an empty cell."""
+    """A table of numbers by row and column, drawn in colours; None is an empty cell.
+
+    The colours range from `low` to `high`.
+    """
 
     rows: Sequence[str]
     columns: Sequence[str]
@@ -80,7 +83,9 @@ class Course:
     title: str
     time_s: Sequence[float]
     response_s: Sequence[float | None]
-    """The 95th percentile: inf while too many customers leave, None while too few attempts end."""
+    """The 95th percentile of response times: inf while too many customers leave, and None while too
+    few attempts end.
+    """
     waiting: Sequence[float]
     recovered_s: float | None
     """The time of recovery; None if the policy did not recover within the observed time."""

@@ -181,7 +181,8 @@ def lying_bars(axes: Axes, names: Sequence[str], drawn: Sequence[Series]) -> Non
 def bars_with_intervals(
     axes: Axes, names: Sequence[str], series: Series, colours: Sequence[str]
 ) -> None:
-    """Draw a bar with its interval for each name, and its height as a whole number above it."""
+    """Draw a bar with its interval for each name, and the height of the bar as a whole number above
+    it."""
     bars = axes.bar(
         names,
         _numbers(series.y),
@@ -225,7 +226,8 @@ def heat_table(heat: Heat) -> Figure:
 
 
 def small_multiples(shown: Courses) -> Figure:
-    """Draw each policy's response time over time, with the queue length shaded behind it."""
+    """Draw a small picture for each policy: the response time over time, with the queue length
+    shaded behind it."""
     number = len(shown.courses)
     columns = min(4, max(1, number))
     rows = -(-number // columns)

@@ -35,7 +35,8 @@ def _placed(found: re.Match[str]) -> str:
 
 
 def _shortened(value: float) -> str:
-    """Round a number to two decimals; below 1 (a scale factor), to five digits."""
+    """Round a number to two decimals. A number below 1, which is a scale factor for letters, is
+    rounded to five significant digits."""
     return f"{value:.5g}" if abs(value) < 1 else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
@@ -47,7 +48,8 @@ def _compact_path(path: str) -> str:
 
 
 def _pieces(tokens: list[str]) -> Iterator[str]:
-    """Yield the pieces of a path in tenths of a point, each relative to the previous end."""
+    """Yield the pieces of a path, rounded to a tenth of a point. Each piece is relative to the end
+    of the previous piece."""
     at = start = (0, 0)
     place, command = 0, ""
     while place < len(tokens):

@@ -23,7 +23,8 @@ OVERHEAD_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The real seconds between two answers of the server when no client pauses."""
+    """The cost of a request: the real seconds between two answers of the server when no client
+    pauses."""
 
     base_s: float
     concept_s: float
@@ -31,7 +32,8 @@ class Cost:
 
     @classmethod
     def of_two(cls, few: tuple[int, float], many: tuple[int, float]) -> "Cost":
-        """Return the cost as a rising line through two measurements (concepts, seconds)."""
+        """Return the cost as a line through two measurements (concepts, seconds), with a slope of
+        at least 0."""
         (a, a_s), (b, b_s) = few, many
         slope = max(0.0, (b_s - a_s) / (b - a)) if b > a else 0.0
         return cls(max(0.0, a_s - slope * a), slope)

@@ -18,7 +18,8 @@ from lab.studies.study import Engine, PaperCases
 METRICS = "studies.ad_server:requests"
 
 BANNERS = 300_000
-"""The default number of banners; the search takes most of the response time."""
+"""The default number of banners under contract, so large that the search takes most of the
+response time."""
 
 SERVER_THREADS = 16
 """The ad server's default concurrency limit; further requests wait."""
@@ -40,7 +41,8 @@ class Cell:
     concepts: int
     """The number of concepts per request."""
     threads: int
-    """The threads that search for a high-priority request; low priority has one thread."""
+    """The number of threads that search for a high-priority request; one thread searches for a
+    low-priority request."""
 
     @property
     def title(self) -> str:
@@ -123,7 +125,8 @@ class PlannedRun(NamedTuple):
 
 
 def planned_runs(scale: Scale, seed: int, repetitions: int) -> list[PlannedRun]:
-    """Return every cell once per repetition, in random order, so that disturbances are spread."""
+    """Return every cell once per repetition, in random order, so that other work on the machine
+    affects all cells equally."""
     found = []
     for each in range(seed, seed + repetitions):
         cells = scale.cells()

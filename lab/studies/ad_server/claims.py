@@ -20,13 +20,15 @@ from lab.studies.ad_server.cases import (
 )
 
 ALONE_GAIN_PERCENT = 30.0
-"""The gain that a second thread should bring to a single client, with 10 concepts."""
+"""The gain, in percent, that a second thread should bring to a single client whose requests have 10
+concepts."""
 LARGEST_GAIN_PERCENT = 50 * published()["ad_server"]["claims"]["max_gain"]
 """Half of the paper's largest gain, because the reference machine has half the processors."""
 
 
 def claims(cases: Cases) -> list[Claim]:
-    """Return all claims. Only `_largest` and `_alone` require a gain of a certain size."""
+    """Return the claims of the paper and of this project. Only `_largest` and `_alone` require a
+    gain of a certain size."""
     scale = cases.scale
     fewest, most, widest = min(scale.concepts), max(scale.concepts), max(scale.threads)
     three = 3 if 3 in scale.concepts else fewest

@@ -27,20 +27,25 @@ THREADS = "threads per high-priority request"
 
 
 def published_pairs(table: str, concepts: int) -> Pairs:
-    """Return the published [low, high] by row of `table3` or `table4`; empty if not published."""
+    """Return the published values [low priority, high priority] by row of `table3` or `table4`.
+
+    The result is empty if nothing is published.
+    """
     found: Pairs = published()["ad_server"][table].get(f"concepts_{concepts}", {})
     return found
 
 
 def published_gain_percent(clients: int, concepts: int) -> float | None:
-    """Return the gain calculated from Table IV's response times, or None if it lacks them."""
+    """Return the gain calculated from Table IV's response times, or None if the table lacks
+    them."""
     pair = published_pairs("table4", concepts).get(str(clients))
     return None if pair is None else 100 * (1 - pair[1] / pair[0])
 
 
 @dataclass(frozen=True, slots=True)
 class StreamCurve:
-    """The response times of one run's first requests of a priority, in the order of sending."""
+    """A curve for one run and priority: the response times of the first requests, in the order in
+    which they were sent."""
 
     label: str
     case: Case[AdServerRun]
@@ -129,7 +134,8 @@ class Figures(PaperFigures[Cases]):
         return self.text.figure("table-4", tables=(times, gains))
 
     def gains(self, key: str, clients: Sequence[int]) -> Figure:
-        """Return the gain against the number of threads, with a panel per number of clients."""
+        """Return a figure of the gain against the number of threads, with a panel for each number
+        of clients."""
         panels = []
         for number in clients:
             published_gains = {

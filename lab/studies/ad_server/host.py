@@ -22,7 +22,8 @@ from runtime.native import own_ad_server
 from runtime.settings import Settings
 
 LEVELS = {level: level + 1 for level in range(8)}
-"""The threads of each priority level. One server with these levels can serve all cells."""
+"""The number of threads for each priority level. One server with these levels can serve all
+cells."""
 
 MOST_WORDS = 12
 _PAGES = 5
@@ -41,7 +42,8 @@ class AdServer:
 
 @contextmanager
 def running_ad_server(lab: Settings, banners: int) -> Iterator[AdServer]:
-    """Run a separate ad server during the block; raises ExperimentError if it cannot start."""
+    """Run an ad server with a separate database until the block ends; raises ExperimentError if it
+    cannot start or does not list its contracts."""
     try:
         with (
             own_ad_server.seeded_database(banners, lab.postgres_bin) as environment,
@@ -111,7 +113,8 @@ class AdClients:
 
 @contextmanager
 def clients_process(url: str, log: Path) -> Iterator[AdClients]:
-    """Run the clients' process during the block, on all CPUs, with its errors in `log`."""
+    """Run the clients' process until the block ends, on all CPUs of this process, with its error
+    output in `log`."""
     command = pinned.command(
         tuple(sorted(os.sched_getaffinity(0))),
         [sys.executable, "-m", "loadgen.customers.ad_clients", url],

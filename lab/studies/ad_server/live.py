@@ -101,11 +101,13 @@ class AdServerStudy(LiveStudy[Cases]):
         return STUDY.report(self.cases, quick=self.quick, **words)
 
     def results(self, result: StudyResult) -> Results:
-        """Return the metrics of every run; raises ExperimentError if a file is damaged."""
+        """Return the metrics of every run; raises ExperimentError if a run's file is missing or
+        invalid."""
         return read_results(result, self.cases, self.runs)
 
     def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
-        """Return the numbers of requests, and the CPU shares of clients and other processes."""
+        """Return the facts about the runs: the number of requests, and the CPU shares of clients
+        and other processes."""
         plan, shares = self._plan_and_shares(result)
         if busy := shares.busy_words():
             console.print(busy)
@@ -134,7 +136,8 @@ class AdServerStudy(LiveStudy[Cases]):
 
 
 def read_results(result: StudyResult, cases: Cases, runs: Iterable[PlannedRun]) -> Results:
-    """Return the metrics of all runs, by case; raises ExperimentError if a file is damaged."""
+    """Return the metrics of all runs, by case; raises ExperimentError if a run's file is missing or
+    invalid."""
 
     def read(run: PlannedRun) -> Metrics:
         try:
@@ -201,7 +204,8 @@ def _order(
 def _measured_plan(
     clients: AdClients, server: AdServer, scale: Scale, runs: list[PlannedRun]
 ) -> Plan:
-    """Measure the cost of a request with one and ten clients, and divide the intended time."""
+    """Measure the cost of a request with one client and with ten clients, and divide the intended
+    time between the runs."""
     ends = (min(scale.concepts), max(scale.concepts))
     threads = max(scale.threads)
     costs = {}

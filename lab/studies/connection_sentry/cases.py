@@ -35,13 +35,16 @@ CLASSES = ("home", "browse", "search", "file", "select")
 
 RUN_S: float = 60.0 * published()["connection_sentry"]["run_minutes"]
 THINK_TIME_MEAN_S = 3.5
-"""The mean think time in paper seconds, from Tables 1 to 4 (see docs/reproductions.md)."""
+"""The mean think time, in paper seconds, calculated from Tables 1 to 4 (see
+docs/reproductions.md)."""
 
 CATALOGUE_BOOKS = 300_000
-"""The books with which a search takes about 1.5 paper seconds of CPU (see docs/shop.md)."""
+"""The number of books with which a search takes about 0.15 real seconds (1.5 paper seconds) of
+database CPU time; see docs/shop.md."""
 
 PAPER_PROFILE_PER_SET = 36
-"""Four times the paper's clients per set, because a page of `paper` takes a quarter of the work."""
+"""The number of clients per set: four times the paper's number, because a page of profile `paper`
+takes a quarter of the work."""
 
 REAL_CPU_S = {"Br-1": 0.2, "Br-2": 0.4, "Br-3": 1.5, "Br-4": 1.0, "file": 0.1}
 """The CPU seconds that a page takes on the simulated server.
@@ -144,7 +147,8 @@ class Cases(PaperCases[Scale]):
         return Case(run, CLIENT_METRICS)
 
     def shoppers(self, scheme: str, abandonment: Abandonment) -> Case[ShopRun]:
-        """Return the case of LIFO-Pri's shop at ρ = 2, which is always simulated."""
+        """Return the case of LIFO-Pri's shop and customers at ρ = 2. It is simulated even if the
+        other cases run live."""
         run = ShopRun(
             PolicyChoice(name=scheme),
             SharedCpus(busy_ratio=_BUSY_RATIO),
@@ -176,7 +180,8 @@ def _execution_s(profile: Profile) -> dict[str, float]:
 
 
 def _capacity_rps(profile: Profile) -> float:
-    """Return the approximate capacity of the simulated server for the clients' mix."""
+    """Return the approximate capacity of the simulated server, which has one CPU, for the clients'
+    mix of requests."""
     execution_s = _execution_s(profile)
     busy = 1.0 if profile == "real" else _BUSY_RATIO
     weights = CONNECTION_SENTRY_MIX

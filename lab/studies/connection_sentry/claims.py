@@ -139,5 +139,6 @@ def wasted_work_claims(cases: Cases) -> list[Claim]:
 
 
 def _lost(cases: Cases, cell: Cell) -> Ratio:
-    """Return the throughput without the sentry divided by that with it: small is good."""
+    """Return the throughput without the sentry divided by the throughput with it; a small ratio is
+    a large gain."""
     return Ratio(cases.run(cell, "X"), cases.run(cell, "S"), measures.whole_throughput)

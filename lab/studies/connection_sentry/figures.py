@@ -82,7 +82,8 @@ class Figures(PaperFigures[Cases]):
     """All figures and tables for the runs of `cases`."""
 
     def all(self) -> list[Figure]:
-        """Return the paper's figures in their order, then those that it does not have."""
+        """Return the paper's figures in their order, then the figures that the paper does not
+        have."""
         return [
             self.by_patience(),
             self.by_clients(),
@@ -155,7 +156,8 @@ class Figures(PaperFigures[Cases]):
         return self.text.figure("figure-7", (panel,), (table,))
 
     def wasted_work(self) -> Figure:
-        """Return the figure and the table of wasted work, without the sentry and with it."""
+        """Return the figure and the table of wasted work, for each cell without the sentry and with
+        it."""
         columns: list[Column] = [
             ("Wasted CPU, %", measures.wasted_percent, 1),
             ("Unanswered CPU, %", measures.unanswered_percent, 1),

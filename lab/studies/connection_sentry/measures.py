@@ -151,12 +151,14 @@ MEASURES = {"clients": _simulated}
 
 
 def latency_s(kind: str) -> Value:
-    """Return a metric: the control set's mean response time of a class, or None."""
+    """Return a metric: the mean response time of the control set's requests of a class, or None if
+    none was answered."""
     return lambda metrics: metrics["classes"][kind]["latency_s"]
 
 
 def throughput(kind: str) -> Value:
-    """Return a metric: the control set's answers of a class per 30 minutes."""
+    """Return a metric: the number of the control set's answered requests of a class per 30
+    minutes."""
     return lambda metrics: _per_run(metrics, metrics["classes"][kind]["answered"])
 
 
@@ -170,17 +172,20 @@ def _per_run(metrics: Metrics, answered: float) -> float:
 
 
 def page_latency_s(metrics: Metrics) -> float | None:
-    """Return the mean response time of the control set's pages, weighted as in `_weighted`."""
+    """Return the mean response time of the control set's pages; each class is weighted by its share
+    of the clients' requests."""
     return _weighted({kind: each["latency_s"] for kind, each in metrics["classes"].items()})
 
 
 def busy(name: str) -> Value:
-    """Return a metric of the pages of both sets: `in_service`, `waiting` or `queue_s`."""
+    """Return a metric of the pages of both client sets together: `in_service`, `waiting` or
+    `queue_s`."""
     return lambda metrics: metrics["busy"][name]
 
 
 def build_s(metrics: Metrics) -> float | None:
-    """Return the time to build a page, measured in the shop, or latency minus queueing."""
+    """Return the time to build a page: the shop's measurement, or the simulated latency minus the
+    wait in the queue."""
     if "tasks" in metrics:
         return task_s("build_s")(metrics)
     latency, queue = page_latency_s(metrics), metrics["busy"]["queue_s"]
@@ -188,7 +193,8 @@ def build_s(metrics: Metrics) -> float | None:
 
 
 def task_s(name: str) -> Value:
-    """Return a metric: a page's mean `build_s` or a part of it; None if it is simulated."""
+    """Return a metric: the mean `build_s` of a page in the shop, or one of its parts; None in a
+    simulated run."""
     return lambda metrics: _weighted(
         {kind: each[name] for kind, each in metrics.get("tasks", {}).items()}
     )
@@ -236,5 +242,6 @@ def completed(metrics: Metrics) -> float:
 
 
 def wasted_busy_percent(metrics: Metrics) -> float:
-    """Return the CPU time spent after LIFO-Pri's customers had left, in percent of all."""
+    """Return the CPU time spent on requests after LIFO-Pri's customers had left, as a percentage of
+    all CPU time."""
     return float(100 * metrics["wasted_busy_s"] / metrics["busy_s"])

@@ -90,7 +90,8 @@ class Range(NamedTuple):
 
 
 def published_processors(arrangement: str, zone: str, application: int) -> Range | None:
-    """Return the published processors of an application, or None if the paper has none."""
+    """Return the published mean number of processors that the ECM assigns to an application, or
+    None if the paper does not print it."""
     entry = _entry(arrangement, zone)
     if "cpus" in entry:
         return Range(entry["cpus"][application], entry["cpus"][application])
@@ -246,7 +247,8 @@ class Cases(PaperCases[Scale]):
     """The paper's runs at a scale, on an engine."""
 
     def one(self, server: str, load: float) -> Case[PlatformRun]:
-        """Return the case of one application on an ORIGINAL or SELF_MANAGED server (5.1)."""
+        """Return the case of a single application under a load, on the ORIGINAL or SELF_MANAGED
+        server (section 5.1)."""
         provisioning, admission = SERVERS[server]
         return self._case(
             (((0.0, load),),),

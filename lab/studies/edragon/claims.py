@@ -1,5 +1,9 @@
-"""The claims of eDragon's reproduction, decided by the 95 % intervals over the repetitions. A claim
-is undecided if the interval contains its limit; a single repetition decides by its value."""
+"""The claims of eDragon's reproduction.
+
+The 95 % interval over the repetitions decides each claim. A claim is undecided if the interval
+contains its limit, because the metric could then be on either side by chance. A single repetition
+has no interval, so its value alone decides.
+"""
 
 from collections.abc import Sequence
 
@@ -33,7 +37,8 @@ FALLS_AT_MOST_PERCENT = 70.0
 HALF_A_PROCESSOR: float = PAPER["claims"]["sharing_granularity_cpus"]
 ALIKE_RATIO = 0.1
 _EDGE = 1e-9
-"""A tolerance for rounding, so that exactly half a processor is not more than half."""
+"""A tolerance for rounding errors, so that a difference of exactly half a processor does not count
+as more."""
 
 
 def claims(cases: Cases) -> list[Claim]:
@@ -151,7 +156,8 @@ def _less(
 
 
 def _assignments(cases: Cases) -> list[Claim]:
-    """Return the claims that the printed processors differ by at most half a processor."""
+    """Return a claim for each number of processors that the paper prints: the reproduced number
+    differs from it by at most half a processor."""
     return [
         _assignment(cases, arrangement, zone.name, i, theirs)
         for arrangement in MANAGED
@@ -201,7 +207,8 @@ def _more(
 
 
 def _zone_e(cases: Cases) -> list[Claim]:
-    """Return the claims that two overloaded applications have less throughput with LINUX."""
+    """Return the claims that two overloaded applications have less throughput with LINUX than with
+    other arrangements."""
     zone = cases.scale.course.zone("E")
     others: Sequence[Arrangement] = (STATIC, EQUAL) if cases.engine == "simulated" else (EQUAL,)
     return [

@@ -44,10 +44,12 @@ LOAD = "load, new sessions/s"
 _LABELLED_LOADS = frozenset({0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 12.0, 20.0, 35.0})
 TIME = "time, s"
 DRAWN_EVERY_S = 30.0
-"""The paper seconds between two points of a curve over time, as wide as the metrics' bins."""
+"""The paper seconds between two points of a curve over time; this is also the width of the metrics'
+bins."""
 _PRINTED_EVERY_S = 300.0
 _ROOM = 1.18
-"""The height of the axis divided by the highest value, with space for the zones' names."""
+"""The height of the axis, divided by the highest value. The names of the zones are in the space
+above this value."""
 
 _COLUMNS = {
     STATIC.key: "Static (Fig. 1)",
@@ -191,7 +193,9 @@ class Figures(PaperFigures[Cases]):
         )
 
     def zones(self) -> Figure:
-        """Return the published and reproduced values of all zones and both applications."""
+        """Return the tables of all zones and both applications, with published and reproduced
+        values.
+        """
         processors = self._zone_table(
             "Processors assigned, published | reproduced",
             MANAGED,

@@ -1,6 +1,7 @@
 """eDragon's live runs, each on a separate hosting platform on this machine. The load generator and
-the database use a part of its processors, so loads and costs are scaled to the remaining
-capacity."""
+the database use a part of this machine's processors, so loads and costs are scaled to the remaining
+capacity.
+"""
 
 import shutil
 import time
@@ -36,13 +37,16 @@ _START_REAL_S = 25.0
 """The approximate real seconds that it takes to start and stop a platform."""
 TRIAL_S = 300.0
 _TRIAL_LOAD_RATIO = 0.3
-"""The load of the trial run, as a share of the capacity if no other process ran."""
+"""The load of the trial run, as a share of the capacity that the applications would have if no
+other process ran."""
 _OTHERS_AT_MOST_RATIO = 0.1
-"""The share of the processors that other processes can use without a warning."""
+"""The largest share of the processors that other processes can use without a warning. The CPU
+manager, Redis and the system are such processes."""
 
 
 class PlatformStudy(LiveStudy[Cases]):
-    """A live study with a hosting platform for each run, scaled to this machine."""
+    """A live study that starts a hosting platform for each run and scales loads and costs to this
+    machine."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         """Read the measured costs of a connection. Raises ExperimentError if they were not measured
@@ -62,7 +66,8 @@ class PlatformStudy(LiveStudy[Cases]):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """Return the facts of every live study, the age of the costs, and the runs' names."""
+        """Return the facts of every live study, the time at which the costs of a connection were
+        measured, and the names of the runs."""
         return {
             **super().facts,
             "costs": self.costs.measured_at,
@@ -112,7 +117,8 @@ class PlatformStudy(LiveStudy[Cases]):
         return result.results(self.runs)
 
     def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
-        """Return the costs from which loads are calculated, and the processors that were used."""
+        """Return the facts about the runs: the costs from which the loads are calculated, and the
+        number of processors that each kind of process used."""
         return [
             ("Connections cost", costs_words(self.costs, read_json(result.path / _BESIDE))),
             *shares_words(self._all(results), self.processors),
@@ -219,7 +225,8 @@ def scaled_run(
 
 
 def live_metrics(hosted: Hosted, run: PlatformRun, factor: float) -> dict[str, Any]:
-    """Return the metrics of a simulated run, and the processors of each kind of process."""
+    """Return a run's metrics in the form that a simulated run has, and the number of processors
+    that each kind of process used."""
     return {
         "duration_s": run.duration_s,
         "bin_s": BIN_S,
@@ -283,7 +290,8 @@ def costs_words(costs: ConnectionCosts, found: Mapping[str, float | None]) -> st
 
 
 def disturbed_words(made: Sequence[Metrics], processors: int) -> str:
-    """Return a warning if other processes used much of the processors, otherwise ""."""
+    """Return a warning if other processes used more than a small share of the processors, or an
+    empty text."""
     most = max((metrics["cpus"]["others"] for metrics in made), default=0.0)
     if most <= _OTHERS_AT_MOST_RATIO * processors:
         return ""

@@ -130,7 +130,8 @@ def unattended(metrics: Metrics) -> float:
 
 
 def response_p95_s(metrics: Metrics) -> float | None:
-    """Return the 95th percentile of the first application's response times, or None."""
+    """Return the 95th percentile of the first application's response times, or None if the
+    application has none."""
     found: float | None = metrics["applications"][0]["response_p95_s"]
     return found
 

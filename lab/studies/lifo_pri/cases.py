@@ -21,7 +21,8 @@ SINGLE_QUEUE = ("always-fifo", "always-lifo", "lifo-at-overload")
 SCHEMES = ("sq", "8q-af", "8q-lifo-pri")
 
 PAGE_CPU_S = 0.30
-"""The CPU seconds of the CPU-intensive page, from Table 1 at 20 s (see `page_readings`)."""
+"""The CPU seconds of the CPU-intensive page, calculated from Table 1 at a timeout of 20 s (see
+`page_readings`)."""
 PAGE_READINGS = ((0.25, 0.0), (0.27, 0.25), (0.30, 0.0), (0.30, 0.5))
 """The compared settings of the CPU-intensive page: CPU seconds and relative spread."""
 NOMINAL_RHO = 1.47
@@ -34,10 +35,12 @@ At a load ρ, a share 1 − 1/ρ of the requests cannot be served under any disc
 TIMEOUTS_S = (40, 20)
 FIG3_RHO: float = published()["lifo_pri"]["claims"]["fig3_rho"]
 LONG_INTERVAL_S = 120.0
-"""A long interval of paper seconds, so that LIFO-at-overload mostly uses FIFO (Fig. 3)."""
+"""The paper seconds between two utilisation measurements. With this interval, LIFO-at-overload
+mostly uses FIFO below capacity (Fig. 3)."""
 SHORT_INTERVAL_S = 1.0
 WARM_UP_S = 300.0
-"""The uncounted paper seconds in which a queue of 50 places fills at ρ = 1.15."""
+"""The warm-up in paper seconds, within which a queue of 50 places fills at ρ = 1.15. Requests in
+this time do not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,8 @@ class Cases(PaperCases[Scale]):
         page_cpu_s: float = PAGE_CPU_S,
         spread_ratio: float = 0.5,
     ) -> Case[ShopRun]:
-        """Return the simulated single queue. The paper lacks exact values for the keywords."""
+        """Return the simulated case of the single queue. The paper does not give exact values for
+        the keyword arguments."""
         run = ShopRun(
             PolicyChoice(name=policy),
             SharedCpus(

@@ -27,7 +27,8 @@ TAIL_FROM_S = 10.0
 
 
 def claims(cases: Cases) -> list[Claim]:
-    """Return the claims for the engine of `cases`; live runs have only the single queue's."""
+    """Return the claims for the engine of `cases`; live runs have only the claims about the single
+    queue."""
     return _single_queue(cases) + (_shop(cases) if cases.engine == "simulated" else [])
 
 

@@ -73,7 +73,8 @@ class Figures(PaperFigures[Cases]):
         ]
 
     def single_queue_cases(self, rho: float, timeout_s: float) -> dict[str, Case[ShopRun]]:
-        """Return the cases of the policies; a simulated fourth samples utilisation every second."""
+        """Return the cases of the three policies. In the simulator, a fourth case has
+        LIFO-at-overload with a utilisation sample every second."""
         found = {TITLES[name]: self.cases.single(name, rho, timeout_s) for name in SINGLE_QUEUE}
         if self.cases.engine == "live":
             return found
@@ -123,7 +124,8 @@ class Figures(PaperFigures[Cases]):
         return self.text.figure(f"figure-{number}", (histogram, distribution))
 
     def page_readings(self) -> Figure:
-        """Return the table that compares published values with several CPU times of the page."""
+        """Return the table that compares published values with the results of several CPU times of
+        the page."""
         paper = published()["lifo_pri"]
         completed = paper["table1"]["timeout_20s"]["completed"]
         modes = paper["claims"]["fig4_mode_s"]

@@ -54,7 +54,8 @@ def answered_between_percent(from_s: float, to_s: float) -> Value:
 
 
 def mode_s(repetitions: Sequence[Metrics], width_s: float = 1.0) -> float:
-    """Return the middle of the most frequent bin of Br-1's response times."""
+    """Return the mode of Br-1's response times: the middle of the most frequent bin. Bins are
+    `width_s` wide."""
     counts = np.sum([one[_COUNTS] for one in repetitions], axis=0)
     joined = counts.reshape(-1, round(width_s / RESPONSE_STEP_S)).sum(axis=1)
     return float(width_s * (joined.argmax() + 0.5))

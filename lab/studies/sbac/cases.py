@@ -42,10 +42,12 @@ Equation 7 plans with the full capacity. With the file sizes of SPECweb96, chanc
 make the wait in the queue longer than the timeout of 1 s."""
 
 DURATION_S = 500.0
-"""The paper seconds of a run that begins with an empty system; the paper states no duration."""
+"""The duration of a run that begins with an empty system, in paper seconds. The paper does not
+state a duration."""
 
 USUAL_DAY = (1.0, 1.0, 1.3, 1.0, 1.0, 1.5, 1.0, 1.0, 1.3, 1.0)
-"""The loads of the usual day, from Fig. 10a: about 100 %, with a few moderate overloads."""
+"""The loads of the usual day, read from the plot in Fig. 10a: about 100 %, with a few intervals of
+moderate overload."""
 
 BUSY_DAY = (1.0, 1.5, 1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 1.5)
 """The loads of the busy day, read from the plot in Fig. 10b: half of the intervals are in overload,
@@ -62,7 +64,8 @@ coefficient of variation of 0.69, so the work varies by 13 %, too: (1 + 0.69) / 
 """
 
 SEGMENTS_S = (50.0, 500.0)
-"""Two durations of a day's intervals in paper seconds, because the paper states none."""
+"""The two durations of an interval, in paper seconds, with which each day is simulated. The paper
+does not state a duration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,8 @@ class Scale:
     weights: tuple[float, ...]
     repetitions: int
     file_classes: tuple[FileClass, ...] | None
-    """Each class's share, smallest and largest size in bytes; None means SPECweb96."""
+    """For each class of files, its share, smallest size and largest size (in bytes); None means the
+    published sizes of SPECweb96."""
     long_day_means: tuple[int, ...]
     """The mean session lengths of the days with long intervals."""
 

@@ -61,7 +61,8 @@ RUN_READINGS: Mapping[tuple[LengthKind, bool], str] = {
     ("exponential", False): "max(1, round(Exp)), cut at 500 s",
     ("exponential", True): "max(1, round(Exp)), all sessions finish",
 }
-"""The labels of four readings, by kind of lengths and by whether all sessions finish."""
+"""The labels of four interpretations of the paper, by kind of session lengths and by whether all
+sessions finish."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,8 @@ class Figures(PaperFigures[Cases]):
     """The simulated figures, at the scale of `cases`."""
 
     def all(self) -> list[Figure]:
-        """Return the paper's figures in their order, then the mixture and the readings."""
+        """Return the paper's figures in their order, then Table 1's mixture and the comparison of
+        interpretations."""
         return [
             self.figure_2(),
             self.figure_3(),
@@ -254,7 +256,9 @@ class Figures(PaperFigures[Cases]):
         return self.text.figure("figure-10", (panel,))
 
     def figure_11_and_table_2(self, segment_s: float) -> Figure:
-        """Return the strategies compared over a day of ten intervals of `segment_s`."""
+        """Return Fig. 11 and Table 2, which compare the strategies over the usual and the busy day.
+        A day has ten intervals of `segment_s` paper seconds.
+        """
         means = MEANS if segment_s == SEGMENTS_S[0] else self.cases.scale.long_day_means
         tables = published()["sbac"]["table2_aborted_percent"]
         panels, parts = [], []
@@ -385,7 +389,8 @@ class LiveFigures(PaperFigures[LiveCases]):
         return [self.of_length(mean) for mean in LIVE_MEANS]
 
     def of_length(self, mean: float) -> Figure:
-        """Return the strategies compared for sessions of `mean` requests on average."""
+        """Return the figure that compares the strategies for sessions of `mean` requests on
+        average."""
         shown: Sequence[tuple[str, str, str, Value, int]] = (
             ("a", "throughput", THROUGHPUT, measures.live_throughput(mean), 1),
             ("b", "aborted sessions", "aborted, % of admitted", measures.aborted_percent, 1),

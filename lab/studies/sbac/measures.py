@@ -13,7 +13,8 @@ def _percent(part: float, whole: float) -> float | None:
 
 
 def throughput(capacity_rps: float, mean: float) -> Value:
-    """Return a metric: completed sessions in percent of the possible sessions (equation 1)."""
+    """Return a metric: the completed sessions as a percentage of the sessions of `mean` requests
+    that the server could handle (equation 1)."""
 
     return lambda metrics: (
         100 * metrics["completed"] * mean / (capacity_rps * metrics["arrivals_s"])
@@ -21,12 +22,14 @@ def throughput(capacity_rps: float, mean: float) -> Value:
 
 
 def useful_utilisation(metrics: Metrics) -> float:
-    """Return the server time spent on completed sessions, in % of the time with arrivals."""
+    """Return the server time spent on completed sessions, as a percentage of the time with arrivals
+    (section 6)."""
     return float(100 * metrics["useful_busy_s"] / metrics["arrivals_s"])
 
 
 def useful_over_load(load: float) -> Value:
-    """Return a metric: useful utilisation divided by the load, as the paper is read here."""
+    """Return a metric: useful utilisation divided by the offered load, as this project interprets
+    the published values."""
     return lambda metrics: useful_utilisation(metrics) / load
 
 
@@ -45,18 +48,21 @@ def completed_percent(metrics: Metrics) -> float:
 
 
 def rejection_percent(metrics: Metrics) -> float | None:
-    """Return the rejections in percent of the handled requests (section 8)."""
+    """Return the rejection messages as a percentage of the requests that the server handled
+    (section 8)."""
     return _percent(metrics["rejected"], metrics["served"] + metrics["rejected"])
 
 
 def bin_percent(which: str, position: int) -> Value:
-    """Return a metric: the percentage of sessions in a bin of the metric `which` (section 6)."""
+    """Return a metric: the percentage of sessions whose lengths are in a bin (section 6). `which`
+    is the name of the metric that has the bins."""
 
     return lambda metrics: _percent(metrics[which][position], sum(metrics[which]))
 
 
 def kind_completed_percent(kind: int) -> Value:
-    """Return a metric: the completed percentage of one class of the mixture."""
+    """Return a metric: the completed sessions of one class of the mixture, as a percentage of the
+    class's sessions that arrived."""
 
     return lambda metrics: _percent(
         metrics["kinds"][kind]["completed"], metrics["kinds"][kind]["sessions"]
@@ -64,13 +70,15 @@ def kind_completed_percent(kind: int) -> Value:
 
 
 def completed_of_admitted_percent(metrics: Metrics) -> float | None:
-    """Return the completed percentage of the admitted sessions, if all of them finish."""
+    """Return the completed sessions as a percentage of the admitted sessions, for runs in which all
+    admitted sessions finish."""
     aborted = aborted_percent(metrics)
     return None if aborted is None else 100 - aborted
 
 
 def live_throughput(mean: float) -> Value:
-    """Return a metric: the live throughput until arrivals end, in percent of the capacity."""
+    """Return a metric: the throughput of the sessions that a live run completes before arrivals
+    end, as a percentage of the capacity."""
 
     return lambda metrics: throughput(metrics["capacity_rps"], mean)(
         {**metrics, "completed": metrics["completed_by_end"]}
@@ -78,7 +86,8 @@ def live_throughput(mean: float) -> Value:
 
 
 def live_metrics(folder: RunFolder, run: ShopRun, capacity_rps: float | None) -> Metrics:
-    """Return the metrics of a live run's sessions, with the names of simulated metrics."""
+    """Return the metrics of a live run's sessions. The counts have the names of the simulated
+    metrics."""
     attempts = folder.attempts()
     fates = outcomes_of(attempts, run.rho).fates
     assert run.duration_s is not None

@@ -44,7 +44,9 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth has 
 
     @property
     def openid_config(self) -> dict[str, Any]:
-        """The provider's configuration, cached for a while, after a check of its issuer."""
+        """The provider's configuration, cached for a while. Raises OAuth2Error if it names another
+        issuer than the setting.
+        """
         at, known = Adapter._known
         if time.monotonic() < at + KNOWN_FOR_S:
             return known

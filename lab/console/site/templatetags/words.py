@@ -1,4 +1,5 @@
-"""Template filters that format values for readers, and tags for the live run."""
+"""Template filters that format durations, shares, policies, tables and specs for readers, and tags
+for the live run and for page names."""
 
 import math
 from collections.abc import Mapping
@@ -18,7 +19,8 @@ from lab.spec.experiment import Spec, read_spec
 from lab.wording import title_of
 
 _MOST_NAMED = 4
-"""The maximum number of policies that the text names before, for example, `and 17 more`."""
+"""The maximum number of policies that the text names. A longer list ends with, for example,
+`and 17 more`."""
 
 
 @dataclass(frozen=True, slots=True)
