@@ -20,9 +20,10 @@ sessions. You can combine any queueing policy with any admission policy. A
 [baseline proxy](baseline-proxies.md) replaces the gateway and both policies. To add a policy, see
 [CONTRIBUTING.md](../CONTRIBUTING.md#add-a-policy).
 
-The line *Deviations* names differences between a policy and its source. A default for each page
-type is a table, such as `utility = {Tr-4 = 6000}`; a page type that you omit keeps its default. In
-the column *default from*, *source* is the source above the table.
+The line *Deviations* names differences between a policy and its source; without this line, there
+are none. To set a parameter that has a value for each page type, give a table, such as
+`utility = {Tr-4 = 6000}`; a page type that you omit keeps its default. In the column *default
+from*, *source* is the source above the table.
 `.venv/bin/doorbuster policy list --json` also shows the allowed values.
 """
 

@@ -86,13 +86,14 @@ def written(runtime: str, rows: list[Row], storm: Sequence[str] = ()) -> Path:
         "The test kills each part twice with SIGKILL: once while eight buyers buy as fast as "
         "the shop allows, and once during an experiment that was launched in the console.",
         "",
-        "- *Served again after* is the number of real seconds from the kill until a request "
-        "through the gateway, ten times per second, no longer fails.",
+        "- *Served again after* is the number of real seconds from the kill until requests no "
+        "longer fail. The test requests a page through the gateway ten times per second.",
         "- *Lost* counts orders that were confirmed to a customer but are not in the "
         "database; *doubled* counts purchases with more than one order.",
         "- *Add up* means that the books on the shelves and in orders are complete, and that "
         "every order's total is the sum of its lines.",
-        "- The message is the text that the console showed at the commit of the row.",
+        "- The message is the text that the console showed at the commit of the row. A row stays "
+        "until a later test kills the same part again.",
         "",
         f"*Command:* `make test-chaos RUNTIME={runtime}`. *Commit:* {_commit()}; the last column "
         "has the commit of each row. "
