@@ -68,7 +68,7 @@ reproduce-sbac: environment ## SBAC's figures and Table 2 in the simulator (ARGS
 	@$(doorbuster) reproduce sbac $(ARGS)
 reproduce-connection-sentry: environment ## the Connection Sentry's tables, on the running appliance (ARGS=--quick: 8 minutes)
 	@$(doorbuster) reproduce connection-sentry $(ARGS)
-reproduce-ad-server: environment ## the ad server's figures and tables, on a separate ad server (ARGS=--quick: 3 minutes)
+reproduce-ad-server: environment ## the ad server's figures and tables, on a separate ad server (ARGS=--quick: 2 minutes)
 	@$(doorbuster) reproduce ad-server $(ARGS)
 reproduce-edragon: environment ## eDragon's figures on four simulated processors (ARGS="--engine live": hosting platforms on this machine)
 	@$(doorbuster) reproduce edragon $(ARGS)
