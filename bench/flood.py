@@ -87,7 +87,7 @@ def share(score: Score) -> float:
 
 
 def newcomers_share(score: Score) -> float:
-    """Return the share of the sessions begun during the flood that completed."""
+    """Return the share of completed sessions among those that began during the flood."""
     return score.newcomers_completed / max(1, score.newcomers)
 
 
@@ -269,7 +269,9 @@ def table(calm: Mapping[str, list[Score]], flooded: Mapping[str, list[Score]]) -
 
 
 def multiple(score: Score) -> float:
-    """Return the flood's answered requests as a multiple of the shop's capacity."""
+    """Return the flood's answered requests per second, including those turned away, as a multiple
+    of the shop's capacity.
+    """
     return score.flood.answered / score.seconds / score.capacity_rps
 
 

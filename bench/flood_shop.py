@@ -29,7 +29,7 @@ class Shop:
         self.work_s = {"sessions": 0.0, "flood": 0.0}
 
     async def serve(self, origin: str) -> None:
-        """Do the work of one page for `origin`: `sessions` or `flood`."""
+        """Do the work of one page, and count it for `origin`, which is `sessions` or `flood`."""
         async with self._workers:
             self._in_service += 1
             try:

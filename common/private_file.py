@@ -40,8 +40,8 @@ def put(aside: Path, path: Path) -> None:
 
 
 def socket_path(wanted: Path) -> Path:
-    """Return the path of the socket `wanted`, which is in another folder if `wanted` is too long
-    for a socket.
+    """Return the path at which the socket `wanted` can be opened. If this path is too long for a
+    socket, `wanted` is a link to a socket in a private folder.
     """
     if _fits(wanted):
         return wanted

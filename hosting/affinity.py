@@ -17,8 +17,8 @@ from hosting.processes import Listing, Process, has_thread, read, threads
 log = logging.getLogger(__name__)
 
 MOST_PASSES = 50
-"""The maximum number of passes each time a tree is bound, because it may start threads faster than
-they can be bound.
+"""The maximum number of passes each time a process tree is bound. Passes repeat until one changes
+nothing, and this may never happen if the tree starts threads faster than they can be bound.
 """
 
 

@@ -156,8 +156,8 @@ class Settings(SettingsModel):
     lab_hsts_s: Annotated[int, Field(ge=0, le=2 * 31_536_000)] = setting(
         "LAB_HSTS_S",
         86_400,
-        "seconds of HTTP Strict Transport Security: for this time, a browser that trusts the "
-        "console's certificate calls every port of this host only over TLS; 0: off",
+        "real seconds for which a browser that trusts the console's certificate uses only TLS for "
+        "every port of this host name (HTTP Strict Transport Security); 0 turns this off",
         page="console.md#tls",
     )
     prometheus_port: Port = setting("PROMETHEUS_PORT", 8088, "port of Prometheus, if it runs")

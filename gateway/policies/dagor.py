@@ -62,7 +62,8 @@ class Dagor(LimitedLine):
         if level > self.level:
             return (
                 Drop(
-                    request.id, f"priority {level} is below the level {self.level} (0 is highest)"
+                    request.id,
+                    f"priority {level} is not admitted; admitted: 0 (highest) to {self.level}",
                 ),
             )
         self._admitted += 1

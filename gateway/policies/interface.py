@@ -83,7 +83,7 @@ dropped, rejected or withdrawn, or still waits.
 
 @dataclass(frozen=True, slots=True)
 class LoadSample:
-    """The server's load over the last utilisation interval."""
+    """The CPU utilisation over the last utilisation interval, and the busy workers at its end."""
 
     cpu_utilisation_ratio: float
     busy_workers: int

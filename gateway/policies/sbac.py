@@ -25,8 +25,9 @@ class AcInterval:
 
 
 class AcIntervals:
-    """An object that divides the load samples into ac-intervals. The lengths of live samples vary,
-    so an interval ends with the sample after which its length is closest to `ac_interval_s`.
+    """An object that divides the load samples into ac-intervals. The lengths of live samples vary.
+    An interval therefore ends with the first sample after which the time missing to `ac_interval_s`
+    is at most half of that sample's length.
     U_measured is the mean of the samples, weighted by the time that each covers.
     """
 

@@ -66,7 +66,9 @@ class PolicyQueue:
         return len(self._exchanges)
 
     def has_left(self, id: int) -> bool:
-        """Return whether the customer of a request that waits or is in service has left."""
+        """Return whether the customer of this request has left. The request must wait or be in
+        service.
+        """
         return self._exchanges[id].has_left
 
     # ---- calls of exchanges --------------------------------------------------------------------

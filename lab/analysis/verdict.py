@@ -1,7 +1,7 @@
 """The conclusion of a comparison: a sentence for each load, with the best policy and its lead.
 
-The sentence also states whether chance can explain the lead. This follows from the paired
-differences by seed (`lab.intervals.paired`), because compared runs have the same customers.
+The sentence also states whether chance can explain the lead. For this, the verdict uses the paired
+differences by seed (`lab.intervals.paired`). Runs with the same seed have the same customers.
 """
 
 import re
@@ -22,7 +22,9 @@ _NEARLY_ALL_RATIO: Final = 0.95
 """A verdict without a single best policy contains “nearly all” if each of its alike policies sold
 at least this share of the bound."""
 _REASON_FROM_PERCENT: Final = 10
-"""The smallest difference in wasted CPU, in percent of all CPU time, that is given as a reason."""
+"""If the wasted CPU of the worst and of the best policy differ by at least this number of
+percentage points, the verdict mentions wasted CPU as a reason.
+"""
 _SOLD_OUT: Final = "{policies} sold nearly all that is possible: {number} confirms{limit}"
 
 

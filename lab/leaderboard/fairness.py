@@ -35,7 +35,7 @@ CLASSES = (
     LengthClass("4 to 6", 4, 6),
     LengthClass("7 (buyers)", 7, 10**6),
 )
-"""The classes of sessions of LIFO-Pri's chain, by planned requests.
+"""The classes of sessions by number of planned requests, for sessions of LIFO-Pri's Markov chain.
 
 A session ends while browsing (1 to 3), in the checkout (4 to 6), or with a confirm (7).
 """
@@ -122,8 +122,8 @@ def waiting_table(rows: Sequence[FairnessRow], rho: float) -> Table:
         note="The wait of a failed session begins with its first request for the page that it did "
         "not get. It includes retries, and ends when the session is turned away or its customer "
         "gives up. Values are medians in paper seconds, by planned length. “Turned away” is the "
-        "share of failed sessions whose missing page was dropped, rejected or refused. “–” means "
-        "that no session failed.",
+        "percentage of failed sessions in which an attempt for the missing page was dropped, "
+        "rejected or refused. “–” means that no session failed.",
     )
     for row in rows:
         waits = [

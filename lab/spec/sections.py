@@ -377,7 +377,8 @@ class Load(Section):
     def _fits_together(self, info: ValidationInfo) -> "Load":
         if len(set(self.rhos)) < len(self.rhos):
             raise ValueError(
-                "rho: a load is named twice; allowed: each load once (to repeat runs: repetitions)"
+                "rho: a load is named twice; allowed: each load once. To repeat runs, set "
+                "repetitions"
             )
         given = [extent for extent in EXTENTS if getattr(self, extent) is not None]
         if len(given) > 1:

@@ -1,9 +1,9 @@
 """Run students' own tests with pytest in a confined process, because test files can contain any
 code.
 
-The process can read the interpreter, the installed packages, some of the project's packages and the
-folder of the tests. It can write only to a temporary folder. Control characters in its output are
-replaced, so a test cannot control the terminal.
+The process can read the interpreter, the installed packages, the system's libraries and time zones,
+some of the project's packages, and the folder of the tests. It can write only to a temporary
+folder. Control characters in its output are replaced, so a test cannot control the terminal.
 """
 
 import contextlib

@@ -8,8 +8,8 @@ in MIDDLEWARE:
 The sentry does the same as the system call `socket_watch` in the Connection Sentry paper (section
 3), without a change of the kernel. One epoll thread per process watches the sockets of the requests
 in progress. When a client leaves, the request's running query is cancelled, or the page ends at its
-next query or call of `check()`. Then the connection is closed. docs/sentry.md has the settings and
-limits, and explains which requests may be cancelled.
+next query or call of `check()`. Gunicorn then closes the client's connection. docs/sentry.md has
+the settings and limits, and explains which requests may be cancelled.
 
 The package uses relative imports only, so that the folder can be copied into another project.
 """

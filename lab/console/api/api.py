@@ -100,8 +100,8 @@ def _as_json(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
 
 
 def explained(fault: object, status: int = 400, *, wait_s: int | None = None) -> HttpResponse:
-    """Return the refusal for a fault. If its text has the form `field: what is wrong; allowed:
-    values`, the refusal names the field and the allowed values."""
+    """Return the refusal for a fault. If the fault's text has the form `field: what is wrong;
+    allowed: values`, the refusal names the field and the allowed values."""
     lines = [line.removeprefix("spec: ") for line in str(fault).splitlines() if line] or [""]
     field = re.match(r"(-{0,2}[\w.\-]+): ", lines[0])
     _, _, allowed = lines[0].partition("allowed: ")

@@ -189,7 +189,9 @@ def step(request: HttpRequest, number: int, step: int) -> HttpResponse:
 
 @students.post
 def predict(request: HttpRequest, number: int, step: int) -> HttpResponse:
-    """Save a prediction. The page then shows the answer, so the prediction can no longer change."""
+    """Save a prediction, which can then no longer change. The page then shows how to launch the
+    step and what to look at.
+    """
     sheet, found = _step(number, step)
     person = name_of(request)
     field = work.prediction_field(step)

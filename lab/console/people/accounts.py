@@ -236,7 +236,7 @@ def make_teacher(account: User) -> None:
 
 
 def make_student(account: User) -> None:
-    """Make the account a student's account. Raises AccountError if it belongs to the last teacher."""
+    """Make the account a student's account. Raises AccountError for the last teacher's account."""
     with transaction.atomic():
         _keep_a_teacher(account)
         User.objects.filter(pk=account.pk).update(is_staff=False)

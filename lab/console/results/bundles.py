@@ -49,8 +49,10 @@ _UNREADABLE = (
 _POLICY = re.compile(rf"[^/]+/{COPIES}/[^/]+\.py")
 """The pattern for paths of copied policies. A copied policy runs only in a separate process."""
 _NAME = re.compile(r"\w[\w.+, -]{0,150}(?<![ .])")
-"""The pattern of a file name. Spaces are allowed, because a folder's name can contain a policy's
-label. Separators and `..` are not allowed, because they can lead to other folders."""
+"""The pattern for the name of a file or folder. Spaces are allowed, because a folder's name can
+contain a policy's label. Separators and `..` are not allowed, because they can lead to other
+folders.
+"""
 
 
 def is_name(part: str) -> bool:

@@ -28,8 +28,8 @@ class ActionLimit:
 
     @contextmanager
     def turn(self, key: str, patience_s: float) -> Iterator[None]:
-        """Hold a turn until the block ends. Raises BusyError at once if the same key has a turn, or
-        after `patience_s` real seconds if other keys have all turns."""
+        """Hold a turn until the block ends. Raises BusyError at once if the same key already
+        has a turn or waits for one, or after `patience_s` real seconds if no turn becomes free."""
         with self._lock:
             if key in self._keys:
                 raise BusyError(is_own=True)

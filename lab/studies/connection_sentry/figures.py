@@ -156,8 +156,9 @@ class Figures(PaperFigures[Cases]):
         return self.text.figure("figure-7", (panel,), (table,))
 
     def wasted_work(self) -> Figure:
-        """Return the figure and the table of wasted work, for each cell without the sentry and with
-        it."""
+        """Return the figure and the table of wasted work. Both show each cell twice: without the
+        sentry and with it.
+        """
         columns: list[Column] = [
             ("Wasted CPU, %", measures.wasted_percent, 1),
             ("Unanswered CPU, %", measures.unanswered_percent, 1),
