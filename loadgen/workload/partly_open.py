@@ -223,7 +223,7 @@ class Partly:
         return tuple(found)
 
     def think_time_s(self, session: int, interaction: int) -> float:
-        """Return the pause before an interaction. The first interaction has number 0 and no pause."""
+        """Return the pause before an interaction. Interaction 0 is the first and has no pause."""
         mean_s = self.model.think_time_mean_s
         if interaction == 0 or mean_s == 0:
             return 0.0
