@@ -74,8 +74,10 @@ def _is_for_here(args: Iterable[str]) -> bool:
 
 
 def run_inside(arguments: Sequence[str]) -> int | None:
-    """Run `doorbuster ARGUMENTS` in a container; return its exit status, or None without
-    containers."""
+    """Run `doorbuster ARGUMENTS` in a container of the appliance; return its exit status.
+
+    Returns None if the appliance does not run in containers; the caller then runs the command.
+    """
     wants_containers = os.environ.get("RUNTIME", "") not in ("", "native")
     if not _IS_CHECKOUT or not (wants_containers or shutil.which("docker")):
         return None  # without the import of the runtime, which takes a second

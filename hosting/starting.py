@@ -18,7 +18,9 @@ class HostingError(RuntimeError):
 
 
 class Started:
-    """A context manager whose `_start` starts all parts and registers their ends in `_running`."""
+    """A context manager whose method `_start` must start all parts and register in `_running` how
+    each part ends.
+    """
 
     def __init__(self) -> None:
         self._running = ExitStack()

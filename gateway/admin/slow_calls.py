@@ -14,7 +14,9 @@ T = TypeVar("T")
 
 
 class FullError(Exception):
-    """The error for a call when too many calls already wait."""
+    """The error for a call when too many calls already wait; the message is one line for the
+    caller.
+    """
 
     def __init__(self) -> None:
         super().__init__(
@@ -31,7 +33,9 @@ class ReadingRoom:
         self._thread = ThreadPoolExecutor(1, "students-files")
 
     async def do(self, work: Callable[[], T]) -> T:
-        """Return the result of `work`, which may block; raise FullError if there are MOST calls."""
+        """Return the result of `work`, which may block. Raises FullError if there are already MOST
+        calls, and any error of `work`.
+        """
         if self._calls >= MOST:
             raise FullError
         self._calls += 1
@@ -67,7 +71,9 @@ class ChangeOrder:
         return self._asked
 
     def take(self, turn: int) -> None:
-        """Record that call `turn` replaces the object; raise OvertakenError if it is too late."""
+        """Record that call `turn` replaces the object; raise OvertakenError if a later call has
+        changed the object.
+        """
         if turn < self._changed:
             raise OvertakenError
         self._changed = self._replaced = turn

@@ -19,11 +19,15 @@ class HasDeadline(Protocol):
     deadline_s: float
 
     def deadline_passed(self) -> None:
-        """React; the timer calls this once per interval until the deadline changes."""
+        """React to the passed deadline; the timer calls this method once per interval until the
+        deadline changes.
+        """
 
 
 class Deadlines:
-    """A timer for the deadlines of all objects in `watched`, between `start` and `stop`."""
+    """A timer for the deadlines of all objects in `watched`, which runs between `start` and
+    `stop`.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop

@@ -39,7 +39,9 @@ class Frontend:
     body_limits: BodyLimits
     customer_limits: CustomerLimits
     exchange_of: Callable[[CustomerSide, RequestHead, bytes], Exchange]
-    """A function that creates a request's exchange; it also gets the customer's address."""
+    """A function that creates the exchange of a request; its last argument is the customer's
+    address.
+    """
 
 
 class Customer(asyncio.Protocol):

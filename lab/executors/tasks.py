@@ -71,7 +71,9 @@ def reason(error: Exception) -> str:
 
 
 def checked(address: str, option: str) -> str:
-    """Return `address`; raises SpecError, which names `option`, unless it is a Redis database."""
+    """Return `address` unchanged; raises SpecError, which names `option`, if it is not the address
+    of a Redis database.
+    """
     if not address.startswith(("redis://", "rediss://")):
         raise SpecError(
             f"{option}: {shown(address)!r} is not the address of a Redis database; allowed: "

@@ -26,7 +26,9 @@ from lab.errors import ExperimentError
 from lab.files.run_summary import Number, RunSummary
 
 MOST_BYTES = 8 * 2**20
-"""The maximum size of a JSON file; its values in Python can need thirty times as much memory."""
+"""The maximum size of a JSON file in bytes. In Python, the values of a file can need thirty times
+as much memory.
+"""
 MOST_DEPTH = 30
 """The maximum depth of nested lists and objects; repr() and json.dumps() fail at about 1,000."""
 
@@ -147,7 +149,8 @@ _FORMS: Mapping[str, Any] = {
 """The form of each file by its name; files with other names can contain any JSON."""
 
 FILES = tuple(name for name in _FORMS if name not in ("run.json", "events.jsonl"))
-"""The names of files of the whole result; run.json and events.jsonl belong to its runs."""
+"""The names of files that belong to the whole result; run.json and events.jsonl belong to its runs.
+"""
 
 
 def write_text(path: Path, text: str) -> None:
@@ -190,7 +193,8 @@ def _read(path: Path, parse: Callable[[str], Any]) -> Any:
 
 
 def text_of(path: Path, most_bytes: int) -> str:
-    """Return the text of a file; raises ExperimentError if it is missing, large or not UTF-8."""
+    """Return the text of a file; raises ExperimentError if it is missing, too large or not
+    UTF-8."""
     try:
         if path.stat().st_size > most_bytes:
             raise ExperimentError(

@@ -33,7 +33,8 @@ class About:
     reference_engine: Engine = "simulated"
     """The engine with which the reference result was made."""
     reference_text: str = ""
-    """A remark on the reference result; if empty, the page names the live command."""
+    """A remark shown with the reference result. If it is empty, the page says that the runs are
+    simulated, and names the live command."""
 
     @property
     def short_name(self) -> str:

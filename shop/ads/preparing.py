@@ -23,7 +23,9 @@ def prepare(banners: int, progress: Progress) -> None:
 
 
 def open_pages() -> None:
-    """Create the missing pages; people may have edited the others."""
+    """Create the missing pages; existing pages do not change, because people may have edited
+    them.
+    """
     with transaction.atomic():
         publisher, _ = Publisher.objects.get_or_create(name=PUBLISHER)
         for page_type in PAGE_TYPES:

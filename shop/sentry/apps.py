@@ -13,7 +13,11 @@ _NAME = "SentryMiddleware"
 
 
 def check(**_: Any) -> list[CheckMessage]:
-    """Return the faults in the project's configuration, E001 and W001 to W003 (docs/sentry.md)."""
+    """Return the faults in the project's configuration.
+
+    E001: a setting is invalid. W001: the middleware is missing. W002: the middleware is not the
+    first. W003: the server's connections cannot be watched.
+    """
     found: list[CheckMessage] = []
     for setting in configuration.SETTINGS:
         try:

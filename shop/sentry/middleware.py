@@ -20,7 +20,8 @@ _MAY_CANCEL = "sentry_may_cancel"
 def cancellable(view: View) -> View:
     """Allow the sentry to cancel this view, even on a POST.
 
-    Its data must be written in one transaction that ends with `commit_point()`.
+    The view must write all its data in one transaction whose last statement is `commit_point()`.
+    The view's other decorators must use functools.wraps.
     """
     setattr(view, _MAY_CANCEL, True)
     return view

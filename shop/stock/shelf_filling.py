@@ -135,9 +135,10 @@ _WITH_BOOKS_BEYOND = """
 
 
 def take_back(beyond: int | None = None) -> int:
-    """Remove the seeded accounts' orders, put the copies back, and return the number.
+    """Remove the seeded accounts' orders, put the copies back in stock, and return the number of
+    orders.
 
-    With `beyond`, remove only the orders that contain a book with a higher id.
+    With `beyond`, remove only the orders that contain a book with an id above `beyond`.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         # No stock may be taken while copies are put back; people may still browse.

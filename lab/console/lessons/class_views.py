@@ -86,7 +86,8 @@ def _of_class() -> QuerySet[HandIn]:
 
 
 def hand_in(person: str, work: Work) -> HandIn:
-    """Save the current work for the teacher. It replaces any earlier hand-in."""
+    """Save the current work for the teacher. The saved work replaces any work that the person
+    handed in earlier."""
     now = timezone.now()
     who = f"{person}, " if person else ""
     head = f"# Lab {work.sheet.number}: {work.sheet.title}\n\n{who}{now:%Y-%m-%d %H:%M} UTC"
@@ -99,7 +100,8 @@ def hand_in(person: str, work: Work) -> HandIn:
 
 
 def file_name(handed_in: HandIn) -> str:
-    """Return a name for the file: `lab-1-bert.md`, or `lab-1.md` without accounts."""
+    """Return a name for the file, with the person's name if the console knows it:
+    `lab-1-bert.md`."""
     who = f"-{handed_in.by}" if handed_in.by else ""
     return f"lab-{handed_in.lesson}{who}.md"
 

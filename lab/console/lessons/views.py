@@ -99,7 +99,8 @@ def lesson(request: HttpRequest, number: int) -> HttpResponse:
 
 
 def may_choose(request: HttpRequest) -> bool:
-    """Return whether this person may choose a step's result instead of using the newest one."""
+    """Return whether this person may choose the result that a step uses. A student's step uses
+    the result of the student's newest launch."""
     return permissions.is_teacher(request)
 
 

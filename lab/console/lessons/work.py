@@ -143,7 +143,8 @@ class Finding:
 
     band: Band
     field: str
-    """The name of the field for a typed value; empty if the console reads it from a result."""
+    """The name of the field in which the person types the value; empty if the console reads the
+    value from a result."""
     value: float | str | None
     """The person's value; None until the person has one."""
 

@@ -104,7 +104,8 @@ def _for_who_imported(request: HttpRequest, arguments: Mapping[str, Any]) -> str
 
 
 result_owners = Permission(reads=_for_who_imported, sends=_for_who_imported)
-"""The permission to delete a result, for teachers and for the person who imported it."""
+"""The permission for teachers and for the person who imported the result, to see the confirmation
+page and to delete the result."""
 
 
 def _without_policies_of_others(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
@@ -122,7 +123,8 @@ def _without_policies_of_others(request: HttpRequest, arguments: Mapping[str, An
 
 
 policy_readers = Permission(reads=_without_policies_of_others, sends=_without_policies_of_others)
-"""The permission for teachers, and for students unless another person submitted the policy."""
+"""The permission for teachers, and for students if the result has no policy that another person
+submitted."""
 
 
 SCORE_COMMAND: Final = ["policy", "score", "--with-known"]

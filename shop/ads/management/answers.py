@@ -38,7 +38,11 @@ def token() -> str:
 
 
 def direct(request: HttpRequest) -> bool:
-    """Return whether the request came to the ad server's port, without the gateway's field."""
+    """Return whether the request came directly to the ad server's port, which customers cannot
+    reach.
+
+    Customers' requests come through the gateway, which adds the header field X-Forwarded-For.
+    """
     return "X-Forwarded-For" not in request.headers
 
 

@@ -21,12 +21,16 @@ def cumulative(weights: Weights) -> Weights:
 
 
 def position(wheel: Weights, number: int) -> int:
-    """Return the first position at which the cumulative sum exceeds `number` (at least 0)."""
+    """Return the first position on the wheel at which the cumulative sum exceeds `number`, which
+    must be at least 0 and below the last sum.
+    """
     return int(np.searchsorted(wheel, number, side="right"))
 
 
 def draw(wheel: Weights, rng: random.Random) -> int | None:
-    """Return a random position, in proportion to the weights; None if all are 0."""
+    """Return a random position, with probabilities in proportion to the weights; None if all
+    weights are 0.
+    """
     total = int(wheel[-1]) if len(wheel) else 0
     return position(wheel, rng.randrange(total)) if total > 0 else None
 
