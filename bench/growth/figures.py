@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from bench.growth.axes import Axis, Grown
 from lab.report.drawing.figure import (
     GALLERY_INCHES,
-    Axes,
     finish,
     gallery_picture,
     new_figure,

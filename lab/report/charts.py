@@ -1,12 +1,15 @@
 """The files of a study's figure: its panels as PNG and SVG, and its numbers as CSV."""
 
+from __future__ import annotations
+
 import csv
 import io
 from pathlib import Path
 from textwrap import fill
+from typing import TYPE_CHECKING
 
 from lab.files.documents import write_text
-from lab.report.drawing.figure import Axes, finish, new_figure, reproducible, save
+from lab.report.drawing.figure import finish, new_figure, reproducible, save
 from lab.report.drawing.plots import (
     draw_levels,
     draw_picture,
@@ -16,6 +19,9 @@ from lab.report.drawing.plots import (
 )
 from lab.report.study_figures import Figure, Panel
 from lab.results.metrics import Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _PANEL_INCHES = (6.2, 4.2)
 _STACKED_PANEL_INCHES = (9.5, 2.7)

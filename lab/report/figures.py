@@ -1,15 +1,18 @@
 """The figures of a comparison, as PNG and SVG: response times of the home page at each ρ, and
 metrics against ρ."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lab.analysis.cells import Cell
 from lab.analysis.outcomes import Outcomes, after_warm_up, response_times_s
 from lab.analysis.published import published
-from lab.report.drawing.figure import Axes, Figure, finish, from_zero, new_figure, note, save
+from lab.report.drawing.figure import finish, from_zero, new_figure, note, save
 from lab.report.drawing.palette import Style, styles_of
 from lab.report.drawing.pictures import Series
 from lab.report.drawing.plots import curve, staircase
@@ -17,6 +20,10 @@ from lab.results.comparison import ComparisonResult
 from lab.results.result import made_at
 from lab.wording import title_of
 from loadgen.workload.sessions import FIRST_PAGE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Styles = Mapping[str, Style]
 """The style of each policy's line, by the policy's key."""

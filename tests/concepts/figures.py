@@ -10,11 +10,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
+from matplotlib.axes import Axes
 
 from lab.analysis.cells import read_cells
 from lab.analysis.outcomes import response_times_s
 from lab.intervals import Estimate, estimate
-from lab.report.drawing.figure import Axes, finish, from_zero, new_figure, save
+from lab.report.drawing.figure import finish, from_zero, new_figure, save
 from lab.report.drawing.palette import Style, styles_of
 from lab.report.drawing.pictures import Series
 from lab.report.drawing.plots import curve, staircase

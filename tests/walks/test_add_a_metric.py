@@ -33,11 +33,9 @@ def test_a_metric_takes_two_files(copy: ProjectCopy) -> None:
     ]
     assert header.startswith("| ρ | Policy | Arrived |")
     here = f"/results/{result.name}"
-    page, csv, curves = (
-        copy.pages(f"{here}/{part}") for part in ("", "table/1.csv", "curves.json")
-    )
-    assert "Attempts per session</th>" in page
-    assert "\n2,SQ,Attempts per session," in csv
-    assert '"words": "attempts per session"' in curves
+    pages = copy.pages(f"{here}/", f"{here}/table/1.csv", f"{here}/curves.json")
+    assert "Attempts per session</th>" in pages
+    assert "\n2,SQ,Attempts per session," in pages
+    assert '"words": "attempts per session"' in pages
     assert 1 < float(copy.python("-c", ROWS, str(result))) < 10
     copy.tests("tests/lab/analysis/test_metrics.py")  # among others, a column of the database

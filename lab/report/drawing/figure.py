@@ -1,23 +1,22 @@
-"""The common parts of all figures: size, style, legends, footer and files."""
+"""The common parts of all figures: size, style, legends, footer and files.
+
+Matplotlib takes half a second to import. Most commands draw nothing, so functions import it when
+they draw.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from textwrap import fill
+from typing import TYPE_CHECKING
 
-import matplotlib as mpl
-
-mpl.use("Agg")  # no display needed
-
-from matplotlib import pyplot as plt
-from matplotlib import rc_context
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes as Axes
-from matplotlib.colors import to_hex
-from matplotlib.container import Container
-from matplotlib.figure import Figure as Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 GALLERY_INCHES = (6.4, 3.6)
 """The width and height of a picture in the gallery, in inches."""
@@ -41,21 +40,18 @@ def new_figure(
     shares_y: bool = False,
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure of this width and height, and its axes row by row."""
-    figure, grid = plt.subplots(
-        rows,
-        columns,
-        figsize=inches,
-        layout="constrained",
-        sharex=shares_x,
-        sharey=shares_y,
-        squeeze=False,
-    )
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=inches, layout="constrained")
+    grid = figure.subplots(rows, columns, sharex=shares_x, sharey=shares_y, squeeze=False)
     return figure, list(grid.flat)
 
 
 @contextmanager
 def reproducible(key: str) -> Iterator[None]:
     """Use the same ids in an SVG every time, so that the file is reproducible."""
+    from matplotlib import rc_context
+
     with rc_context({"svg.hashsalt": key}):
         yield
 
@@ -63,6 +59,8 @@ def reproducible(key: str) -> Iterator[None]:
 @contextmanager
 def gallery_picture(name: str) -> Iterator[None]:
     """Use the gallery's style in this block: large letters, which remain text in the SVG."""
+    from matplotlib import rc_context
+
     with rc_context({"svg.hashsalt": name, "font.size": 11, "svg.fonttype": "none"}):
         yield
 
@@ -129,6 +127,9 @@ def place_legends(figure: Figure) -> None:
 
 
 def _colour(handle: Artist) -> str:
+    from matplotlib.colors import to_hex
+    from matplotlib.container import Container
+
     if isinstance(handle, Container):
         handle = next(iter(handle))
     if hasattr(handle, "get_color"):
@@ -138,7 +139,7 @@ def _colour(handle: Artist) -> str:
 
 
 def save(figure: Figure, stem: Path, note: str) -> Path:
-    """Write a figure with `note` under it as `stem`.svg and .png, close it, and return the PNG."""
+    """Write a figure with `note` under it as `stem`.svg and .png, and return the PNG."""
     place_legends(figure)
     sign(figure, note)
     # Not with_suffix(): ".4" in "rho1.4" would count as a suffix.
@@ -147,20 +148,20 @@ def save(figure: Figure, stem: Path, note: str) -> Path:
         # A time of day would change the file of an unchanged figure.
         undated = {"Date": None} if file.suffix == ".svg" else None
         figure.savefig(file, dpi=150, metadata=undated)
-    plt.close(figure)
     return files[-1]
 
 
 def save_gallery_picture(figure: Figure, path: Path) -> Path:
-    """Write a picture for the gallery as SVG, close it, and return the path."""
+    """Write a picture for the gallery as SVG, and return the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None})
-    plt.close(figure)
     return path
 
 
 def sign(figure: Figure, note: str) -> None:
     """Write the origin of a figure into its lower right corner, below all drawn parts."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
     width, height = figure.get_size_inches()
     lines = fill(note, int(15 * width)).count("\n") + 1
     bottom = (_NOTE_INCHES + 0.13 * (lines - 1)) / height

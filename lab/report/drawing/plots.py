@@ -1,13 +1,14 @@
 """The kinds of plot: curves with intervals, bars, published values, heat tables, time courses."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import cycle
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib import colormaps
-from matplotlib.patches import Rectangle
 
-from lab.report.drawing.figure import Axes, Figure, new_figure
+from lab.report.drawing.figure import new_figure
 from lab.report.drawing.palette import COLOURS, Style, curve_styles
 from lab.report.drawing.pictures import (
     Course,
@@ -19,6 +20,10 @@ from lab.report.drawing.pictures import (
     Series,
     Stretch,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _HATCHES = ("", "//", "..", "xx", "--", "\\\\")
 _GROUP = 0.8
@@ -99,6 +104,8 @@ def draw_published(
 
 def draw_levels(axes: Axes, drawn: Sequence[Series], levels: Sequence[Level]) -> None:
     """Draw the published values that apply to parts of the x axis."""
+    from matplotlib.patches import Rectangle
+
     styles = curve_styles([series.label for series in drawn])
     for i, level in enumerate(levels):
         width = level.until_x - level.from_x
@@ -208,7 +215,7 @@ def heat_table(heat: Heat) -> Figure:
     height = 1.2 + _CELL_INCHES[1] * len(heat.rows)
     figure, (axes,) = new_figure(1, 1, (width, height))
     values = np.array([_numbers(row) for row in heat.values], dtype=float)
-    image = axes.imshow(values, cmap=colormaps[_MAP], vmin=heat.low, vmax=heat.high, aspect="auto")
+    image = axes.imshow(values, cmap=_MAP, vmin=heat.low, vmax=heat.high, aspect="auto")
     for y, row in enumerate(heat.values):
         for x, value in enumerate(row):
             if value is None:

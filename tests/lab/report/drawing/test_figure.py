@@ -3,25 +3,27 @@
 import re
 from datetime import UTC, datetime
 
-import matplotlib.pyplot as plt
 import pytest
+from matplotlib.figure import Figure
 
 from lab.analysis.cells import read_cells
 from lab.report import figures
 from lab.report.drawing.figure import finish, from_zero, note, place_legends, save
 from tests.lab.attempt_tables import RUSH
 from tests.lab.report.test_tables import SPEC, finished
+from tests.programs import python
 
 
 def drawn(*panels):
     """A figure with a panel per argument, each with a line per label; its legends placed."""
-    figure, places = plt.subplots(1, len(panels), layout="constrained", squeeze=False)
+    figure = Figure(layout="constrained")
+    places = figure.subplots(1, len(panels), squeeze=False)
     for axes, labels in zip(places.flat, panels, strict=True):
         for number, label in enumerate(labels):
             axes.plot([0, 1], [1, 1], color=f"C{number}", label=label)
         finish(axes)
     place_legends(figure)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     return figure
 
 
@@ -32,7 +34,6 @@ def test_a_legend_never_lies_on_the_lines(number):
     (legend,) = figure.legends
     lowest = legend.get_window_extent().y0
     assert all(axes.get_window_extent().y1 <= lowest for axes in figure.axes)
-    plt.close(figure)
 
 
 def test_panels_with_other_lines_have_legends_of_their_own():
@@ -41,7 +42,6 @@ def test_panels_with_other_lines_have_legends_of_their_own():
     assert not figure.legends
     for axes in figure.axes:
         assert axes.get_legend().get_window_extent().x0 >= axes.get_window_extent().x1
-    plt.close(figure)
 
 
 def test_a_line_that_one_panel_has_alone_joins_the_common_legend():
@@ -49,20 +49,18 @@ def test_a_line_that_one_panel_has_alone_joins_the_common_legend():
     figure = drawn(["a", "b"], ["a", "b", "published"])
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
     assert texts == ["a", "b", "published"]
-    plt.close(figure)
 
 
 @pytest.mark.parametrize(("lowest", "highest"), [(0.2, 1.47), (-0.3, 0.4)])
 def test_axes_end_beyond_the_intervals(lowest, highest):
     """An axis begins at 0, or lower where an interval does, and ends above the winner."""
-    figure, axes = plt.subplots()
+    axes = Figure().subplots()
     middle = (lowest + highest) / 2
     axes.errorbar([2.0], [middle], yerr=[highest - middle], capsize=4)
     from_zero(axes)
     bottom, top = axes.get_ylim()
     assert top > highest
     assert bottom == 0 if lowest > 0 else bottom < lowest
-    plt.close(figure)
 
 
 def test_a_figure_tells_experiment_number_and_date(tmp_path):
@@ -78,3 +76,16 @@ def test_a_figure_tells_experiment_number_and_date(tmp_path):
     text = next(text for text in figure.texts if text.get_text() == signed)
     below = text.get_window_extent().y1
     assert all(axes.get_tightbbox().y0 >= below for axes in figure.axes)
+
+
+def test_nothing_imports_matplotlib_before_it_draws():
+    """It takes half a second, which every command and every process of the console would pay."""
+    program = """
+import os, sys
+os.environ["DJANGO_SETTINGS_MODULE"] = "lab.console.site.settings"
+import django
+django.setup()
+import lab.cli.experiments, lab.console.launches.workers, lab.console.urls, lab.report.charts
+print("matplotlib" in sys.modules)
+"""
+    assert python("-c", program, check=True).stdout == "False\n"
