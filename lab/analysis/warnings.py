@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from common import cpus
 from lab.analysis.cells import Cell
@@ -19,6 +19,13 @@ WHY_IT_DIFFERS = (
     "numbers in overload by a load generator that could not produce the workload. Under "
     "8Q-LIFO-Pri, the paper's server used about 60 % of its capacity for useful work; this "
     "project's server uses nearly all of its capacity."
+)
+_MORE_CAPACITY = (
+    "The shop served more than its measured capacity. Measure the capacity again: make capacity."
+)
+_DEFECT = (
+    "The capacity of a simulated shop is fixed, so the simulator or the bound probably has a "
+    "defect. Please open an issue with the spec and the seed."
 )
 LATE_SHARE_LIMIT = 0.01
 """A run gets a warning if its share of late attempts, 0 to 1, is larger than this."""
@@ -96,7 +103,7 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
         if (schedule := summary.load_generator.schedule) and schedule.late_share > LATE_SHARE_LIMIT
     ]
     lines += [*late, *_of_proxies(summaries), *_of_runs_at_once(summaries)]
-    if any(summary.load_generator.engine == "simulated" for summary in summaries):
+    if _is_simulated(summaries):
         lines.append(
             "These runs are simulated: policies and customers are the same as in a live run, but "
             "the server is a model."
@@ -118,6 +125,10 @@ def is_warning(line: str) -> bool:
     return line.split(":")[0].isupper()
 
 
+def _is_simulated(summaries: Iterable[RunSummary]) -> bool:
+    return any(summary.load_generator.engine == "simulated" for summary in summaries)
+
+
 def _of_the_bound(cells: Sequence[Cell]) -> list[str]:
     """Return warnings if a comparison with the bound makes the confirms doubtful."""
     known = [cell for cell in cells if cell.rho is not None and cell.bound]
@@ -127,8 +138,8 @@ def _of_the_bound(cells: Sequence[Cell]) -> list[str]:
         if beyond_chance > cell.bound:
             lines.append(
                 f"MORE THAN THE BOUND: {cell.place} confirmed {cell.confirms} where "
-                f"{cell.bound:.0f} are possible; chance does not explain the difference. The shop "
-                "served more than its measured capacity. Measure the capacity again: make capacity."
+                f"{cell.bound:.0f} are possible; chance does not explain the difference. "
+                + (_DEFECT if _is_simulated(cell.summaries) else _MORE_CAPACITY)
             )
         elif beyond_chance > sum(map(_lasting, cell.runs)) and all(
             run.undisturbed_ratio > UNDISTURBED_LIMIT for run in cell.runs

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from matplotlib.axes import Axes
+
 from lab.analysis.published import PAPERS, published
 from lab.report.drawing.figure import (
     GALLERY_INCHES,
-    Axes,
     gallery_picture,
     new_figure,
     place_legends,
