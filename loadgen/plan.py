@@ -145,7 +145,7 @@ def _plan_error(faults: ValidationError) -> PlanError:
     if isinstance(cause, PlanError | SessionModelError):
         message = str(cause).removeprefix(f"{cause.field}: ")
         return PlanError(".".join([*place, cause.field]), message)
-    message = str(cause) if cause else first["msg"]
+    message = str(cause) if cause else first["msg"].replace("Input should", "must", 1)
     if first["type"] != "missing":
         message += f" (it is {first['input']!r:.60})"
     return PlanError(".".join(place), message)

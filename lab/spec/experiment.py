@@ -537,7 +537,7 @@ def explain(faults: ValidationError, origin: str) -> str:
         place = [f"{part:.60}" for part in map(str, fault["loc"])]
         if place[:1] == ["server"] and place[1:2] in (["shared-cpus"], ["fifo"]):
             del place[1]  # Pydantic added the kind, which is not a key
-        message = fault["msg"].removeprefix("Value error, ")
+        message = fault["msg"].removeprefix("Value error, ").replace("Input should", "must", 1)
         given = fault["input"]
         shown = (
             "" if isinstance(given, dict | list | tuple | Section) else f" (given: {given!r:.60})"
