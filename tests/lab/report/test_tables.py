@@ -232,6 +232,22 @@ def test_what_disturbed_a_run_is_said(folder, facts, begin, words):
     assert is_warning(said)
 
 
+@pytest.mark.parametrize(
+    ("engine", "advice"), [(None, "make capacity"), ("simulated", "open an issue")]
+)
+def test_more_sales_than_the_bound_are_a_warning_with_advice(engine, advice):
+    """A live shop has a new capacity to measure, a simulated shop has not."""
+    measured = cell("sq", 1.4, 1.0)
+    summary = RunSummary(seed=1, load_generator=LoadGenerator(engine=engine))
+    above = dataclasses.replace(
+        measured, runs=(outcomes(1.0, 1.4, confirms=100),), summaries=(summary,)
+    )
+    begin = "MORE THAN THE BOUND: SQ at ρ = 1.4 confirmed 100 where 19 are possible"
+    [said] = [line for line in honesty([above]) if line.startswith(begin)]
+    assert advice in said
+    assert not any(line.startswith("MORE THAN THE BOUND") for line in honesty([measured]))
+
+
 IN_A_LOOP = Spec(
     policy=[{"name": "sq"}, {"name": "sq", "abandonment": "cancel"}],
     clients={"per_set": 1},
