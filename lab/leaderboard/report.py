@@ -7,6 +7,7 @@ from typing import Any
 
 from lab.analysis.cells import Cell
 from lab.analysis.warnings import honesty
+from lab.errors import ExperimentError
 from lab.files.documents import write_json
 from lab.leaderboard import BOARD_FILE, ablation, board, recovery
 from lab.leaderboard.ablation import Step
@@ -84,6 +85,11 @@ def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
     write_tables(folder, cells)
     draw_figures(folder, cells)
     found = board_of(folder, cells)
+    if not found.rows:
+        raise ExperimentError(
+            "No customer of these runs planned to buy anything, so no policy has an efficiency. For a "
+            f"board, give --sessions a larger value. The runs are in {folder.path}."
+        )
     why_not = _disturbance(cells)
     page = None if why_not else write_board(found)
     efficiency, counted, *more = found.tables()

@@ -10,6 +10,7 @@ from typing import Any, Final
 from gateway.policies import NO_ADMISSION, PolicyError, registry
 from gateway.policies.sheet import Parameter, Sheet
 from lab.baselines.sheets import PROXIES
+from lab.errors import SpecError
 from lab.intervals import Estimate, over_parts, paired
 from lab.leaderboard import TUNING
 from lab.leaderboard.ablation import ranked
@@ -116,7 +117,7 @@ def is_searched(parameter: Parameter) -> bool:
 def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
     """Return a row for each policy of a board, except students' policies, and for each proxy.
 
-    Policies without parameters to search are left out.
+    Policies without parameters to search are left out. Raises SpecError if none is left.
     """
     found: dict[tuple[str, str], Row] = {}
     for key in ranked(base):
@@ -135,7 +136,10 @@ def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
             )
     rows = [*found.values()]
     rows += [Row(name, name, NO_ADMISSION, PROXIES[name].sheet, None) for name in proxies]
-    return [row for row in rows if row.searched()]
+    if not (searched := [row for row in rows if row.searched()]):
+        names = ", ".join(row.key for row in rows)
+        raise SpecError(f"--policies: no parameters of {names} can be searched")
+    return searched
 
 
 def settings_of(row: Row, number: int) -> list[Setting]:

@@ -5,8 +5,8 @@
     results/scoreboard/scores.md     the table
     results/scoreboard/lock          locked while a process writes
 
-A row remains until its author runs the policy again. With --fresh, the board is emptied before the
-new rows are added. Scores that are not comparable with new rows are moved to another file, with a
+A row remains until its author runs the policy again. With --fresh, the new rows replace all older
+rows. Scores that are not comparable with new rows are moved to another file, with a
 message.
 """
 
@@ -15,7 +15,7 @@ import json
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -70,11 +70,11 @@ def play(
     from runtime import settings
 
     folder = settings.load().results_dir / FOLDER
-    began_at = datetime.now(UTC).isoformat()
-    board = Board.emptied(folder, began_at, console.print) if fresh else Board.read(folder)
+    since = datetime.now(UTC).isoformat() if fresh else ""
     if fresh and not paths:
         console.print("The board is empty.")
-        return board
+        return Board.add(folder, (), console.print, since=since)
+    board = Board.read(folder)
     if not paths and not board.rows:
         raise SpecError("FILE: own/ has no policy; create one with `make new-policy NAME=…`")
     twice = sorted(stem for stem, number in Counter(p.stem for p in paths).items() if number > 1)
@@ -94,8 +94,9 @@ def play(
         )
     if valid:
         board = Board.of(folder, console.print)
-        rows = _play(board, valid, processes, by=by, with_known=with_known)
-        board = Board.add(folder, rows, console.print)
+        known = () if fresh or with_known else board.rows
+        rows = _play(known, valid, processes, by)
+        board = Board.add(folder, rows, console.print, since=since)
     show(board.table())
     console.print(f"Stored in {folder / 'scores.md'}; shown on the console's page /scoreboard/")
     return board
@@ -160,30 +161,22 @@ class Board:
 
     @classmethod
     def add(
-        cls, folder: Path, rows: Iterable[dict[str, Any]], say: Callable[[str], None]
+        cls,
+        folder: Path,
+        rows: Iterable[dict[str, Any]],
+        say: Callable[[str], None],
+        *,
+        since: str = "",
     ) -> "Board":
-        """Read the board in the folder again, because other processes may have changed it, and add
-        these rows.
+        """Read the board in the folder again, because other processes may have changed it, delete
+        all rows that are older than `since` (a text as in `played_at`), and add these rows.
 
         Raises ExperimentError if the folder cannot be read or written.
         """
         with _locked(folder):
             kept = cls._fit(folder, say)
-            board = cls(kept.conditions, [*kept.rows.values(), *rows])
-            board.write(folder)
-            return board
-
-    @classmethod
-    def emptied(cls, folder: Path, before: str, say: Callable[[str], None]) -> "Board":
-        """Delete all rows that are older than `before` (a text as in `played_at`), and return the
-        board.
-
-        Raises ExperimentError as `add` does.
-        """
-        with _locked(folder):
-            kept = cls._fit(folder, say)
-            newer = [row for row in kept.rows.values() if row.get("played_at", "") >= before]
-            board = cls(kept.conditions, newer)
+            newer = [row for row in kept.rows.values() if row.get("played_at", "") >= since]
+            board = cls(kept.conditions, [*newer, *rows])
             board.write(folder)
             return board
 
@@ -320,13 +313,13 @@ def _no_writing(folder: Path, fault: OSError) -> ExperimentError:
 
 
 def _play(
-    board: Board, valid: Sequence[Path], processes: int | None, *, by: str | None, with_known: bool
+    kept: Collection[tuple[str, str]], valid: Sequence[Path], processes: int | None, by: str | None
 ) -> list[dict[str, Any]]:
-    """Run these policies and the known policies that the board lacks; return their rows."""
+    """Run these policies and the known policies of which no row is kept; return their rows."""
     from lab.runner.comparison import compare
 
     known = conditions().policy
-    lacking = [one for one in known if with_known or (one.key, KNOWN) not in board.rows]
+    lacking = [one for one in known if (one.key, KNOWN) not in kept]
     folder = compare(_spec(valid, lacking), fresh=False, processes=processes)
     return rows_of_result(folder, by)
 

@@ -95,6 +95,7 @@ def test_its_page_needs_nothing_else_and_decides_its_claims(board):
         ("robustness --json", ["--json", "robustness", "allowed: with board or fairness"]),
         ("bound --sessions 60", ["--sessions: bound has fixed lengths"]),
         ("--policies nope", ["--policies", "'nope' is unknown", "Few hands"]),
+        ("tuning --policies pass-through", ["--policies", "no parameters of pass-through"]),
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_one_line(results, arguments, words):
@@ -103,6 +104,15 @@ def test_what_cannot_be_meant_is_refused_in_one_line(results, arguments, words):
     assert "Traceback" not in done.output
     (line,) = done.stderr.strip().splitlines()
     assert [word for word in words if word not in line] == [], line
+
+
+def test_runs_without_a_buyer_have_no_board(results):
+    """Two customers are usually no buyers; the message says what to change."""
+    runs = "--policies sq --rho 1.4 --sessions 2 --seed 5 --repetitions 1".split()
+    done = CliRunner().invoke(main, ["leaderboard", "fairness", *runs])
+    assert done.exit_code == 1
+    assert "No customer of these runs planned to buy" in done.stderr
+    assert "--sessions" in done.stderr
 
 
 def test_every_policy_may_try_to_exceed_the_bound(results):

@@ -92,9 +92,20 @@ def test_fresh_leaves_what_others_have_put_there_since(tmp_path):
     old = row("old", 0.1, played_at="2026-01-01T10:00:00+00:00")
     meanwhile = row("meanwhile", 0.2, played_at="2026-01-01T12:00:01+00:00")
     board(old, meanwhile).write(tmp_path)
-    Board.emptied(tmp_path, "2026-01-01T12:00:00.500000+00:00", pytest.fail)
-    found = Board.add(tmp_path, [row("mine", 0.3)], pytest.fail)
+    since = "2026-01-01T12:00:00.500000+00:00"
+    found = Board.add(tmp_path, [row("mine", 0.3)], pytest.fail, since=since)
     assert {policy for policy, _ in found.rows} == {"meanwhile", "mine"}
+
+
+def test_fresh_keeps_the_board_until_new_rows_replace_it(tmp_path, monkeypatch):
+    """A file that has no row, such as one with a typing error, leaves the board as it was."""
+    monkeypatch.setenv("DOORBUSTER_RESULTS_DIR", str(tmp_path))
+    board(row("old", 0.1, played_at="2026-01-01T10:00:00+00:00")).write(tmp_path / "scoreboard")
+    broken = tmp_path / "broken.py"
+    broken.write_text("def policy(:\n")
+    with pytest.raises(ExperimentError, match=r"broken\.py is not valid"):
+        play([broken], fresh=True, processes=None)
+    assert {policy for policy, _ in Board.read(tmp_path / "scoreboard").rows} == {"old"}
 
 
 def test_fresh_alone_empties_the_board(tmp_path, monkeypatch, capsys):
