@@ -87,8 +87,8 @@ def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
     found = board_of(folder, cells)
     if not found.rows:
         raise ExperimentError(
-            "No customer of these runs planned to buy anything, so no policy has an efficiency. For a "
-            f"board, give --sessions a larger value. The runs are in {folder.path}."
+            "No customer of these runs planned to buy anything, so no policy has an efficiency. "
+            f"For a board, give --sessions a larger value. The runs are in {folder.path}."
         )
     why_not = _disturbance(cells)
     page = None if why_not else write_board(found)

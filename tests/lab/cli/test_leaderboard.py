@@ -108,7 +108,7 @@ def test_what_cannot_be_meant_is_refused_in_one_line(results, arguments, words):
 
 def test_runs_without_a_buyer_have_no_board(results):
     """Two customers are usually no buyers; the message says what to change."""
-    runs = "--policies sq --rho 1.4 --sessions 2 --seed 5 --repetitions 1".split()
+    runs = ["--policies", "sq", "--sessions", "2", "--seed", "5", "--repetitions", "1"]
     done = CliRunner().invoke(main, ["leaderboard", "fairness", *runs])
     assert done.exit_code == 1
     assert "No customer of these runs planned to buy" in done.stderr
