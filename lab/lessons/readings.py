@@ -1,7 +1,7 @@
 """Read a measured value from the files of a result or from the output of a command.
 
-The column *Read from* of a lab sheet names the place of the value. docs/labs/README.md (*The form
-of a sheet*) lists the allowed forms.
+The column *Read from* of a lab sheet names the place of the value. docs/labs/authors.md lists the
+allowed forms.
 """
 
 import csv
@@ -52,7 +52,7 @@ def place_of(where: str) -> Place:
             parts = found.groupdict()
             row = tuple(re.findall(r"\*([^*]+)\*", parts.get("row", "")))
             return Place(kind, parts.get("name", ""), row, parts.get("column", ""))
-    raise ValueError(f"{where!r} is not a place; docs/labs/README.md lists the allowed forms")
+    raise ValueError(f"{where!r} is not a place; docs/labs/authors.md lists the allowed forms")
 
 
 def read(place: Place, folder: Path | None, printed: str) -> float | str:

@@ -1,6 +1,6 @@
 """Parse a lab sheet into steps, commands, predictions, expected ranges and questions.
 
-docs/labs/README.md (*The form of a sheet*) describes the format.
+docs/labs/authors.md describes the format.
 """
 
 import re

@@ -120,15 +120,13 @@ def _is_full(studio: Studio, policy: str, waiting: int = 80) -> bool:
 
 
 def lifo_pri(studio: Studio) -> None:
-    """Take a comparison's result, a race of its runs, and the decisions about one request."""
+    """Take a race of a comparison's runs, and the decisions about one request."""
     name = studio.result(
         *("simulate", "--policies", "sq,8q-af,8q-lifo-pri", "--rho", "0.85,1.4,2"),
         *("--sessions", "3000", "--repetitions", "5"),
     )
     address = f"{studio.console}/results/{name}/"
-    studio.open(address)
-    studio.take("result-lifo-pri", height=1000, at="h1")
-    studio.page.goto(f"{studio.console}/race/?result={name}")
+    studio.open(f"{studio.console}/race/?result={name}")
     studio.page.wait_for_timeout(20_000)
     studio.take("race", height=900, at="h1")
     plan = json.loads((studio.lab.results_dir / name / "plan.json").read_text(encoding="utf-8"))
