@@ -3,7 +3,7 @@
 import asyncio
 import os
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Final, TypeVar
 
@@ -79,16 +79,13 @@ class Parts:
             abandonment=settings.abandonment,
         )
         self.shadow_policies = Shadows(self.pages.dispatcher, self.clock)
+        self.pools = [*shops.pools]
         self.bypasses: list[Bypass] = []
         if settings.ads_port is not None:
             ads = self._balance(loop, settings.ads_host, settings.ads_port)
             self.bypasses.append(self._bypass(ADS, b"/ads/", settings.ads_limit, ads))
-        others = self._balance(loop, settings.shop_host, *shop_ports)
-        self.bypasses.append(self._bypass(OTHER, b"", settings.other_limit, others))
-        self.pools: Sequence[Pool] = [
-            *shops.pools,
-            *(pool for one in self.bypasses for pool in one.pools),
-        ]
+            self.pools += ads.pools
+        self.bypasses.append(self._bypass(OTHER, b"", settings.other_limit, shops))
         self.sessions = Sessions(
             _signed_cookie(settings),
             self.clock,
@@ -161,7 +158,7 @@ class Parts:
             observe=lambda exchange, fate: self._observe(exchange, fate, name),
             abandonment=self.settings.abandonment,
         )
-        return Bypass(name, prefix, queue, servers.pools)
+        return Bypass(name, prefix, queue)
 
     def _tracer(self) -> Tracer | None:
         """Return the tracer; None if no request is traced. Raises SettingsError if the tracer's

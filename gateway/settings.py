@@ -347,14 +347,17 @@ class Settings(SettingsModel):
 
     @model_validator(mode="after")
     def _is_not_its_own_shop(self) -> Self:
-        is_here = self.shop_host in ("127.0.0.1", "localhost", "::1", self.host, self.admin_host)
+        here = ("127.0.0.1", "localhost", "::1", self.host, self.admin_host)
         for name in ("port", "tls_port", "admin_port"):
-            for shop_name in ("shop_port", "shop_controller_port"):
-                if is_here and getattr(self, name) == getattr(self, shop_name):
-                    raise ValueError(
-                        f"{name} and {shop_name} are both {getattr(self, name)}; they must differ"
-                    )
-            if is_here and getattr(self, name) in self.shop_ports:
+            for host, theirs in (
+                (self.shop_host, "shop_port"),
+                (self.shop_host, "shop_controller_port"),
+                (self.ads_host, "ads_port"),
+            ):
+                port = getattr(self, name)
+                if host in here and port is not None and port == getattr(self, theirs):
+                    raise ValueError(f"{name} and {theirs} are both {port}; they must differ")
+            if self.shop_host in here and getattr(self, name) in self.shop_ports:
                 raise ValueError(
                     f"{name} is {getattr(self, name)}, which is also in shop_ports; the ports of "
                     "the gateway and the shop must differ"

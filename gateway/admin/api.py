@@ -142,7 +142,7 @@ class AdminApi:
         def switch(made: tuple[PolicyChoice, Policy]) -> Answer:
             self._policy_order.take(turn)
             self._controls.switch_policy(*made)
-            return _json(200, self._figures.snapshot()["policy"])
+            return _json(200, self._figures.policy_in_force())
 
         return self._made(
             lambda: _policy(wanted, self._controls.make_policy), switch, is_slow=wanted.is_own

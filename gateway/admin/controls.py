@@ -46,7 +46,7 @@ class Controls:
                 self._guard()
 
     def _guard(self) -> None:
-        """Use signed cookies only if the policy uses sessions or a shadow runs."""
+        """Use signed cookies only if the policy uses sessions or a shadow is listed."""
         self._parts.sessions.guard(
             self._in_force.choice.needs_sessions or bool(self._parts.shadow_policies.entries)
         )

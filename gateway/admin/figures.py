@@ -1,12 +1,10 @@
 """The gateway's state: the snapshot for the admin API, and the values of the metrics."""
 
-from collections import Counter
 from collections.abc import Mapping
 from itertools import islice
 
 from gateway.parts import Parts
 from gateway.policies import stem
-from gateway.policies.interface import PAGES
 from gateway.queues.policy_choice import PolicyInForce
 
 
@@ -22,10 +20,7 @@ class GatewayFigures:
         return {
             "time_s": self._parts.clock(),
             **driver.snapshot(),
-            "policy": {
-                **self._in_force.choice.described(),
-                "snapshot": dict(driver.policy.snapshot()),
-            },
+            "policy": self.policy_in_force(),
             "shadows": self._parts.shadow_policies.figures(),
             "abandonment": self.abandonment(),
             "time_scale": self._parts.clock.scale,
@@ -45,6 +40,12 @@ class GatewayFigures:
             "refusals": {str(status): n for status, n in self._parts.context.refusals.items()},
             "traced_ratio": self._traced_ratio,
             "is_draining": self._parts.connections.is_draining,
+        }
+
+    def policy_in_force(self) -> dict[str, object]:
+        return {
+            **self._in_force.choice.described(),
+            "snapshot": dict(self._parts.pages.dispatcher.policy.snapshot()),
         }
 
     def shadows(self) -> dict[str, object]:
@@ -98,9 +99,8 @@ class GatewayFigures:
 
     def waiting(self) -> dict[str, int]:
         """Return the number of waiting requests for each page type or bypass."""
-        by_page = Counter(request.page for request in self._parts.pages.dispatcher.policy.waiting())
         bypasses = {one.name: one.queue.waiting for one in self._parts.bypasses}
-        return {**{page: by_page[page] for page in PAGES}, **bypasses}
+        return {**self._parts.pages.dispatcher.waiting_by_page(), **bypasses}
 
     def connections(self) -> dict[str, int]:
         return self._parts.gate.counts()

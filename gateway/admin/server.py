@@ -3,6 +3,7 @@ calls of a connection one after another, limits the size of a call, and closes i
 """
 
 import asyncio
+import json
 import logging
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
@@ -135,8 +136,9 @@ class AdminConnection(asyncio.Protocol):
         """Send the reason, then read for a moment. Closing a connection with unread bytes would
         reset it, and the caller might lose the answer.
         """
-        text = f'{{"error": "{refusal.reason}"}}\n'.encode()
-        self._write(Answer(refusal.status, text), keeps_alive=False, is_head=False)
+        text = json.dumps({"error": refusal.reason}).encode() + b"\n"
+        answer = Answer(refusal.status, text, headers=refusal.headers)
+        self._write(answer, keeps_alive=False, is_head=refusal.status == 204)
         self._is_refused = True
         self.deadline_s = self._loop.time() + _LINGER_S
         self._transport.write_eof()
@@ -153,6 +155,7 @@ class AdminConnection(asyncio.Protocol):
             self._say(head, answer)
         else:
             self.deadline_s = NEVER  # the gateway causes the wait, not the caller
+            self._transport.pause_reading()  # a caller could fill the memory meanwhile
             self._awaited = asyncio.ensure_future(answer)
             self._awaited.add_done_callback(lambda done: self._answered(head, done))
 
@@ -165,6 +168,7 @@ class AdminConnection(asyncio.Protocol):
         except Exception as fault:
             answer = _of_fault(fault)
         if not self._transport.is_closing():
+            self._transport.resume_reading()
             self._say(head, answer)
             self._pull()
 
@@ -180,7 +184,7 @@ class AdminConnection(asyncio.Protocol):
         lines = [
             b"HTTP/1.1 %d %b" % (answer.status, HTTPStatus(answer.status).phrase.encode()),
             b"Content-Type: " + answer.content_type,
-            b"Content-Length: %d" % len(answer.body),
+            *(() if answer.status == 204 else (b"Content-Length: %d" % len(answer.body),)),
             b"Cache-Control: no-store",
             b"X-Content-Type-Options: nosniff",
             *(b"%b: %b" % header for header in answer.headers),

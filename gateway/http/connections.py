@@ -44,8 +44,10 @@ class Deadlines:
     def check(self) -> None:
         """Call `deadline_passed` of every object whose deadline has passed."""
         now_s = self._loop.time()
-        for one in [one for one in self.watched if one.deadline_s <= now_s]:
-            one.deadline_passed()
+        # One object's deadline can move while another object handles its own.
+        for one in tuple(self.watched):
+            if one.deadline_s <= now_s:
+                one.deadline_passed()
 
     def _look(self) -> None:
         self.start()

@@ -173,8 +173,11 @@ class Customer(asyncio.Protocol):
         if self._is_closing:
             return
         self.deadline_s = NEVER
-        if self._exchange is not None:
-            self._exchange.resume_response()
+        exchange = self._exchange
+        if exchange is not None:
+            if not exchange.body_is_complete and not exchange.upload_is_held:
+                self.deadline_s = self._loop.time() + self._front.customer_limits.body_s
+            exchange.resume_response()
         else:
             self._await_next()
 
@@ -371,6 +374,9 @@ class Customer(asyncio.Protocol):
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             exchange.refused()
+            if exchange.ends_with_connection:
+                self.cut_short(reset=True)
+                return
             if exchange.has_begun:
                 self._close()
                 return

@@ -221,7 +221,6 @@ class Exchange:
     __slots__ = (
         "_body",
         "_context",
-        "_ends_with_connection",
         "_is_chunked",
         "_is_repeated",
         "_keeps_alive",
@@ -231,6 +230,7 @@ class Exchange:
         "body_is_complete",
         "connection",
         "customer",
+        "ends_with_connection",
         "has_begun",
         "has_left",
         "head",
@@ -280,7 +280,7 @@ class Exchange:
         self.has_begun = False
         # How the customer recognises the end of the answer, if not by its length.
         self._is_chunked = False
-        self._ends_with_connection = False
+        self.ends_with_connection = False
         self.is_streamed = False
         self._is_repeated = False
         self._keeps_alive = False
@@ -374,12 +374,11 @@ class Exchange:
 
     def start(self) -> bool:
         """Let a free worker serve the request; return False if it no longer needs service."""
-        before = self._move(Event.STARTED)
-        if self.has_left:
-            self._context.count_left_in_service()
-        if before is State.DOOMED:
+        if self._move(Event.STARTED) is State.DOOMED:
             self.queue.finished(self, Outcome.CANCELLED)
             return False
+        if self.has_left:
+            self._context.count_left_in_service()
         return True
 
     def dropped(self, reason: str) -> None:
@@ -469,11 +468,11 @@ class Exchange:
         is_1_0 = self.head.minor_version == 0
         has_unknown_length = head.has_body and head.length_bytes is None
         self._is_chunked = has_unknown_length and not is_1_0
-        self._ends_with_connection = has_unknown_length and is_1_0
+        self.ends_with_connection = has_unknown_length and is_1_0
         self._keeps_alive = (
             self.head.keeps_alive
             and self.body_is_complete
-            and not self._ends_with_connection
+            and not self.ends_with_connection
             and not self._context.is_draining()
         )
         context = self._context
@@ -539,7 +538,7 @@ class Exchange:
             self._answer(status, refusals.page(status, reason), refusals.RETRY_SOON)
         elif self.customer is not None:
             customer, self.customer = self.customer, None
-            customer.cut_short(reset=self._ends_with_connection)
+            customer.cut_short(reset=self.ends_with_connection)
 
     def _answer(self, status: int, page: bytes, headers: tuple[tuple[bytes, bytes], ...]) -> None:
         customer, self.customer = self.customer, None

@@ -180,7 +180,8 @@ class ShopConnection(asyncio.Protocol):
             self.end_requests()
 
     def send_body(self, data: bytes) -> None:
-        self._allow_time()
+        if not self._is_held:  # then the customer causes the wait
+            self._allow_time()
         if self.is_usable and not self._has_ended:
             self._transport.write(data)
 

@@ -251,18 +251,18 @@ class Dispatcher:
         """Return the number of requests since the start for each page type and fate (FATES)."""
         return {page: {fate: n[fate] for fate in FATES} for page, n in self._counts.items()}
 
-    def snapshot(self) -> Mapping[str, object]:
-        """Return the queue lengths by page type, the number of workers, the counts of fates and the
-        policy's snapshot.
-        """
+    def waiting_by_page(self) -> dict[str, int]:
+        """Return the number of waiting requests of each page type."""
         by_page = Counter(request.page for request in self._driver.waiting.values())
+        return {page: by_page[page] for page in Page}
+
+    def snapshot(self) -> Mapping[str, object]:
+        """Return the number of workers, and of the requests that wait and are served."""
         return {
-            "policy": {"name": self.policy.name, "snapshot": dict(self.policy.snapshot())},
             "workers": self.workers,
             "in_service": self.in_service,
             "waiting": self.waiting,
-            "waiting_by_page": {page: by_page[page] for page in Page},
-            "counts": self.counts(),
+            "waiting_by_page": self.waiting_by_page(),
         }
 
     # ---- the machinery -------------------------------------------------------------------------

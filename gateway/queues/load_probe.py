@@ -8,7 +8,6 @@ import reprlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import inf
 from typing import Any, Final
 
 from gateway import plain_json
@@ -28,6 +27,9 @@ _LEAST_PAUSE_S: Final = 0.02
 _ANSWER_BYTES: Final = 1 << 20
 _MOST_VALUES: Final = 10_000
 _NUMBERS: Final = ("time_s", "cpu_s", "cpus", "busy_workers")
+# With values beyond these, the utilisation could overflow.
+_MOST: Final = 1e12
+_LEAST_CPUS: Final = 1e-3
 
 
 class ProbeError(Exception):
@@ -59,10 +61,12 @@ def read_status(body: bytes) -> Status:
         raise ProbeError("the answer is not a JSON object")
     for name in _NUMBERS:
         value = whole.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
-            raise ProbeError(f"{name}: is {reprlib.repr(value)}; must be a number of at least 0")
-    if whole["cpus"] <= 0:
-        raise ProbeError(f"cpus: is {whole['cpus']}; must be above 0")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
+            raise ProbeError(
+                f"{name}: is {reprlib.repr(value)}; must be a number from 0 to {_MOST:g}"
+            )
+    if whole["cpus"] < _LEAST_CPUS:
+        raise ProbeError(f"cpus: is {whole['cpus']}; must be at least {_LEAST_CPUS:g}")
     return Status(whole["time_s"], whole["cpu_s"], whole["cpus"], int(whole["busy_workers"]), whole)
 
 

@@ -8,7 +8,6 @@ from gateway.http import forwarding
 from gateway.http.exchange import CustomerSide, Exchange, RequestQueue, ResponseContext
 from gateway.http.pages import PageRules
 from gateway.http.request_reader import RequestHead
-from gateway.http.upstream import Pool
 from gateway.queues.request_queues import BypassQueue
 from gateway.tracing import TracedExchange, Tracer
 
@@ -23,14 +22,11 @@ POLICY: Final = "policy"
 
 @dataclass(frozen=True, slots=True)
 class Bypass:
-    """A bypass: a separate short queue for requests whose path begins with `prefix`. Each process
-    that serves these requests has a pool of connections.
-    """
+    """A bypass: a separate short queue for requests whose path begins with `prefix`."""
 
     name: str
     prefix: bytes
     queue: BypassQueue
-    pools: tuple[Pool, ...]
 
 
 def queue_for(target: bytes, bypasses: Sequence[Bypass]) -> BypassQueue:

@@ -140,6 +140,7 @@ remembered: OrderedDict[str, PolicyFile] = OrderedDict()
 def remember(file: PolicyFile) -> None:
     """Remember this text for `known`."""
     remembered[file.sha256] = file
+    remembered.move_to_end(file.sha256)
     if len(remembered) > REMEMBERED:
         remembered.popitem(last=False)
 

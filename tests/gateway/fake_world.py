@@ -214,7 +214,7 @@ class World:
             is_draining=lambda: self.connections.is_draining,
             wall_s=self.wall_s,
         )
-        bypasses = [Bypass(OTHER, b"", self.other, (self.pool,))]
+        bypasses = [Bypass(OTHER, b"", self.other)]
         self.front = Frontend(
             self.loop,
             self.connections,

@@ -44,6 +44,7 @@ def test_parameters_are_json():
         ({}, {"policy_parameters": "{"}, "--policy-parameters={: must be a JSON object"),
         ({"DOORBUSTER_GATEWAY_PORT": "8082"}, {}, "port and shop_port are both 8082"),
         ({}, {"admin_port": "8080"}, "port and admin_port are both 8080"),
+        ({}, {"ads_port": "8080"}, "port and ads_port are both 8080"),
         (
             {"DOORBUSTER_GATEWAY_COOKIE_KEY": "x"},
             {},

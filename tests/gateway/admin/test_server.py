@@ -80,7 +80,8 @@ async def test_a_fault_in_a_call_gets_an_answer_and_the_connection_goes_on(caplo
     assert [record.exc_info[0] for record in caplog.records] == [RuntimeError]
 
 
-async def test_no_deadline_runs_while_the_gateway_is_at_it():
+async def test_a_slow_call_has_no_deadline_and_its_caller_cannot_fill_the_memory():
+    """While the gateway works on a call, the connection is not read."""
     is_asked, may_end = asyncio.Event(), asyncio.Event()
 
     async def answer(head, body):
@@ -92,10 +93,22 @@ async def test_no_deadline_runs_while_the_gateway_is_at_it():
         writer.write(put(1) + b"1" + put(1))
         await is_asked.wait()
         assert ours[0].deadline_s == NEVER
-        writer.write(b"2")
-        while ours[0].unread_bytes <= len(put(1)):
+        writer.write(b"2" + b"x" * (1 << 24))
+        for _ in range(100):
             await asyncio.sleep(0)
+        assert ours[0].unread_bytes <= len(put(1)) + 1
         assert ours[0].deadline_s == NEVER
         may_end.set()
         assert [await said(reader) for _ in range(2)] == [(200, 1), (200, 2)]
         assert ours[0].deadline_s < NEVER
+
+
+async def test_options_for_no_further_hop_have_an_answer_without_a_body():
+    """RFC 9110, 8.6: an answer with status 204 has no Content-Length either."""
+    async with called(lambda head, body: Answer(200, b"1")) as (reader, writer, _):
+        writer.write(b"OPTIONS * HTTP/1.1\r\nHost: x\r\nMax-Forwards: 0\r\n\r\n")
+        answer = await reader.read()
+        assert answer.startswith(b"HTTP/1.1 204 No Content\r\n")
+        assert answer.endswith(b"\r\n\r\n")
+        assert b"\r\nAllow: " in answer
+        assert b"Content-Length" not in answer

@@ -48,6 +48,23 @@ def test_as_many_take_part_as_there_are_processors(assigned, taking_part):
     assert served(processes) == [6 // taking_part] * taking_part + [0] * (3 - taking_part)
 
 
+async def test_a_file_goes_to_a_process_that_serves_no_page():
+    """The bypass and the policy's queue share one count of the requests in service."""
+    processes = [Shop(is_held=True) for _ in range(2)]
+    async with AsyncExitStack() as stack:
+        for process in processes:
+            await stack.enter_async_context(serving(process))
+        ports = tuple(process.port for process in processes)
+        b = await stack.enter_async_context(bed(shop_ports=ports))
+        asked = [asyncio.create_task(b.get("/"))]
+        await b.until(lambda: [process.busy for process in processes] == [1, 0])
+        asked.append(asyncio.create_task(b.get("/static/x.css")))
+        await b.until(lambda: [process.busy for process in processes] == [1, 1])
+        for process in processes:
+            process.let_go(1)
+        await asyncio.gather(*asked)
+
+
 async def test_requests_are_spread_over_real_processes_and_files_with_them():
     processes = [Shop(is_held=True) for _ in range(3)]
     async with AsyncExitStack() as stack:

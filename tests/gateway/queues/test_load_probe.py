@@ -44,7 +44,7 @@ def test_the_whole_status_is_kept():
 @pytest.mark.parametrize(
     "body", [b"", b"[]", b"{", *(json.dumps(STATUS | c).encode() for c in (
         {"cpu_s": None}, {"cpus": 0}, {"time_s": "1"}, {"busy_workers": -1}, {"cpu_s": True},
-        {"cpu_s": math.nan}, {"time_s": math.inf},
+        {"cpu_s": math.nan}, {"time_s": math.inf}, {"cpu_s": 10**400}, {"cpus": 5e-324},
     ))],
 )  # fmt: skip
 def test_nonsense_is_named(body):

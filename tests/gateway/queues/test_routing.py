@@ -8,7 +8,7 @@ from gateway.queues.routing import Bypass, queue_for
 from tests.fake_shop.in_loop import Shop, serving
 from tests.gateway.real_sockets import bed, closed_port
 
-BYPASSES = [Bypass("ads", b"/ads/", "ad queue", ()), Bypass("other", b"", "other queue", ())]
+BYPASSES = [Bypass("ads", b"/ads/", "ad queue"), Bypass("other", b"", "other queue")]
 
 
 @pytest.mark.parametrize(
