@@ -183,4 +183,6 @@ class Policy(Protocol):
         """Return the waiting requests in order of arrival."""
 
     def snapshot(self) -> Mapping[str, object]:
-        """Return `discipline`, `queues` and further metrics as values that JSON can express."""
+        """Return metrics as values that JSON can express: `queues` (the number of requests in each
+        queue), and optionally `discipline` and further numbers.
+        """

@@ -118,10 +118,10 @@ def completed_table(rows: Sequence[FairnessRow], rho: float) -> Table:
 def waiting_table(rows: Sequence[FairnessRow], rho: float) -> Table:
     table = Table(
         f"Failed sessions: seconds until the answer or the timeout, ρ = {rho:g}",
-        ("Policy", *(known.words for known in CLASSES), "All, median", "All, p95", "Turned away %"),
+        ("Policy", *(known.words for known in CLASSES), "All, median", "All, p95", "Informed %"),
         note="The wait of a failed session begins with its first request for the page that it did "
         "not get. It includes retries, and ends when the session is turned away or its customer "
-        "gives up. Values are medians in paper seconds, by planned length. “Turned away” is the "
+        "gives up. Values are medians in paper seconds, by planned length. “Informed” is the "
         "percentage of failed sessions in which an attempt for the missing page was dropped, "
         "rejected or refused. “–” means that no session failed.",
     )
