@@ -1,6 +1,9 @@
 """`make lab-collect` of this machine as a host: the collected files, and the remains."""
 
 import json
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -32,6 +35,31 @@ def test_results_come_and_no_archive_stays(tmp_path: Path) -> None:
     status, said, left = collected(tmp_path, results)
     assert status == 0, said
     assert (tmp_path / "collected/here/rush/plan.json").read_text() == "{}"
+    assert {path.name for path in (tmp_path / "collected/here").iterdir()} == {"rush"}
+    assert not left
+
+
+def test_results_come_while_a_run_writes(tmp_path: Path) -> None:
+    """A file that grows while it is packed is no failure of the collection."""
+    results = tmp_path / "results"
+    results.mkdir()
+    attempts = results / "attempts.log"
+    attempts.write_bytes(os.urandom(32 << 20))
+    is_over = threading.Event()
+
+    def write() -> None:
+        with attempts.open("ab", buffering=0) as log:
+            while not is_over.wait(0.005):
+                log.write(b"one more")
+
+    with ThreadPoolExecutor() as threads:
+        threads.submit(write)
+        try:
+            status, said, left = collected(tmp_path, results)
+        finally:
+            is_over.set()
+    assert status == 0, said
+    assert (tmp_path / "collected/here/attempts.log").stat().st_size > 32 << 20
     assert not left
 
 
