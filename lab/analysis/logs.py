@@ -127,11 +127,13 @@ def curves(asked: Asked) -> dict[str, Any]:
 def attempts(asked: Asked) -> dict[str, Any]:
     """Return the attempts of a `run`, chosen by `kind`, `page` type and `session`
     (`chosen_attempts`). `number` is the number of attempts, and `rows` has at most `most` of them,
-    beginning with the attempt `first` (from 0)."""
+    beginning with the attempt `first` (from 0), or the last page if there are not that many."""
     _, _, run = _run(asked)
     found = chosen_attempts(run.attempts(), asked["kind"], asked["page"], asked["session"])
-    rows = found.slice(asked["first"], asked["most"]).to_pylist()
-    return {"number": found.num_rows, "rows": list(map(_with_response, rows))}
+    most = asked["most"]
+    first = min(asked["first"], max(0, found.num_rows - 1) // most * most)
+    rows = list(map(_with_response, found.slice(first, most).to_pylist()))
+    return {"number": found.num_rows, "first": first, "rows": rows}
 
 
 def attempt(asked: Asked) -> dict[str, Any]:

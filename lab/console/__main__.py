@@ -23,18 +23,22 @@ def main() -> None:
     help="The longest wait for an answer from PostgreSQL, in real seconds.",
 )
 def prepare(wait_s: float) -> None:
-    """Create or update the databases, collect the static files and measure this machine's speed."""
+    """Create or update the databases, collect the static files, measure this machine's speed, and
+    remove what an earlier console has left behind."""
     from django.core.management import call_command
 
     _check_limits()
     with explained():
         make_database()
+        call_command("clearsessions")
         call_command("collectstatic", verbosity=0, interactive=False)
+        from lab.console.results import imports
         from lab.console.site.settings import LAB
         from lab.database import publishing as results_publishing
         from lab.runner import estimates
 
         estimates.calibrated(LAB)  # takes one second at the first start
+        imports.remove_left_overs(LAB.results_dir)
         results_publishing.prepare(LAB, click.echo, wait_s)
 
 

@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
+from gateway.policies import is_path
 from lab.console.launches import queue, workers
 from lab.console.launches.forms import uploaded
 from lab.console.launches.queue import QueueError
@@ -59,6 +60,8 @@ class Experiment:
         """Return the known duration, `real_s`. Raises AllowanceError if a limit is exceeded."""
         if self.spec:
             require(allowance, "runs_per_launch", self.spec.number_of_runs)
+            own = {choice.name for choice in self.spec.policy if is_path(choice.name)}
+            require(allowance, "own_policies_per_launch", len(own))
         expected_s = self.real_s
         assert expected_s is not None, self.arguments
         require(allowance, "expected_s_per_launch", expected_s)

@@ -17,6 +17,7 @@ import redis
 from celery import Celery
 from celery.exceptions import SecurityWarning
 from celery.signals import heartbeat_sent, worker_process_init
+from django.db import OperationalError
 from django.utils import timezone
 
 from common import log_tail, pinned, processes
@@ -206,11 +207,12 @@ def last_words(log: Path) -> str:
 
 
 def _command(launch: Launch, folder: Path, limits: JobLimits | None) -> list[str]:
-    arguments = list(launch.arguments)
     if launch.spec:
         spec = folder / "spec.toml"
         spec.write_text(launch.spec, encoding="utf-8")
-        arguments = ["run", str(spec), "--fresh", *arguments]
+        arguments = ["run", str(spec), "--fresh"]
+    else:
+        arguments = list(launch.arguments)
     program = [sys.executable, "-m", "doorbuster", *arguments]
     # The command runs on processors that the shop does not use, so it does not slow the shop.
     return pinned.command(
@@ -248,12 +250,13 @@ def _run(launch: Launch, folder: Path) -> tuple[int, str]:
             start_new_session=True,
         )
     mark = folder / _COMMAND
-    mark.write_text(processes.note_of(child.pid), encoding="utf-8")
     stop_by_s: float | None = None
     try:
+        mark.write_text(processes.note_of(child.pid), encoding="utf-8")
         while child.poll() is None:
             time.sleep(LOOK_EVERY_S)
-            _note_progress(launch, progress)
+            with contextlib.suppress(OperationalError):  # the database may be locked for a moment
+                _note_progress(launch, progress)
             if limits is not None and not exceeded:
                 exceeded = limits.exceeded(child.pid)
                 if exceeded:

@@ -15,6 +15,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import Count
+from django.utils import timezone
 
 from lab.console.launches import queue
 from lab.console.models import Launch, State, Token, forget_work
@@ -296,7 +297,8 @@ def end_sessions(account: User) -> None:
     """Log the account out everywhere: all its session cookies and tokens become invalid."""
     Token.objects.filter(person=account).delete()
     store = import_module(settings.SESSION_ENGINE).SessionStore
-    for session in store.get_model_class().objects.iterator():
+    alive = store.get_model_class().objects.filter(expire_date__gt=timezone.now())
+    for session in alive.iterator():
         if session.get_decoded().get(SESSION_KEY) == str(account.pk):
             session.delete()
 

@@ -95,7 +95,7 @@ class PasswordHasher(PBKDF2PasswordHasher):
     def made(self, password: str) -> str:
         """Return the hash of a generated password of at least 72 random bits. No attacker can try
         all such passwords, so a few iterations are enough."""
-        return self.encode(password, self.salt(), self.MADE_ITERATIONS)
+        return super().encode(password, self.salt(), self.MADE_ITERATIONS)
 
     def must_update(self, encoded: str) -> bool:
         """Return whether the next login hashes this password again; False if `made` hashed it.

@@ -25,8 +25,7 @@ def curves(result: ResultEntry) -> dict[str, Any]:
     if result.reference and result.computed_curves.is_file():
         found = _shipped(result)
     else:
-        with _ONE_AT_A_TIME:  # if a class requests them at once, one thread computes
-            found = _kept(result)
+        found = _kept(result) or _computed(result)
     lines = [{**line, "colour": colour_of(str(line.get("policy")))} for line in found["lines"]]
     return {**found, "lines": lines}
 
@@ -40,19 +39,26 @@ def _shipped(result: ResultEntry) -> dict[str, Any]:
     return found
 
 
-def _kept(result: ResultEntry) -> dict[str, Any]:
-    stamp = _stamp(result)
-    kept = PLACE / f"{result.name}.json"
+def _kept(result: ResultEntry) -> dict[str, Any] | None:
+    """Return the curves in the cache, or None if they are missing, damaged or out of date."""
     try:
-        found = json.loads(kept.read_text(encoding="utf-8"))
-        if found["stamp"] == stamp:
-            return dict(found["curves"])
+        found = json.loads((PLACE / f"{result.name}.json").read_text(encoding="utf-8"))
+        return dict(found["curves"]) if found["stamp"] == _stamp(result) else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        pass  # missing or cut short: computed again
-    made: dict[str, Any] = ask(result, "curves")
-    PLACE.mkdir(parents=True, exist_ok=True)
-    write_text(kept, json.dumps({"stamp": stamp, "curves": made}, separators=(",", ":")))
-    return made
+        return None
+
+
+def _computed(result: ResultEntry) -> dict[str, Any]:
+    with _ONE_AT_A_TIME:
+        # If a class requests the curves at once, one thread computes and the others wait for it.
+        if (found := _kept(result)) is not None:
+            return found
+        stamp = _stamp(result)
+        made: dict[str, Any] = ask(result, "curves")
+        PLACE.mkdir(parents=True, exist_ok=True)
+        kept = PLACE / f"{result.name}.json"
+        write_text(kept, json.dumps({"stamp": stamp, "curves": made}, separators=(",", ":")))
+        return made
 
 
 def warm(name: str) -> None:

@@ -30,31 +30,24 @@ def attempts(request: HttpRequest, name: str) -> HttpResponse:
     page = request.GET.get("type", "")
     session = request.GET.get("session", "").strip()
     run_of(result, folder)
+    wanted = request.GET.get("page", "")
+    number = int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 9 else 1
+    found: dict[str, Any] = {"number": 0, "first": 0, "rows": []}
     fault = ""
-
-    def ask(number: int) -> dict[str, Any]:
-        found: dict[str, Any] = logs.ask(
+    try:
+        found = logs.ask(
             result,
             "attempts",
             run=folder,
             kind=kind,
             page=page,
             session=session,
-            first=(number - 1) * A_PAGE,
+            first=max(0, number - 1) * A_PAGE,
             most=A_PAGE,
         )
-        return found
-
-    wanted = request.GET.get("page", "")
-    number = int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 9 else 1
-    try:
-        found = ask(max(1, number))
-        rows = Paginator(range(found["number"]), A_PAGE).get_page(number)
-        if rows.number != max(1, number):  # after the last page
-            found = ask(rows.number)
     except ExperimentError as error:
-        found, fault = {"rows": []}, str(error)
-        rows = Paginator(range(0), A_PAGE).get_page(1)
+        fault = str(error)
+    rows = Paginator(range(found["number"]), A_PAGE).page(found["first"] // A_PAGE + 1)
     return render(
         request,
         "console/attempts.html",

@@ -14,6 +14,7 @@ from typing import IO, Any, Final
 
 from common import bounded
 from common.bounded import BoundedError, Bounds, BoundsExceededError
+from lab.console.results.result_list import DELETED
 from lab.console.site import allowances, rates
 from lab.console.site.allowances import Allowance, AllowanceError
 from lab.console.site.rates import ActionLimit, BusyError
@@ -31,6 +32,7 @@ _LIMITS: Final = {
 }
 """For each count in a bundle, the name of its limit in `allowances`."""
 _ACTION_LIMIT: Final = ActionLimit(2)
+_UNDER_WAY: Final = ".import-"
 
 
 def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: Allowance) -> Path:
@@ -44,7 +46,7 @@ def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: A
         allowances.require(allowance, "kept_imports", len(kept) + 1)
         rates.spend(allowance, "imports_per_hour", key)
         results_dir.mkdir(parents=True, exist_ok=True)
-        place = Path(tempfile.mkdtemp(prefix=".import-", dir=results_dir))
+        place = Path(tempfile.mkdtemp(prefix=_UNDER_WAY, dir=results_dir))
         try:
             sha256 = _copied(file, place / "bundle.zip")
             found = _unpacked(place, allowance, sum(mark.size_bytes for mark in kept))
@@ -63,6 +65,14 @@ def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: A
             raise SpecError(f"bundle: cannot be kept ({fault.strerror or fault})") from None
         finally:
             shutil.rmtree(place, ignore_errors=True)
+
+
+def remove_left_overs(results_dir: Path) -> None:
+    """Remove the folders of imports and deletions that did not end because the console was killed.
+    Call this before the console starts."""
+    for kind in (_UNDER_WAY, DELETED):
+        for folder in results_dir.glob(f"{kind}*"):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def kept_by(results_dir: Path, person: str) -> list[Imported]:

@@ -8,12 +8,13 @@ import csv
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from django.http import Http404
 
@@ -36,6 +37,8 @@ from lab.wording import title_of
 
 T = TypeVar("T")
 
+DELETED: Final = ".deleted-"
+"""The beginning of the name of a folder whose content is being deleted."""
 MOST_TEXT_BYTES = 4 * 2**20
 """The maximum size, in bytes, of a text that a page shows, such as a spec."""
 _SUMMARISED = ("spec.toml", "tables.md", BOARD_FILE, *documents.FILES)
@@ -397,12 +400,14 @@ class ResultEntry:
 
     def delete(self) -> None:
         """Delete this result, which must not be a reference. The folder is renamed first, so that
-        the result disappears from all pages at once.
+        the result disappears from all pages at once. Raises OSError if it cannot be renamed.
         """
         assert self.reference is None
-        gone = self.path.with_name(f".deleted-{self.name}")
-        self.path.rename(gone)
-        shutil.rmtree(gone, ignore_errors=True)
+        gone = Path(tempfile.mkdtemp(prefix=DELETED, dir=self.path.parent))
+        try:
+            self.path.rename(gone / self.name)
+        finally:
+            shutil.rmtree(gone, ignore_errors=True)
 
 
 def entries() -> list[ResultEntry]:

@@ -14,7 +14,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpRe
 from django.shortcuts import redirect, render
 
 from lab.analysis.verdict import is_unsure
-from lab.console.models import Note
+from lab.console.models import Launch, Note, State
 from lab.console.results import curve_cache, imports, logs, notes, origins, result_list, sales_bars
 from lab.console.results.curve_views import sources
 from lab.console.results.origins import may_delete, policy_readers, result_owners
@@ -25,6 +25,7 @@ from lab.console.site.settings import LAB
 from lab.database.publishing import keep_in_step
 from lab.errors import ExperimentError
 from lab.report.claims import held_words
+from lab.runner.under_way import runs_under_way
 
 A_PAGE = 25
 ENOUGH_SEEDS = 5
@@ -171,7 +172,16 @@ def delete(request: HttpRequest, name: str) -> HttpResponse:
             "results that this lab has made or imported."
         )
     if request.method == "POST":
-        result.delete()
+        if _is_being_made(name):
+            messages.error(request, f"{name} is being made. First cancel its launch or command.")
+            return redirect("result", name)
+        try:
+            result.delete()
+        except FileNotFoundError:  # somebody else has just deleted it
+            return redirect("results")
+        except OSError as fault:
+            messages.error(request, f"{name} cannot be deleted ({fault.strerror or fault}).")
+            return redirect("result", name)
         curve_cache.forget(name)
         Note.objects.filter(result=name).delete()
         publish(name, partial(messages.warning, request))
@@ -179,6 +189,13 @@ def delete(request: HttpRequest, name: str) -> HttpResponse:
         return redirect("results")
     written = {"notes": len(notes.of(name)), "kept_notes": len(notes.that_travel(name))}
     return render(request, "console/delete.html", {"result": result} | written)
+
+
+def _is_being_made(name: str) -> bool:
+    """Return whether a launch or a command at a terminal still writes this result."""
+    runs = runs_under_way(LAB)
+    is_announced = runs is not None and runs.experiment == name
+    return is_announced or Launch.objects.filter(result=name, state=State.RUNNING).exists()
 
 
 def publish(name: str, say: Callable[[str], None]) -> None:

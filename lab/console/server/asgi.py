@@ -1,7 +1,6 @@
 """The console as an ASGI application, and the tasks that run in its background."""
 
 import asyncio
-import contextlib
 import logging
 import os
 
@@ -51,10 +50,14 @@ def _keep() -> None:
 
 
 async def _keeper() -> None:
-    """Find launches whose worker has died, and wake the workers when a launch waits."""
-    await _first_look()
+    """Queue the first launch, then find launches whose worker has died, and wake the workers when a
+    launch waits."""
+    has_looked = False
     while True:
         try:
+            if not has_looked:
+                await _first_look()
+                has_looked = True
             await _keep()
         except Exception:  # the broker or the disk may be away; the next try comes soon
             logger.exception("the queue could not be checked")
@@ -75,7 +78,6 @@ async def application(scope: uploads.Scope, receive: uploads.Receive, send: uplo
         else:
             for task in tasks:
                 task.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await task
+            await asyncio.gather(*tasks, return_exceptions=True)
             await send({"type": "lifespan.shutdown.complete"})
             return

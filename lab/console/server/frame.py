@@ -1,6 +1,7 @@
 """The frame of every page: the navigation and the live run."""
 
 from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
 
 from common import hosts
 from lab.console import pages
@@ -25,8 +26,9 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "is_teacher": is_teacher(request),
         "navigation": pages.navigation(has_people=has_people),
         "here": pages.page_of(request.path),
-        "live_now": under_way(),
-        "waiting_now": Launch.objects.filter(state=State.QUEUED).count(),
+        # Only whole pages use these two; the parts that a page polls do not.
+        "live_now": SimpleLazyObject(under_way),
+        "waiting_now": SimpleLazyObject(Launch.objects.filter(state=State.QUEUED).count),
         "shop_address": shop_address(request),
         "scrapes_live_shops": monitoring.scrapes_loopback(LAB),
         "watchers": links(_watchers.there(), host, LAB.inner_host),

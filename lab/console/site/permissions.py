@@ -17,7 +17,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from lab.console.models import Launch
 from lab.console.site import rates
@@ -64,7 +64,7 @@ class Permission:
 
     def get(self, view: View) -> View:
         """Mark a view that answers only GET."""
-        return self(require_GET(view))
+        return self(require_safe(view))
 
     def post(self, view: View) -> View:
         """Mark a view that answers only POST."""

@@ -92,11 +92,12 @@ function chart(element, series, markList, range, { sync, rem = () => 14, xLabel 
   const height = () => Math.round(textSize() * rem());
   const font = () => `${Math.round(textSize() * 0.8)}px system-ui, sans-serif`;
   const axis = { stroke: () => style("--soft"), grid: { stroke: () => style("--line") }, ticks: { stroke: () => style("--line") }, font: font(), labelFont: font() };
+  const gone = new AbortController(); // a destroyed plot no longer listens to the window
   const plot = new uPlot(
     {
       width: element.clientWidth,
       height: height(),
-      plugins: [marks(markList)],
+      plugins: [marks(markList), { hooks: { destroy: [() => gone.abort()] } }],
       cursor: { drag: { x: false, y: false }, ...(sync ? { sync: { key: sync } } : {}) },
       scales: { x: { time: false }, y: { range: range || ((u, low, high) => [0, Math.max(1, high * 1.15)]) } },
       axes: [{ ...axis, ...(xLabel ? { label: xLabel, labelSize: textSize() * 1.4 } : {}), size: textSize() * (xLabel ? 2 : 1.7) }, { ...axis, size: textSize() * 3.2 }],
@@ -105,8 +106,9 @@ function chart(element, series, markList, range, { sync, rem = () => 14, xLabel 
     [[], ...series.map(() => [])],
     element,
   );
-  addEventListener("resize", () => plot.setSize({ width: element.clientWidth, height: height() }));
-  addEventListener("themed", () => plot.redraw());
+  const { signal } = gone;
+  addEventListener("resize", () => plot.setSize({ width: element.clientWidth, height: height() }), { signal });
+  addEventListener("themed", () => plot.redraw(), { signal });
   const caption = element.previousElementSibling;
   const title = () => saveChart.wordsOf(caption);
   if (saved) saveChart(caption, () => plot, () => { const { note, file } = saved(); return { title: title(), note, file: [...file, title()] }; });

@@ -129,7 +129,7 @@ const live = (() => {
     for (const listener of state.newest.away ? awayListeners : listeners) listener();
   }
 
-  function follow(address = "/watch/stream") {
+  function opened(address) {
     const stream = new EventSource(address);
     stream.addEventListener("history", (event) => {
       const { frames, marks } = JSON.parse(event.data);
@@ -147,8 +147,16 @@ const live = (() => {
       take({ away: stream.readyState === EventSource.CLOSED ? ENDED : LOST });
       told();
     });
+    return stream;
+  }
+
+  function follow(address = "/watch/stream") {
+    let stream = opened(address);
     addEventListener("pagehide", () => stream.close());
-    addEventListener("pageshow", (event) => event.persisted && follow(address), { once: true });
+    // The browser shows a kept page again, without loading it.
+    addEventListener("pageshow", (event) => {
+      if (event.persisted) stream = opened(address);
+    });
   }
   return { state, start, rate, follow, onLook: (listener) => listeners.push(listener), onAway: (listener) => awayListeners.push(listener) };
 })();

@@ -36,6 +36,7 @@ addEventListener("DOMContentLoaded", () => {
       find(".race-runs").append(element);
     });
     const series = () => shops.map((shop, number) => ({ label: shop.title, colour: shop.colour, dash: DASHES[number] }));
+    for (const one of charts) one.destroy();
     charts = ["score", "waiting"].map((name) => {
       const element = find(`[data-chart="${name}"]`);
       element.replaceChildren();
