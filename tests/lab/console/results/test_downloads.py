@@ -1,4 +1,4 @@
-"""Few downloads are packed at a time, and one person cannot start too many."""
+"""Downloads are packed a few at a time; a result in progress cannot be deleted."""
 
 from tests.lab.console import programs
 
@@ -12,9 +12,9 @@ from lab.console.results import download_views as downloads
 
 downloads.PATIENCE_S = 0.01
 
-def person(name):
+def person(name, **more):
     client = Client()
-    client.force_login(User.objects.create(username=name))
+    client.force_login(User.objects.create(username=name, **more))
     return client
 
 def made(name):
@@ -93,3 +93,23 @@ print(json.dumps(asked(bob, "bundle.zip")))
         "The files of this result have 4 GiB; allowed in a bundle: at most 4 GiB. "
         "The administrator can copy the result's folder from this machine.\n"
     )
+
+
+def test_a_result_in_progress_cannot_be_deleted(tmp_path):
+    """A launch that runs would write its next run into a folder without a plan."""
+    program = """
+anna = person("anna", is_staff=True)
+address = f"/results/{RESULT.name}/delete"
+launch = Launch.objects.create(title="x", engine="live", result=RESULT.name, state=State.RUNNING)
+found = [anna.post(address, secure=True)["Location"], RESULT.exists()]
+launch.state = State.DONE
+launch.save()
+found += [anna.post(address, secure=True)["Location"], RESULT.exists()]
+print(json.dumps(found + [list(map(str, LAB.results_dir.glob(".deleted-*")))]))
+"""
+    refused, is_kept, deleted, is_there, left_over = told(tmp_path, program)
+    assert refused.endswith("-kept/")
+    assert is_kept
+    assert deleted == "/results/"
+    assert not is_there
+    assert left_over == []

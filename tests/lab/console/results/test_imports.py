@@ -296,6 +296,15 @@ def test_pages_of_a_bundle_run_nothing_from_a_disk(console, made, chromium, tmp_
         console.post(f"/results/{NAME}/delete")
 
 
+def test_what_a_killed_console_was_importing_or_deleting_is_removed(tmp_path):
+    """No limit counts these folders, and no page shows them."""
+    for name in (".import-a1", ".deleted-b2", NAME, "scoreboard"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "plan.json").write_text("[]")
+    imports.remove_left_overs(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {NAME, "scoreboard"}
+
+
 @pytest.mark.parametrize(
     "content",
     [
