@@ -13,6 +13,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -23,6 +24,7 @@ from celery.exceptions import SecurityWarning
 from celery.signals import worker_process_init
 from celery.worker.control import inspect_command
 from celery.worker.state import active_requests
+from kombu.exceptions import OperationalError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -48,6 +50,9 @@ LOST_AFTER_S = 30.0
 """The real seconds after which a task counts as lost if it neither waits nor runs on a worker."""
 NOBODY_FOR_S = 60.0
 """The real seconds without any worker after which the executor gives up."""
+
+_REDIS_GONE = (redis.RedisError, OperationalError)
+"""The exceptions of a Redis that does not answer: from its client, and from Celery's messages."""
 
 CODE = code_digest()
 """The digest of the loaded code; it must be the same in the executor and in all workers."""
@@ -178,17 +183,26 @@ def run_on_workers(
                 "its setting maxmemory, or wait until other commands have received their results. "
                 "The finished tasks are kept; to resume, repeat the command."
             ) from None
+        except _REDIS_GONE as fault:
+            raise ExperimentError(
+                f"The Redis at {shown(broker)} no longer answers ({fault}). The finished tasks are "
+                "kept; to resume, repeat the command."
+            ) from None
         finally:
-            distribution.revoke()
+            with suppress(*_REDIS_GONE):
+                queue.ping()  # revoking would wait without a limit for a Redis that has ended
+                distribution.revoke()
 
 
 @dataclass(slots=True)
 class _UnderWay:
-    """A task that was sent, with the last time at which it waited or ran on a worker."""
+    """A task that was sent, with the last time at which it waited, ran on a worker, or reported new
+    progress."""
 
     index: int
     seen_s: float
     began: bool = False
+    progress: Any = None
 
 
 class _Distribution:
@@ -253,6 +267,8 @@ class _Distribution:
         status, answer = meta["status"], meta["result"]
         sent.began = status != "PENDING"
         if status == "PROGRESS":
+            if answer["progress"] != sent.progress:
+                sent.progress, sent.seen_s = answer["progress"], time.monotonic()
             on_progress(sent.index, answer["progress"])
         elif status == "SUCCESS":
             self._end(id)

@@ -6,11 +6,12 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 import psutil
 import pytest
 import redis
+from celery.app.control import Control
 
 from common import ports
 from lab.errors import ExperimentError, SpecError
@@ -31,7 +32,13 @@ pytestmark = pytest.mark.timeout(600)
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     """The address of a Redis of these tests' own, but for the database."""
-    folder = tmp_path_factory.mktemp("redis")
+    with a_store(tmp_path_factory.mktemp("redis")) as address:
+        yield address
+
+
+@contextmanager
+def a_store(folder):
+    """A Redis in `folder`; its address without the database."""
     (port,) = ports.free(1)
     store = redis_server.Store(
         redis_server.find(load().redis_bin),
@@ -217,6 +224,38 @@ def test_a_redis_that_is_full_is_named_and_the_worker_lives(store):
             client.config_set("maxmemory", "128mb")
         found = results_of(tasks, functions.square, celery_broker=broker)
         assert [one["square"] for one in found] == [0, 1]
+
+
+def test_a_redis_that_ends_is_named(tmp_path):
+    """A run whose Redis ends reports this in one sentence, which says how to resume."""
+    with ExitStack() as stack:
+        broker = f"{stack.enter_context(a_store(tmp_path))}1"
+
+        def end_redis(index, result):
+            with redis.Redis.from_url(broker) as client:
+                client.shutdown(nosave=True)
+
+        stack.enter_context(worker(broker))
+        with pytest.raises(ExperimentError, match=r"no longer answers .*repeat the command"):
+            run_tasks(
+                [{"n": 1}, {"n": 2, "marker": str(tmp_path / "began")}],
+                functions.square_or_sleep,
+                celery_broker=broker,
+                on_done=end_redis,
+            )
+
+
+def test_progress_is_a_sign_of_life(busy, monkeypatch):
+    """A task that reports progress is not lost while its worker does not list it."""
+    broadcast = Control.broadcast
+
+    def without_tasks(*arguments, **options):
+        replies = broadcast(*arguments, **options)
+        return [{name: {**said, "active": []} for name, said in one.items()} for one in replies]
+
+    monkeypatch.setattr(Control, "broadcast", without_tasks)
+    monkeypatch.setattr(celery_executor, "LOST_AFTER_S", 3.0)
+    assert results_of([{"until": 80}], functions.count, celery_broker=busy) == ["counted"]
 
 
 @pytest.mark.parametrize(
