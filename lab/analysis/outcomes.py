@@ -178,10 +178,11 @@ class Outcomes:
 
     @property
     def estimated_efficiency_ratio(self) -> float | None:
-        """The expected confirms divided by the capacity bound; None if the bound is unknown or no
-        session plans to buy. The ratio has the same mean as confirms / bound, but varies far less
-        by chance. It uses all served pages, not only the purchases of 2.7 % of the sessions."""
-        if self.expected_confirm_ratio is None or self.reachable_ratio is None:
+        """The expected confirms divided by the capacity bound; None if the bound is unknown or 0,
+        or if no session plans to buy. The ratio has the same mean as confirms / bound, but varies
+        far less by chance. It uses all served pages, not only the purchases of 2.7 % of the
+        sessions."""
+        if self.expected_confirm_ratio is None or not self.reachable_ratio:
             return None
         return self.expected_confirm_ratio / self.reachable_ratio
 

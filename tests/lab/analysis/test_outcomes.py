@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -61,6 +63,13 @@ def test_revenue_efficiency_is_confirms_over_what_the_run_allowed():
     for found in (nobody_buys, closed_loop):
         assert found.revenue_efficiency_ratio is None
         assert found.estimated_efficiency_ratio is None
+
+
+def test_a_bound_of_zero_has_no_efficiency():
+    """A bound of 0 cannot divide the expected confirms, so the ratio is None."""
+    found = replace(outcomes_of(RUSH, 2.0, measured_by(1.0)), reachable_ratio=0.0)
+    assert found.revenue_efficiency_ratio is None
+    assert found.estimated_efficiency_ratio is None
 
 
 def test_expected_confirms_follow_the_sessions_from_page_to_page():
