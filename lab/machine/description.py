@@ -27,6 +27,14 @@ from runtime import settings
 
 ROOT = Path(__file__).parents[2]
 _NOT_CODE = ":(exclude)lab/reference"
+SIMULATED = (
+    *("common", "gateway/policies", "gateway/students", "loadgen", "simulator"),
+    *("lab/analysis", "lab/baselines", "lab/engines", "lab/executors", "lab/files"),
+    *("lab/leaderboard", "lab/runner", "lab/spec", "lab/students", "lab/studies"),
+)
+"""The folders with the code that determines the results of simulated runs. `lab/executors` and
+`lab/files` are among them, because another machine's workers send results in their forms.
+"""
 _PACKAGES = ("django", "gunicorn", "psycopg", "locust", "uvloop", "httptools", "redis", "pyarrow")
 
 
@@ -65,9 +73,9 @@ def describe_versions() -> dict[str, str]:
 @cache
 def code_digest() -> str:
     """Return a digest of the code that determines the results of simulated runs: policies,
-    customers, simulator, and the lab without the console. A process computes the digest only once,
-    because files can change while the process runs."""
-    return _digest("gateway/policies", "loadgen", "simulator", "lab", without="lab/console")
+    customers, simulator, and the lab without its pages, reports and commands. A process computes
+    the digest only once, because files can change while the process runs."""
+    return _digest(*SIMULATED)
 
 
 @cache
@@ -76,12 +84,10 @@ def parts_digest() -> str:
     return _digest("gateway", "shop", "hosting")
 
 
-def _digest(*folders: str, without: str = "-") -> str:
+def _digest(*folders: str) -> str:
     digest = hashlib.sha256()
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*.py")):
-            if path.is_relative_to(ROOT / without):
-                continue
             digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:12]
 

@@ -122,3 +122,30 @@ def test_a_result_says_which_parts_were_on_other_machines():
     given = {"GATEWAY_HOST": "gateway", "SHOP_HOST": "10.0.0.5", "POSTGRES_HOST": "localhost"}
     elsewhere = load({f"DOORBUSTER_{name}": host for name, host in given.items()})
     assert describe_machine(elsewhere)["hosts"] == {"shop": "10.0.0.5", "gateway": "gateway"}
+
+
+@pytest.mark.parametrize(
+    ("file", "counts"),
+    [
+        ("common/cpus.py", True),
+        ("gateway/students/host.py", True),
+        ("lab/runner/simulated.py", True),
+        ("gateway/http/parsing.py", False),
+        ("lab/cli/command.py", False),
+        ("lab/report/page.py", False),
+        ("lab/lessons/sheet.py", False),
+    ],
+)
+def test_digest_covers_simulated_runs(tmp_path, monkeypatch, file, counts):
+    """The digest changes with the code that simulates, and not with reports and commands."""
+    monkeypatch.setattr(machine, "ROOT", tmp_path)
+    before = machine.code_digest.__wrapped__()
+    path = tmp_path / file
+    path.parent.mkdir(parents=True)
+    path.write_text("1\n")
+    assert (machine.code_digest.__wrapped__() != before) is counts
+
+
+def test_digest_names_folders_that_exist():
+    """A folder that has moved would silently leave the digest."""
+    assert all(any((machine.ROOT / folder).glob("*.py")) for folder in machine.SIMULATED)
