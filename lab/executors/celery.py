@@ -28,7 +28,8 @@ from kombu.exceptions import OperationalError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from common import processes
+from common import cpus
+from common.processes import end_with_parent
 from common.waiting import wait_until
 from lab.errors import ExperimentError, SpecError
 from lab.executors.tasks import TRIES, Failure, OnDone, OnProgress, call, reason, shown
@@ -104,7 +105,7 @@ def application(broker: str) -> Celery:
 def serve(broker: str, processes: int | None) -> None:
     """Run the tasks that arrive at `broker`, `processes` at a time, until a signal arrives."""
     app = application(broker)
-    count = processes or len(os.sched_getaffinity(0))
+    count = processes or len(cpus.here())
     print(
         f"Doorbuster {_version()}, {count} tasks at a time for {shown(broker)}. "
         "Press Ctrl-C once to stop after the current tasks, or twice to stop immediately.",
@@ -127,7 +128,7 @@ def serve(broker: str, processes: int | None) -> None:
 
 def _end_with_worker(**_: object) -> None:
     """Let this process end immediately if its worker is killed, even during a task."""
-    processes.end_with_parent(signal.SIGKILL)
+    end_with_parent(signal.SIGKILL)
 
 
 @inspect_command(name="doorbuster")

@@ -4,12 +4,12 @@ Source: Diniz, Pereira, Meira, Almeida, *QoS in Parallelized E-Commerce Systems*
 Section, figure and table numbers in this package refer to that paper.
 """
 
-import os
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple
 
+from common import cpus
 from lab.analysis.published import published
 from lab.spec.cases import Case
 from lab.spec.runs import AdServerRun
@@ -96,7 +96,7 @@ class Cases(PaperCases[Scale]):
 
     engine: Engine = "live"
     banners: int = BANNERS
-    cpus: int = len(os.sched_getaffinity(0))
+    cpus: int = field(default_factory=lambda: len(cpus.here()))
 
     def run(self, cell: Cell) -> Case[AdServerRun]:
         """Return the case of a cell with this number of banners."""

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from common import hosts, log_tail, pinned, processes
+from common import cpus, hosts, log_tail, pinned, processes
 from common.http_json import JsonClient, NoAnswerError, RefusedError
 from lab.errors import ExperimentError
 from lab.machine.description import ROOT
@@ -116,7 +116,7 @@ def clients_process(url: str, log: Path) -> Iterator[AdClients]:
     """Run the clients' process until the block ends, on all CPUs of this process, with its error
     output in `log`."""
     command = pinned.command(
-        tuple(sorted(os.sched_getaffinity(0))),
+        tuple(sorted(cpus.here())),
         [sys.executable, "-m", "loadgen.customers.ad_clients", url],
         end_with_parent=signal.SIGTERM,
         parent=os.getpid(),

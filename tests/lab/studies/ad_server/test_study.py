@@ -2,6 +2,7 @@
 
 import pytest
 
+from common import cpus
 from lab.analysis.ideal_gain import ideal_gain
 from lab.results.metrics import Results
 from lab.studies.ad_server import budget, measures
@@ -265,3 +266,9 @@ def test_a_plan_survives_its_file():
     assert budget.Plan.from_json(plan.as_json()) == plan
     assert plan.cost_of(1) == budget.Cost(0.1, 0.2)
     assert plan.cost_of(10) == plan.cost_of(100) == budget.Cost(0.3, 0.4)
+
+
+def test_cpus_are_those_of_the_moment(monkeypatch):
+    """A system that does not report the CPUs of a process can load the cases, too."""
+    monkeypatch.setattr(cpus, "here", lambda: frozenset(range(3)))
+    assert Cases(SCALE).cpus == 3
