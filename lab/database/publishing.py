@@ -32,7 +32,7 @@ class Publishing:
         self._lock = threading.Lock()  # simultaneous runs write at the same time
 
     def experiment(self, folder: ComparisonResult) -> None:
-        """Write the experiment to the database when it begins or ends."""
+        """Write the experiment to the database before its runs, because their rows refer to it."""
         self._try(lambda to: to.experiment(folder))
 
     def run(self, folder: ComparisonResult, planned: PlannedRun) -> None:

@@ -180,13 +180,9 @@ def course(policy: str, runs: Sequence[Metrics]) -> Course:
     start = int(hysteresis.BEFORE_S - _SHOWN_FROM_S)
     end = min(min(len(run["waiting"]) for run in runs), *(_end_s(run) for run in runs))
     series = np.array(
-        [
-            [np.nan if value is None else value
-             for value in hysteresis.as_numbers(run["response_p95_s"])[start:end]]
-            for run in runs
-        ],
-        dtype=float,
-    )  # fmt: skip
+        [hysteresis.as_numbers(run["response_p95_s"])[start:end] for run in runs],
+        dtype=float,  # None becomes NaN
+    )
     found = recoveries(runs)
     known = [value for value in found if value is not None]
     rush_ends_s = hysteresis.BEFORE_S + hysteresis.RUSH_S

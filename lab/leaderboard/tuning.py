@@ -143,7 +143,8 @@ def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
 
 
 def settings_of(row: Row, number: int) -> list[Setting]:
-    """Return the default and `number` − 1 other settings, the same on every machine."""
+    """Return the default and `number` − 1 other settings, the same on every machine. A setting is
+    missing if `_TRIES` draws were invalid, because a policy may allow few combinations."""
     rng = random.Random(f"tuning/{row.key}")
     drawn = _hypercube(row.searched(), number - 1, rng)
     found = [Setting({}, {})]
