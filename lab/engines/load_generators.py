@@ -28,13 +28,6 @@ WORKERS_WITHIN_S = 60
 """The real seconds to wait for remote workers, which must connect again after a run."""
 
 
-def run_load(
-    url: str, on: tuple[int, ...], plan: LoadPlan, log_file: Path, on_progress: Progress
-) -> None:
-    """Run one load generator for `url` on the CPUs `on`; see `run_loads`."""
-    run_loads([LoadGenerator(url, plan, log_file, on_progress)], on)
-
-
 @dataclass(frozen=True, slots=True)
 class LoadGenerator:
     """The settings with which `run_loads` starts a load generator."""

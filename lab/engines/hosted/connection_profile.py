@@ -22,7 +22,7 @@ from common.waiting import wait_until
 from hosting.platform import Platform
 from hosting.running import RunningApplication
 from lab.engines.hosted.connection_costs import ConnectionCosts
-from lab.engines.load_generators import run_load
+from lab.engines.load_generators import LoadGenerator, run_loads
 from lab.errors import ExperimentError
 from lab.machine.description import fingerprint
 from loadgen.plan import LoadPlan, PartlyOpen
@@ -224,22 +224,19 @@ def _sessions(
     with tempfile.TemporaryDirectory(prefix="doorbuster-connections-") as name:
         attempts_file = Path(name) / "attempts.parquet"
         began_s, before_s = time.monotonic(), application.cpu_s()
-        run_load(
-            application.https_url,
-            tuple(sorted(cpus.usable())),
-            LoadPlan(
-                load=PartlyOpen(
-                    model=PartlyOpenModel(interactions_mean, timeout_s=TIMEOUT_S),
-                    steps=(RateStep(0, round(rate_ps, 6)), RateStep(round(until_s, 3), 0)),
-                ),
-                authority=application.authority,
-                time_scale=options.time_scale,
-                seed=options.seed,
-                attempts_file=attempts_file,
+        plan = LoadPlan(
+            load=PartlyOpen(
+                model=PartlyOpenModel(interactions_mean, timeout_s=TIMEOUT_S),
+                steps=(RateStep(0, round(rate_ps, 6)), RateStep(round(until_s, 3), 0)),
             ),
-            Path(name) / "loadgen.log",
-            lambda progress: None,
+            authority=application.authority,
+            time_scale=options.time_scale,
+            seed=options.seed,
+            attempts_file=attempts_file,
         )
+        log = Path(name) / "loadgen.log"
+        load = LoadGenerator(application.https_url, plan, log, lambda progress: None)
+        run_loads([load], tuple(sorted(cpus.usable())))
         _wait_for(application, "new", 0)
         cpu_s = application.cpu_s() - before_s - idle_ratio * (time.monotonic() - began_s)
         return cpu_s, counted(attempts_file)

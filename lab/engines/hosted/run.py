@@ -3,7 +3,6 @@
 Times are paper seconds unless their name contains `real`.
 """
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from hosting.starting import HostingError
 from hosting.template import name_of
 from lab.engines.hosted.meter import HostingMeter
 from lab.engines.hosted.outcome import HostedApplication, Series, assigned, hosted_application
-from lab.engines.load_generators import run_load
+from lab.engines.load_generators import LoadGenerator, run_loads
 from lab.errors import ExperimentError
 from lab.spec.runs import Host, PlatformRun
 from loadgen.plan import LoadPlan, PartlyOpen, PlanError
@@ -26,9 +25,6 @@ from loadgen.workload.load_schedule import RateStep
 from loadgen.workload.partly_open import PartlyOpenModel
 from loadgen.workload.refusals import SessionModelError
 from runtime.settings import Settings
-
-_LOOK_EVERY_S = 0.5
-_ENDED = "the run is ended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,43 +115,21 @@ def _processors(
 
 
 def _load(platform: Platform, run: PlatformRun, seed: int, folder: Path) -> None:
-    over = threading.Event()
-    faults: list[ExperimentError] = []
+    def look(line: Mapping[str, Any]) -> None:
+        platform.check()
 
-    def progress(line: Mapping[str, Any]) -> None:
-        if over.is_set():
-            raise ExperimentError(_ENDED)
-
-    def play(i: int, application: RunningApplication) -> None:
-        try:
-            run_load(
+    run_loads(
+        [
+            LoadGenerator(
                 application.https_url,
-                tuple(sorted(cpus.usable())),
                 _plan(run, seed, i, application, folder / f"attempts-{i + 1}.parquet"),
                 folder / f"loadgen-{i + 1}.log",
-                progress,
+                look,
             )
-        except ExperimentError as fault:
-            faults.append(fault)
-            over.set()
-
-    players = [
-        threading.Thread(target=play, args=(i, application), name=f"load on {application.name}")
-        for i, application in enumerate(platform.applications)
-    ]
-    for player in players:
-        player.start()
-    try:
-        while any(player.is_alive() for player in players):
-            platform.check()
-            for player in players:
-                player.join(_LOOK_EVERY_S)
-    finally:
-        over.set()
-        for player in players:
-            player.join()
-    if faults:
-        raise next((fault for fault in faults if str(fault) != _ENDED), faults[0])
+            for i, application in enumerate(platform.applications)
+        ],
+        tuple(sorted(cpus.usable())),
+    )
 
 
 def _plan(
