@@ -312,6 +312,6 @@ def _explained(
     except OSError as error:
         progress.failure(f"{said(error)}; fix: `make doctor` checks the state folder and its disk")
         sys.exit(1)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.Abort):  # Abort: Ctrl-C or Ctrl-D at a question
         progress.failure("Interrupted.")
         sys.exit(130)

@@ -8,6 +8,8 @@ import os
 import sys
 from collections.abc import Callable
 
+import click
+
 from runtime.native.supervision import Supervisor, end, left_over
 from runtime.progress import Progress
 from runtime.settings import Settings
@@ -58,7 +60,7 @@ def reset(
         progress.say(
             f"This empties {state.folder} (database, logs, secrets). The results are kept."
         )
-        if input("Continue? [y/N] ").strip().lower() not in ("y", "yes"):
+        if not click.confirm("Continue?"):
             progress.say("Nothing was changed.")
             return
     stop_all(settings, progress)

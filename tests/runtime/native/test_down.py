@@ -1,7 +1,9 @@
 """Stopping finds exactly the processes that run on without a supervisor; resetting
 removes files."""
 
+import contextlib
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -77,6 +79,38 @@ def test_a_folder_that_is_no_state_folder_is_not_emptied(tmp_path: Path) -> None
     with pytest.raises(StateError, match="is not changed"):
         State(tmp_path).empty(keep=tmp_path / "results")
     assert (tmp_path / "thesis.tex").exists()
+
+
+@pytest.mark.parametrize(
+    ("keys", "code", "words"),
+    [
+        (b"n\n", 0, "Nothing was changed."),
+        (b"\x03", 130, "Interrupted."),
+        (b"\x04", 130, "Interrupted."),
+    ],
+    ids=["no", "Ctrl-C", "Ctrl-D"],
+)
+def test_a_reset_can_be_left_at_its_question(
+    state: State, keys: bytes, code: int, words: str
+) -> None:
+    """Only a yes empties the folder; neither Ctrl-C nor Ctrl-D ends with a traceback."""
+    program = [sys.executable, "-m", "doorbuster", "reset"]
+    environment = {"PATH": os.defpath, "RUNTIME": "native", "PYTHONPATH": str(REPOSITORY)}
+    environment["DOORBUSTER_STATE_DIR"] = str(state.folder)
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(program[0], program, environment)
+    printed = b""
+    with open(terminal, "r+b", buffering=0) as screen:
+        while b"Continue? [y/N]: " not in printed:
+            printed += screen.read(1024)
+        screen.write(keys)
+        with contextlib.suppress(OSError):  # Linux's end of a terminal
+            while more := screen.read(1024):
+                printed += more
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == code, printed
+    assert words in printed.decode()
+    assert (state.folder / MARKER).exists()
 
 
 def test_results_stay_even_inside_the_state_folder(state: State) -> None:
