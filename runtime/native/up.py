@@ -16,7 +16,7 @@ from runtime.native.services import Service, Tables
 from runtime.native.supervision import Supervisor, left_over
 from runtime.progress import Progress
 from runtime.settings import OPTIONAL_PORTS, REPOSITORY, Settings, load, used_twice
-from runtime.state import State
+from runtime.state import State, said
 
 SUPERVISED = "supervised"
 LOG_LINES = 20
@@ -170,9 +170,15 @@ class Start:
     def _try(self, supervisor: Supervisor, service: Service) -> None:
         try:
             self._bring_up(supervisor, service)
-        except StartError as error:
+        except (StartError, OSError) as error:
             supervisor.stop_service(service.name)
-            self.progress.say(f"{error}\n  Everything else works without it.")
+            why = str(error)
+            if isinstance(error, OSError):
+                why = (
+                    f"{service.title} could not be started: {said(error)}; fix: `make doctor` "
+                    "checks the state folder and its disk"
+                )
+            self.progress.say(f"{why}\n  Everything else works without it.")
 
     def _bring_up(self, supervisor: Supervisor, service: Service) -> None:
         version = service.code_version()

@@ -10,8 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from runtime.native import down
+from common import ports
+from runtime.native import down, services, up
 from runtime.native.supervision import StoppingError, Supervisor, SupervisorError, left_over
+from runtime.progress import Progress
 from runtime.settings import load
 from runtime.state import State
 from tests.runtime.conftest import service
@@ -114,3 +116,35 @@ def test_other_faults_are_not_taken_for_an_end(supervisor):
     assert not supervisor.is_stopping()
     with pytest.raises(xmlrpc.client.Fault, match="BAD_NAME"):
         supervisor.start_service("nobody")
+
+
+def test_an_optional_service_that_cannot_be_prepared_stops_nothing(tmp_path, monkeypatch, capsys):
+    """A folder that stands in its way is reported, and the other services run."""
+    folders = {f"DOORBUSTER_{name}_DIR": str(tmp_path / name) for name in ("STATE", "RESULTS")}
+    names = list(load(folders).ports())
+    free = zip(names, map(str, ports.free(len(names))), strict=True)
+    settings = load(folders | dict(free))
+    state = State(settings.state_dir)
+    state.make()
+    (tmp_path / "targets").mkdir()
+    table = [
+        service("sleeper", "sleep", "600"),
+        service(
+            *("watcher", "sleep", "600"),
+            port_variable="DOORBUSTER_PROMETHEUS_PORT",
+            prepare=(tmp_path / "targets").mkdir,
+        ),
+    ]
+    monkeypatch.setattr(services, "table", lambda *_: table)
+    try:
+        up.Start(settings, state, Progress()).run()
+        states = Supervisor(state).states()
+        assert {name: one.runs for name, one in states.items()} == {
+            "sleeper": True,
+            "watcher": False,
+        }
+    finally:
+        down.stop(state)
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "watcher could not be started: File exists" in printed
+    assert "Everything else works without it" in printed
