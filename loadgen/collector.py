@@ -79,13 +79,14 @@ class Collector:
         return [(connections_file(path), self.connections), (path, self.log)]
 
     def remove_stale(self) -> None:
-        """Remove the connection file of an earlier run.
+        """Remove the files of an earlier run, so that none of them passes for a file of this run.
 
         An error is ignored, because writing the new files reports any fault of the folder.
         """
-        if self.plan.attempts_file is not None:
+        path = self.plan.attempts_file
+        for stale in [] if path is None else [path, connections_file(path)]:
             with suppress(OSError):
-                connections_file(self.plan.attempts_file).unlink()
+                stale.unlink()
 
     def settled(self) -> bool:
         """Return True if no part will send another report."""

@@ -291,14 +291,16 @@ def conclude(environment: Environment, collector: Collector) -> None:
     """Write the files, print the summary (with --progress json), and set Locust's exit code."""
     metadata = collector.metadata()
     path = collector.plan.attempts_file
-    environment.process_exit_code = 0 if metadata["complete"] or collector.interrupted else 1
+    environment.process_exit_code = 1  # Locust logs an exception here, and ends with this code
     collector.remove_stale()
     for file, log in collector.files():
         try:
             log.write(file, metadata)
         except OSError as error:
             logger.error("--attempts-file: %s was not written: %s", file, error.strerror or error)
-            environment.process_exit_code = 1
+            break
+    else:
+        environment.process_exit_code = 0 if metadata["complete"] or collector.interrupted else 1
     schedule = metadata["schedule"]
     if schedule["late_attempts"]:
         logger.warning(

@@ -97,6 +97,18 @@ def test_sessions_come_interact_and_leave(made, tmp_path):
     assert metadata_of(read_connections(tmp_path / "connections.parquet")) == metadata
 
 
+def test_no_attempts_without_their_connections(made, tmp_path):
+    """A file of attempts, also that of an earlier run, would say that both files are written."""
+    (tmp_path / "attempts.parquet").write_bytes(b"of an earlier run")
+    (tmp_path / "connections.parquet").mkdir()
+    with small_shop(tls=_server(made)) as shop:
+        trust = ("--host", shop.url, "--authority", str(made.chain))
+        ended = locust_process.run(tmp_path, *trust, *QUICK)
+    assert ended.status == 1
+    assert "connections.parquet was not written" in ended.errors
+    assert [path.name for path in tmp_path.iterdir()] == ["connections.parquet"]
+
+
 @pytest.mark.long
 def test_two_workers_play_the_sessions_of_one_process(made, tmp_path):
     port = str(ports.free(1)[0])

@@ -6,6 +6,7 @@ import pytest
 
 from loadgen.collector import Collector
 from loadgen.options import plan_of
+from loadgen.records.attempt_log import AttemptLog
 from loadgen.records.connection_log import (
     ConnectionKind,
     ConnectionLog,
@@ -60,12 +61,14 @@ def test_connections_lie_beside_the_attempts(attempts, connections):
     assert connections_file(Path("run") / attempts) == Path("run") / connections
 
 
-def test_an_earlier_runs_connections_do_not_stand_beside_this_runs_attempts(tmp_path):
-    attempts, stale = tmp_path / "attempts.parquet", tmp_path / "connections.parquet"
+def test_files_of_an_earlier_run_do_not_stay(tmp_path):
+    """Not even if this run cannot write its own: an old file would pass for one of this run."""
+    attempts, connections = tmp_path / "attempts.parquet", tmp_path / "connections.parquet"
     given = {"attempts_file": str(attempts), "sessions": "1", "session_rate": "1"}
     collector = Collector.expecting(plan_of(given), "http://127.0.0.1", ["local"])
-    collector.remove_stale()  # there is none, which is no harm
-    ConnectionLog().write(stale)
+    collector.remove_stale()  # there are none, which is no harm
+    AttemptLog().write(attempts)
+    ConnectionLog().write(connections)
     (tmp_path / "connections-2.parquet").write_bytes(b"of another run")
     collector.remove_stale()
     assert [path.name for path in tmp_path.iterdir()] == ["connections-2.parquet"]
