@@ -63,7 +63,10 @@ class _Whereabouts:
     def look_up(self) -> None:
         """Start a look-up in the background if the host is a name and no look-up is in progress."""
         if self._is_name and self._is_asking.acquire(blocking=False):
-            threading.Thread(target=self._ask, name="ad-server-name", daemon=True).start()
+            try:
+                threading.Thread(target=self._ask, name="ad-server-name", daemon=True).start()
+            except RuntimeError:  # the process has too many threads; the next call tries again
+                self._is_asking.release()
 
     def _ask(self) -> None:
         try:

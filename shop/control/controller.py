@@ -364,14 +364,23 @@ def start(port: int, host: str = "127.0.0.1") -> int:
 def _accept(listener: socket.socket) -> None:
     places = _OpenConnections()
     while True:
-        client, _ = listener.accept()
+        try:
+            client, _ = listener.accept()
+        except OSError:  # for example, the process has too many open files
+            time.sleep(0.1)
+            continue
         connection = _Connection(client)
         if not places.enter(connection):
             client.close()
             continue
-        threading.Thread(
+        thread = threading.Thread(
             target=_serve, args=(connection, places), name="controller-connection", daemon=True
-        ).start()
+        )
+        try:
+            thread.start()
+        except RuntimeError:  # the process has too many threads
+            places.leave(connection)
+            client.close()
 
 
 def _serve(connection: _Connection, places: _OpenConnections) -> None:

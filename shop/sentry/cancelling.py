@@ -61,27 +61,34 @@ class Canceller:
     def _run(self) -> None:
         sent: list[tuple[float, Attempt]] = []  # with the times by which the queries should end
         while True:
-            waiting = []
-            with suppress(queue.Empty):
-                timeout_s = max(0.0, sent[0][0] - time.monotonic()) if sent else None
-                waiting.append(self._waiting.get(timeout=timeout_s))
-                while True:
-                    waiting.append(self._waiting.get_nowait())
-            together: dict[CancelSession, list[Attempt]] = {}
-            for attempt in waiting:
-                session = self._session_for(attempt)
-                if session is None:
-                    self._side_threads.submit(_cancel_alone, attempt)
-                else:
-                    together.setdefault(session, []).append(attempt)
-            for session, attempts in together.items():
-                cancel_together(attempts, session, configuration.read().cancel_timeout_s)
-                until_s = time.monotonic() + FIRST_PAUSE_S
-                sent += ((until_s, attempt) for attempt in attempts)
-            while sent and sent[0][0] <= time.monotonic():
-                _, attempt = sent.pop(0)
-                if not attempt.cancel.left.is_set():
-                    self._side_threads.submit(_cancel_alone, attempt)
+            try:
+                self._cancel_waiting(sent)
+            except Exception:  # for example, the process has too many threads for a side thread
+                _logger.exception("a query could not be cancelled")
+
+    def _cancel_waiting(self, sent: list[tuple[float, Attempt]]) -> None:
+        """Wait for attempts, or for the first time in `sent`, and carry out what is due."""
+        waiting = []
+        with suppress(queue.Empty):
+            timeout_s = max(0.0, sent[0][0] - time.monotonic()) if sent else None
+            waiting.append(self._waiting.get(timeout=timeout_s))
+            while True:
+                waiting.append(self._waiting.get_nowait())
+        together: dict[CancelSession, list[Attempt]] = {}
+        for attempt in waiting:
+            session = self._session_for(attempt)
+            if session is None:
+                self._side_threads.submit(_cancel_alone, attempt)
+            else:
+                together.setdefault(session, []).append(attempt)
+        for session, attempts in together.items():
+            cancel_together(attempts, session, configuration.read().cancel_timeout_s)
+            until_s = time.monotonic() + FIRST_PAUSE_S
+            sent += ((until_s, attempt) for attempt in attempts)
+        while sent and sent[0][0] <= time.monotonic():
+            _, attempt = sent.pop(0)
+            if not attempt.cancel.left.is_set():
+                self._side_threads.submit(_cancel_alone, attempt)
 
     def _session_for(self, attempt: Attempt) -> "CancelSession | None":
         """Return a session that can cancel this query; None if a side thread must do it."""

@@ -5,6 +5,7 @@ import pytest
 from common.waiting import retry
 from shop.ad_server import AdServer, Failed
 from tests.fake_shop.server import fake_server
+from tests.shop.thread_limit import no_more_threads
 
 PATIENCE_S = 240.0
 
@@ -28,6 +29,17 @@ def test_an_address_is_asked_at_once(port):
 
 def test_a_name_is_looked_up_beside_the_page(port):
     client = AdServer(port, PATIENCE_S, "localhost")
+    with pytest.raises(Failed, match="no address of localhost is known yet"):
+        client.get("/ads/select")
+    assert _answer(client) == f"localhost:{port}"
+    client.close()
+
+
+def test_a_name_is_looked_up_after_a_lack_of_threads(port):
+    """The next call starts the look-up that could not start."""
+    client = AdServer(port, PATIENCE_S, "localhost")
+    with no_more_threads(), pytest.raises(Failed, match="no address of localhost is known yet"):
+        client.get("/ads/select")
     with pytest.raises(Failed, match="no address of localhost is known yet"):
         client.get("/ads/select")
     assert _answer(client) == f"localhost:{port}"

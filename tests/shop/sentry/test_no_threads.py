@@ -1,0 +1,41 @@
+"""Cancels of a process that sometimes can start no thread."""
+
+import threading
+
+from shop.sentry.cancelling import Canceller
+from shop.sentry.watch import Cancel
+from tests.shop.thread_limit import no_more_threads
+from tests.waiting import until
+
+
+class Query:
+    """A query without a session for cancelling, whose cancel takes until `may_end`."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.is_told, self.may_end = threading.Event(), threading.Event()
+
+    def session_of(self, cancel):
+        return None
+
+    def cancel(self, cancel, timeout_s):
+        self.is_told.set()
+        self.may_end.wait()
+
+
+def test_queries_are_cancelled_again_after_a_lack_of_threads(caplog):
+    """The thread that cancels survives a side thread that cannot start."""
+    canceller = Canceller()
+    first, second, third = queries = [Query() for _ in range(3)]
+    try:
+        canceller.cancel(first, Cancel())
+        until(first.is_told.is_set)
+        with no_more_threads():
+            canceller.cancel(second, Cancel())
+            until(lambda: "a query could not be cancelled" in caplog.text, within_s=20)
+        second.may_end.set()
+        canceller.cancel(third, Cancel())
+        until(third.is_told.is_set, within_s=20)
+    finally:
+        for query in queries:
+            query.may_end.set()
