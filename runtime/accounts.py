@@ -66,7 +66,7 @@ def can_start(program: Path, account: Account | None) -> bool:
     """Return whether `account` can start this program, which must have the option --version."""
     try:
         return run([program, "--version"], account, Path("/")).returncode == 0
-    except OSError:
+    except (OSError, subprocess.TimeoutExpired):
         return False
 
 

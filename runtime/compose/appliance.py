@@ -360,13 +360,19 @@ def _compose(project: Project, *arguments: str) -> None:
 
 
 def _compose_code(project: Project, *arguments: str, output: TextIO) -> int:
-    return subprocess.run(
-        project.command(*arguments),
-        cwd=REPOSITORY,
-        env=project.environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=subprocess.STDOUT,
-        timeout=BUILD_S,
-        check=False,
-    ).returncode
+    try:
+        return subprocess.run(
+            project.command(*arguments),
+            cwd=REPOSITORY,
+            env=project.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            timeout=BUILD_S,
+            check=False,
+        ).returncode
+    except subprocess.TimeoutExpired:
+        raise EngineError(
+            f"docker compose {' '.join(arguments)} took more than {BUILD_S:.0f} s; fix: see "
+            f"{output.name}"
+        ) from None

@@ -63,6 +63,17 @@ def test_down_removes_the_mark_of_what_it_finds_gone(
     assert "was down already" in capsys.readouterr().out
 
 
+def test_a_compose_command_that_does_not_end_is_an_error(
+    project: Project, docker: Docker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the time limit, the message names the command and its log."""
+    monkeypatch.setattr(appliance, "BUILD_S", 0.5)
+    docker.answers(ANSWERS.replace("echo v2.40.3", "exec sleep 600"))
+    docker.contains(told("shop"))
+    with pytest.raises(EngineError, match=r"down .* took more than .* s; fix: see .*compose\.log"):
+        appliance.stop(project)
+
+
 def test_reset_without_docker_forgets_what_it_cannot_remove_when_forced(
     project: Project, docker: Docker, capsys: pytest.CaptureFixture[str]
 ) -> None:
