@@ -1,4 +1,5 @@
-"""The log of a partly-open run's connections, one row for each attempt to open a connection.
+"""The log of a partly-open run's connections, one row for each attempt to open a connection,
+except attempts that the end of the run cut off.
 
 All times are paper seconds; `opened_s` counts from the run's start.
 """
