@@ -239,10 +239,7 @@ class ClosedLoop(_Values):
     """
 
     kind: Literal["closed-loop"] = "closed-loop"
-    model: Annotated[
-        _Sessions,
-        AfterValidator(lambda model: replace(model, timeout_s=math.inf, think_time_mean_s=0.0)),
-    ] = Field(default_factory=SessionModel, validate_default=True)
+    model: _Endless = Field(default_factory=SessionModel, validate_default=True)
     customers: int = Field(ge=1)
     duration_s: _Positive = 120.0
     warm_up_s: float = Field(30.0, ge=0, allow_inf_nan=False)

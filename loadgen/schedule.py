@@ -9,13 +9,11 @@ import gevent
 class RunClock:
     """A clock in paper seconds, of which `time_scale` pass per real second."""
 
-    __slots__ = ("_start", "started_at", "time_scale")
+    __slots__ = ("_start", "time_scale")
 
     def __init__(self, time_scale: float) -> None:
         self.time_scale = time_scale
         self._start = time.monotonic()
-        self.started_at = time.time()
-        """The start of the run, in Unix time."""
 
     def now_s(self) -> float:
         return (time.monotonic() - self._start) * self.time_scale

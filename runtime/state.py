@@ -118,7 +118,7 @@ class State:
         has other files, or if the disk is full."""
         try:
             self._make_folder()
-            for folder in (self.logs, self.stamp("").parent, self.folder / "stamps"):
+            for folder in (self.logs, self.folder / "stamps"):
                 folder.mkdir(mode=0o700, exist_ok=True)
             marker = b"Written by Doorbuster; `make reset` empties it.\n"
             private_file.write(self.folder / MARKER, marker)

@@ -23,7 +23,6 @@ class Form:
     """A form of a page: its URL, and its fields in their order."""
 
     action: str
-    method: str
     fields: list[Field] = field(default_factory=list)
 
     def filled(self, typed: Mapping[str, str]) -> str:
@@ -64,7 +63,7 @@ class _FormReader(HTMLParser):
         if tag == "form":
             action = given.get("action", "").partition("?")[0]
             if self.found is None and action == self._action:
-                self.found = Form(given["action"], given.get("method", "get").upper())
+                self.found = Form(given["action"])
                 self._inside = True
             return
         if not self._inside or self.found is None or "disabled" in given:

@@ -138,7 +138,6 @@ class Clients:
 
     def __init__(self, model: ClientModel, seed: int) -> None:
         self.model = model
-        self.seed = seed
         self.count = 2 * model.per_set
         """The number of clients in both sets."""
         self._kind_key = stream_key(seed, "client kinds")

@@ -181,7 +181,6 @@ class Partly:
 
     def __init__(self, model: PartlyOpenModel, seed: int) -> None:
         self.model = model
-        self.seed = seed
         self._arrival_key = stream_key(seed, "partly-open arrivals")
         self._length_key = stream_key(seed, "partly-open lengths")
         self._page_key = stream_key(seed, "partly-open pages")

@@ -172,11 +172,6 @@ class SessionModel:
         require_positive("capacity_rps", capacity_rps)
         return rho * capacity_rps / self.mean_requests()
 
-    def rho(self, session_rate: float, capacity_rps: float) -> float:
-        """Return the offered load ρ of `session_rate` sessions/s on a server of `capacity_rps`."""
-        require_positive("capacity_rps", capacity_rps)
-        return session_rate * self.mean_requests() / capacity_rps
-
 
 class Customers:
     """The customers of one seed, which are the same in every run, regardless of the answers.
@@ -201,7 +196,6 @@ class Customers:
         """
         require_positive("session_rate", session_rate)
         self.model = model
-        self.seed = seed
         self.session_rate = session_rate
         self.schedule = schedule
         self._arrival_key = stream_key(seed, "arrivals")

@@ -39,7 +39,6 @@ class Container:
 
     id: str
     service: str
-    image: str
     state: str  # created, running, restarting, exited, …
     health: str  # starting, healthy, unhealthy; empty without a health check
     exit_code: int
@@ -166,7 +165,6 @@ def container_of(told: dict) -> Container:  # type: ignore[type-arg]
     return Container(
         id=told["Id"],
         service=labels.get(_SERVICE, "?"),
-        image=told["Image"],
         state=state["Status"],
         health=(state.get("Health") or {}).get("Status", "").replace("none", ""),
         exit_code=state["ExitCode"],

@@ -13,7 +13,6 @@ CRITICAL = {
 """The value that chi-squared exceeds by chance in 5 % of all tests, by the number of degrees of
 freedom.
 """
-MOST_GROUPS = max(CRITICAL) + 1
 PATIENCE_S = 30.0
 
 

@@ -105,10 +105,9 @@ def test_without_lengths_the_model_has_the_chains_numbers():
         assert customers.length(session) == len(customers.walk(session))
 
 
-def test_session_rate_and_rho_count_the_requests_of_the_lengths():
+def test_the_session_rate_counts_the_requests_of_the_lengths():
     model = SessionModel(lengths=SessionLengths("geometric", 15))
     assert model.session_rate(3.0, 1000) == pytest.approx(200)
-    assert model.rho(200, 1000) == pytest.approx(3)
 
 
 @given(length=st.integers(1, LONGEST_WALK))

@@ -4,8 +4,7 @@ PART …
 `quota` is a percentage of one CPU, and `memory` is a number of bytes. Both are null without a
 limit. The script prints both as systemd reports them (`told`) and as the kernel reports them
 (`kept`). `cpus` are the CPUs that the part's processes may use, and `used_s` is their CPU time in
-seconds. `peak` is their maximum memory in bytes since the start of the slice, including cached
-files.
+seconds.
 """
 
 import json
@@ -81,12 +80,6 @@ def used_s(group, properties):
     return int(nanoseconds) / 1e9 if nanoseconds.isdigit() else None
 
 
-def peak(group):
-    name = "memory.peak" if UNIFIED else "memory.max_usage_in_bytes"
-    path = folder("memory", group) / name
-    return int(path.read_text()) if path.exists() else None
-
-
 def processes(group):
     for path in sorted(folder("systemd", group).rglob("cgroup.procs")):
         yield from (int(line) for line in path.read_text().split() if line != "0")
@@ -107,13 +100,12 @@ def read(part):
     properties = shown(f"doorbuster-{part}.slice")
     group = properties.get("ControlGroup", "")
     if not group:
-        return {"told": told(properties), "kept": None, "cpus": [], "used_s": None, "peak": None}
+        return {"told": told(properties), "kept": None, "cpus": [], "used_s": None}
     return {
         "told": told(properties),
         "kept": kept(group),
         "cpus": cpus(group),
         "used_s": used_s(group, properties),
-        "peak": peak(group),
     }
 
 
