@@ -4,7 +4,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -81,18 +81,13 @@ def _flag(given: str) -> bool:
     raise ValueError(f"{given.lower()!r} is invalid; give true or false")
 
 
-def _listed(given: str, words: int, what: str) -> list[tuple[Any, ...]]:
-    """Read entries such as `home:25`, with `words` words before the numbers; `what` describes an
-    entry.
-    """
-    form = what.partition("give ")[2].partition(",")[0]
+def _listed(given: str, kinds: Sequence[Callable[[str], Any]], what: str) -> list[tuple[Any, ...]]:
+    """Read entries such as `home:25`, whose values have these kinds; `what` describes an entry."""
     found = []
     for part in given.split(","):
         values = [value.strip() for value in part.split(":")]
         try:
-            if len(values) != form.count(":") + 1:
-                raise ValueError
-            found.append((*values[:words], *map(float, values[words:])))
+            found.append(tuple(kind(value) for kind, value in zip(kinds, values, strict=True)))
         except ValueError:
             raise ValueError(f"{part.strip()!r} is not a {what}") from None
     return found
@@ -100,17 +95,17 @@ def _listed(given: str, words: int, what: str) -> list[tuple[Any, ...]]:
 
 def _loads(given: str) -> Schedule:
     what = "segment; give seconds:load, e.g. 50:1.0,50:1.5"
-    return Schedule(tuple(Segment(*pair) for pair in _listed(given, 0, what)))
+    return Schedule(tuple(Segment(*pair) for pair in _listed(given, (float, float), what)))
 
 
 def _rates(given: str) -> tuple[RateStep, ...]:
     what = "step; give second:rate, e.g. 0:3.5,600:0.75"
-    return tuple(RateStep(*pair) for pair in _listed(given, 0, what))
+    return tuple(RateStep(*pair) for pair in _listed(given, (float, float), what))
 
 
 def _weights(given: str) -> dict[str, float]:
     found: dict[str, float] = {}
-    for kind, weight in _listed(given, 1, "weight; give kind:weight, e.g. home:25"):
+    for kind, weight in _listed(given, (str, float), "weight; give kind:weight, e.g. home:25"):
         if kind in found:
             raise ValueError(f"{kind!r} is given twice; give each kind once")
         found[kind] = weight
@@ -120,7 +115,7 @@ def _weights(given: str) -> dict[str, float]:
 def _mixture(given: str) -> list[dict[str, Any]]:
     what = "class; give name:share:mean, e.g. sales:0.183:73.6,non-sales:0.817:28.2"
     names = ("name", "share", "mean")
-    return [dict(zip(names, one, strict=True)) for one in _listed(given, 1, what)]
+    return [dict(zip(names, one, strict=True)) for one in _listed(given, (str, float, float), what)]
 
 
 # ---- the options ---------------------------------------------------------------------------------
