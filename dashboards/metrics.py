@@ -44,21 +44,6 @@ def every() -> dict[str, list[Described]]:
     return {part: _asked(part) for part in PARTS}
 
 
-def labels_by_series() -> dict[str, frozenset[str]]:
-    """Return the name and the labels of every series, including the label `le` of buckets."""
-    return {
-        series: frozenset(metric.labels) | ({"le"} if series.endswith("_bucket") else set())
-        for metrics in every().values()
-        for metric in metrics
-        for series in metric.series
-    }
-
-
-def library_series() -> frozenset[str]:
-    """Return the names of the client library's metrics."""
-    return frozenset(family.name for family in _described(_library()))
-
-
 def _asked(part: str) -> list[Described]:
     with tempfile.TemporaryDirectory(prefix="doorbuster-metrics-") as folder:
         environment = {

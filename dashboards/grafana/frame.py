@@ -10,7 +10,7 @@ from dashboards.grafana.colours import ACCENT, GOOD, WARNING
 from dashboards.grafana.committed import Json
 from dashboards.grafana.panels import Panel
 from dashboards.grafana.queries import PROMETHEUS, PROVISIONED, RESULTS, Select
-from dashboards.grafana.sdk import as_plain, register
+from dashboards.grafana.sdk import as_plain
 
 TAG = "doorbuster"
 
@@ -75,7 +75,6 @@ class Board:
         return uid(self.name)
 
     def as_plain(self) -> Json:
-        register()
         made = (
             dashboard.Dashboard(self.title)
             .uid(self.uid)

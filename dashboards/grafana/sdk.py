@@ -5,14 +5,11 @@ newer dashboard model, which Grafana 12 does not provision from files by default
 """
 
 import json
-from typing import Any, Self
+from typing import Any
 
 from grafana_foundation_sdk.cog import builder as cogbuilder
-from grafana_foundation_sdk.cog import runtime as cogruntime
 from grafana_foundation_sdk.cog import variants as cogvariants
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
-from grafana_foundation_sdk.cog.plugins import register_default_plugins
-from grafana_foundation_sdk.models import dashboard as models
 from grafana_foundation_sdk.models.common import DataSourceRef
 
 POSTGRESQL = "grafana-postgresql-datasource"
@@ -43,17 +40,6 @@ class SqlQuery(cogvariants.Dataquery):
             "refId": self.ref_id,
         }
 
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Self:
-        """Return the query in the data of `to_json`. Raises ValueError for data that this class
-        would lose.
-        """
-        source = DataSourceRef.from_json(data["datasource"])
-        found = cls(data["rawSql"], data["refId"], source, data["format"])
-        if as_plain(found) != data:
-            raise ValueError(f"not a query of PostgreSQL as `to_json` writes it: {data}")
-        return found
-
 
 class SqlQueryBuilder(cogbuilder.Builder[SqlQuery]):
     def __init__(self, query: SqlQuery) -> None:
@@ -63,23 +49,9 @@ class SqlQueryBuilder(cogbuilder.Builder[SqlQuery]):
         return self._query
 
 
-def register() -> None:
-    """Register every panel and query with the SDK; repeated calls have no effect."""
-    register_default_plugins()
-    cogruntime.register_dataquery_variant(
-        cogruntime.DataqueryConfig(identifier=POSTGRESQL, from_json_hook=SqlQuery.from_json)
-    )
-
-
 def as_plain(model: object) -> Any:
     """Return a model as plain JSON values, without values that Grafana must not receive."""
     return _without(json.loads(JSONEncoder().encode(model)))
-
-
-def read(plain: dict[str, Any]) -> models.Dashboard:
-    """Return the SDK's model of a dashboard in JSON."""
-    register()
-    return models.Dashboard.from_json(plain)
 
 
 def _without(plain: Any) -> Any:

@@ -9,8 +9,9 @@ from functools import cache
 import promql_parser as promql
 import yaml
 
-from dashboards import exporters, metrics
+from dashboards import metrics
 from runtime.monitoring import SOURCE
+from tests.dashboards import exporters
 
 Labels = frozenset[str]
 TARGET = frozenset({"job", "instance"})
@@ -25,11 +26,18 @@ class Unknown(ValueError):  # noqa: N818
 @cache
 def scraped():
     """Return every series that Prometheus gets, and all its labels."""
-    own = metrics.labels_by_series()
+    parts = metrics.every()
+    own = {
+        series: frozenset(metric.labels) | ({"le"} if series.endswith("_bucket") else set())
+        for described in parts.values()
+        for metric in described
+        for series in metric.series
+    }
+    of_library = {metric.name for metric in parts[metrics.LIBRARY]}
     theirs = {name: labels for job in exporters.SERIES.values() for name, labels in job.items()}
     found = {name: labels | TARGET for name, labels in (own | theirs).items()}
     for name in found:
-        if name.startswith(OF_APPLICATIONS) or name in metrics.library_series():
+        if name.startswith(OF_APPLICATIONS) or name in of_library:
             found[name] |= {"application"}
     return {**found, "up": TARGET | {"application"}}
 

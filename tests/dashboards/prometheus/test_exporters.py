@@ -6,9 +6,9 @@ import pytest
 import requests
 
 from common import answering, ports
-from dashboards.exporters import SERIES
 from runtime import monitoring
 from tests.conftest import serving
+from tests.dashboards.exporters import SERIES
 from tests.skips import needs
 from tests.waiting import until
 
