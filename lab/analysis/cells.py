@@ -17,6 +17,7 @@ from lab.analysis.outcomes import (
     response_times_s,
     started_after,
 )
+from lab.engines import capacity
 from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
 from lab.files.run_summary import RunSummary
@@ -183,8 +184,9 @@ def read_cells(folder: ComparisonResult) -> list[Cell]:
 def bound_of(folder: ComparisonResult, spec: Spec) -> CapacityBound | None:
     """Return the bound of a folder's runs, or None in a closed loop. Raises ExperimentError if the
     capacity is unknown or invalid."""
-    capacity = folder.capacity()
-    return bound_of_spec(spec, capacity.best_rps) if capacity else None
+    if spec.clients:
+        return None
+    return bound_of_spec(spec, capacity.from_json(folder.facts("capacity")).best_rps)
 
 
 def bound_of_spec(spec: Spec, capacity_rps: float) -> CapacityBound:

@@ -38,6 +38,17 @@ _KEYS = {
 }
 """The tables with their primary keys; a table comes after the tables to which it refers."""
 
+_COUNT_WHOLE = """
+UPDATE results.experiments SET
+    whole_runs = counted.whole,
+    ended_at = CASE WHEN counted.whole = planned_runs THEN counted.ended_at END
+FROM (
+    SELECT count(*) FILTER (WHERE state = 'whole') AS whole, max(ended_at) AS ended_at
+    FROM results.runs WHERE experiment = %(experiment)s
+) AS counted
+WHERE experiment = %(experiment)s
+"""
+
 
 class ResultsDatabase:
     """A writer of results to the database, which creates a missing schema and replaces an old one.
@@ -104,14 +115,16 @@ class ResultsDatabase:
                     self._put(table, key, row)
 
     def run(self, folder: ComparisonResult, planned: PlannedRun) -> None:
-        """Write the current rows of an experiment, of one of its runs and of the run's events.
+        """Write the current rows of one run and of its events, and the number of complete runs of
+        its experiment, which `experiment` has written. The other runs' files are not read, because
+        an experiment can have thousands.
 
         Raises the same exceptions as `experiment`.
         """
-        row = results_rows.experiment_row(folder)
+        spec = folder.spec()
         with faults(self._lab), self._connection.transaction():
-            self._put("experiments", ("experiment",), row)
-            self._run(folder, folder.spec(), planned)
+            self._run(folder, spec, planned)
+            self._connection.execute(_COUNT_WHOLE, {"experiment": folder.path.name})
 
     def publish(self, results_dir: Path, say: Say) -> int:
         """Replace all rows by the rows of the comparisons in the results folder; return the number

@@ -13,6 +13,7 @@ from doorbuster.commands import main
 from lab.database import publishing as results_publishing
 from lab.database.database import ResultsDatabase
 from lab.database.schema import READER, ResultsDatabaseError
+from lab.files.run_folder import RunFolder
 from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
 from runtime.settings import load
@@ -139,6 +140,18 @@ def test_a_run_is_followed_from_its_plan_to_its_end(database, result, asked):
     run.events_file.write_text("".join(lines))
 
 
+def test_a_run_reads_its_own_files(database, result, monkeypatch):
+    """A run that ends reads neither the other runs' files nor its spec twice."""
+    database.experiment(result)
+    planned, run = result.whole_runs()[0]
+    read, events, spec = [], RunFolder.events, ComparisonResult.spec
+    monkeypatch.setattr(RunFolder, "events", lambda of: (read.append(of.path), events(of))[1])
+    monkeypatch.setattr(ComparisonResult, "spec", lambda of: (read.append("spec"), spec(of))[1])
+    database.run(result, planned)
+    assert set(read) == {run.path, "spec"}
+    assert read.count("spec") == 1
+
+
 def test_a_switch_stands_where_it_happened_although_the_log_got_it_later(database, result, asked):
     planned, run = result.whole_runs()[0]
     # As a live one at time scale 10: 50 paper seconds after its start are 5 on the wall.
@@ -153,6 +166,7 @@ def test_a_switch_stands_where_it_happened_although_the_log_got_it_later(databas
         "policy": {"name": "8q-lifo-pri", "parameters": {}, "admission": {"name": "none"}},
         "abandonment": "cancel",
     }
+    database.experiment(result)
     run.events_file.write_text(json.dumps(started) + "\n" + json.dumps(switched) + "\n")
     database.run(result, planned)
     found = asked(
