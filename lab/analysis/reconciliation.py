@@ -15,7 +15,7 @@ from lab.analysis.outcomes import Outcomes, outcomes_of
 from lab.files.documents import write_json
 from lab.files.run_folder import RunFolder
 from lab.files.run_summary import VERSION, Check, RunRecord, RunSummary
-from lab.spec.runs import Appliance, ShopRun
+from lab.spec.runs import ApplianceServer, ShopRun
 from loadgen.records.attempts import AttemptOutcome
 from loadgen.workload.clients import KIND_PAGE
 from loadgen.workload.sessions import CONFIRM_PAGE, PAGES
@@ -31,7 +31,7 @@ def summarise(run: ShopRun, seed: int, folder: RunFolder, record: RunRecord) -> 
     attempts = folder.attempts()
     outcomes = outcomes_of(attempts, run.offered_rho)
     hasty_s = 0.0
-    if isinstance(run.server, Appliance):
+    if isinstance(run.server, ApplianceServer):
         hasty_s = _CONNECTING_S * run.server.time_scale
     before, after = record.before, record.after
     checks = reconcile(outcomes, before, after, hasty=_hasty(attempts, hasty_s))

@@ -68,7 +68,7 @@ def _values(one: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Appliance:
+class ApplianceServer:
     """The shop of the running appliance, with the settings that it has during a run."""
 
     page_profile: Literal["paper", "real", "cpu"] = "paper"
@@ -81,7 +81,11 @@ class Appliance:
     """The policies that observe the run without making decisions."""
 
 
-_SERVERS: dict[str, type] = {"shared-cpus": SharedCpus, "fifo": FifoServer, "appliance": Appliance}
+_SERVERS: dict[str, type] = {
+    "shared-cpus": SharedCpus,
+    "fifo": FifoServer,
+    "appliance": ApplianceServer,
+}
 _KINDS = {server: kind for kind, server in _SERVERS.items()}
 
 
@@ -98,7 +102,7 @@ class ShopRun(_Run):
     kind: ClassVar[str] = "shop"
 
     policy: PolicyChoice
-    server: SharedCpus | FifoServer | Appliance
+    server: SharedCpus | FifoServer | ApplianceServer
     customers: SessionModel | ClientModel = field(default_factory=SessionModel)
     capacity_rps: float | None = None
     """The capacity, in requests per paper second at ρ = 1; None in a closed loop, and until it is
@@ -123,7 +127,7 @@ class ShopRun(_Run):
     @property
     def is_simulated(self) -> bool:
         """Whether the server is simulated; False for a run on the appliance."""
-        return not isinstance(self.server, Appliance)
+        return not isinstance(self.server, ApplianceServer)
 
     @property
     def is_closed_loop(self) -> bool:
@@ -268,13 +272,13 @@ class ShopRun(_Run):
             utilisation_interval_s=spec.utilisation_interval_s,
             warm_up_s=spec.warm_up_s,
         )
-        if not isinstance(run.server, Appliance) and not run.is_closed_loop:
+        if not isinstance(run.server, ApplianceServer) and not run.is_closed_loop:
             capacity_rps = capacity_rps or server_capacity_rps(run.session_model, run.server)
         return run.with_(capacity_rps=capacity_rps)
 
 
-def _appliance(spec: Spec) -> Appliance:
-    return Appliance(
+def _appliance(spec: Spec) -> ApplianceServer:
+    return ApplianceServer(
         spec.page_profile, spec.catalogue_books, spec.database_cpus, spec.time_scale, spec.shadows
     )
 

@@ -64,7 +64,7 @@ class LiveRun:
         self.sampler: Sampler
 
     @property
-    def server(self) -> runs.Appliance:
+    def server(self) -> runs.ApplianceServer:
         """The settings of the shop during this run."""
         return _server(self.run)
 
@@ -287,8 +287,8 @@ def prepare(appliance: Appliance, run: ShopRun, seed: int) -> None:
     )
 
 
-def _server(run: ShopRun) -> runs.Appliance:
-    assert isinstance(run.server, runs.Appliance)
+def _server(run: ShopRun) -> runs.ApplianceServer:
+    assert isinstance(run.server, runs.ApplianceServer)
     return run.server
 
 

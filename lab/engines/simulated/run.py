@@ -12,7 +12,7 @@ from lab.engines.samples import SCHEMA, of_admission, write_samples
 from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
 from lab.files.run_summary import RunRecord
-from lab.spec.runs import Appliance, ShopRun
+from lab.spec.runs import ApplianceServer, ShopRun
 from loadgen.records.attempt_log import AttemptLog
 from loadgen.workload.clients import Clients
 from loadgen.workload.sessions import CONFIRM_PAGE, Customers
@@ -104,7 +104,7 @@ def _baseline(run: ShopRun) -> Any:
 
 def _server(run: ShopRun) -> SharedCpus | FifoServer:
     server = run.server
-    assert not isinstance(server, Appliance)
+    assert not isinstance(server, ApplianceServer)
     if isinstance(server, FifoServer) or run.slower_ratio == 1.0:
         return server
     times_s = server.mean_execution_s

@@ -10,7 +10,7 @@ from typing import Literal
 from gateway.policies import Abandonment
 from lab.analysis.published import published
 from lab.spec.cases import Case
-from lab.spec.runs import FILE_CPU_S, Appliance, ShopRun
+from lab.spec.runs import FILE_CPU_S, ApplianceServer, ShopRun
 from lab.spec.sections import PolicyChoice
 from lab.studies import PAGE_METRICS
 from lab.studies.study import Engine, PaperCases
@@ -160,10 +160,10 @@ class Cases(PaperCases[Scale]):
         return Case(run, PAGE_METRICS)
 
 
-def _appliance(profile: Profile) -> Appliance:
+def _appliance(profile: Profile) -> ApplianceServer:
     if profile == "real":
-        return Appliance("real", CATALOGUE_BOOKS, "shop", TIME_SCALE)
-    return Appliance(profile, time_scale=TIME_SCALE)
+        return ApplianceServer("real", CATALOGUE_BOOKS, "shop", TIME_SCALE)
+    return ApplianceServer(profile, time_scale=TIME_SCALE)
 
 
 def _server(profile: Profile) -> SharedCpus:

@@ -5,7 +5,7 @@ from functools import partial
 from lab.files.run_folder import RunFolder
 from lab.results.metrics import Metrics
 from lab.spec.experiment import Spec
-from lab.spec.runs import Appliance, ShopRun
+from lab.spec.runs import ApplianceServer, ShopRun
 from lab.studies.connection_sentry.cases import MODES, Cases, Cell
 from lab.studies.connection_sentry.measures import client_metrics, shop_tasks
 from lab.studies.connection_sentry.study import STUDY
@@ -33,7 +33,7 @@ def spec(cases: Cases, cell: Cell, *, seed: int, repetitions: int) -> Spec:
     """Return the comparison of a cell without the sentry (X) and with it (S)."""
     run = cases.run(cell, "X").run
     shop = run.server
-    assert isinstance(shop, Appliance)
+    assert isinstance(shop, ApplianceServer)
     return Spec.model_validate(
         {
             "title": f"Connection Sentry, {cell.title}",

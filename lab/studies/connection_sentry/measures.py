@@ -16,7 +16,7 @@ from lab.engines.simulated.run import scenario_of
 from lab.engines.waste import of_simulation
 from lab.results.metrics import Metrics, Value
 from lab.spec.cases import Case
-from lab.spec.runs import Appliance, ShopRun
+from lab.spec.runs import ApplianceServer, ShopRun
 from lab.studies.connection_sentry.cases import RUN_S
 from loadgen.defaults import CONNECTION_SENTRY_MIX
 from loadgen.records.attempt_log import AttemptLog
@@ -117,7 +117,7 @@ def shop_tasks(
     separates the two waiting times; for other profiles they are None.
     """
     server = run.server
-    assert isinstance(server, Appliance)
+    assert isinstance(server, ApplianceServer)
     is_real = server.page_profile == "real"
     found: dict[str, dict[str, float | None]] = {}
     for kind, page in KIND_PAGE.items():

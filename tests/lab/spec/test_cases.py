@@ -4,7 +4,7 @@ import pytest
 
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec, load_spec
-from lab.spec.runs import AdServerRun, Appliance, Host, PlatformRun, ShopRun, run_of
+from lab.spec.runs import AdServerRun, ApplianceServer, Host, PlatformRun, ShopRun, run_of
 from lab.spec.sections import PolicyChoice
 from loadgen.workload.clients import ClientModel
 from loadgen.workload.sessions import LengthClass, Schedule, Segment, SessionLengths, SessionModel
@@ -14,7 +14,7 @@ from tests.lab.studies.small import small_case, small_policy
 DAY = Schedule((Segment(10.0, 1.0), Segment(20.0, 2.0)))
 LIVE = ShopRun(
     PolicyChoice(gateway="haproxy", parameters={"maxconn": 8}),
-    Appliance("real", 300_000, "shop", shadows=("sq",)),
+    ApplianceServer("real", 300_000, "shop", shadows=("sq",)),
     ClientModel(per_set=4, mix={"search": 0.125, "file": 3}),
     rho=None,
     duration_s=60.0,
