@@ -26,7 +26,7 @@ from rich.table import Table
 from common.one_line import OneLineCommand
 from lab.analysis.ideal_gain import ideal_gain
 from lab.intervals import Estimate, estimate
-from lab.machine.description import OtherLoad
+from lab.machine.other_load import OtherLoad
 from runtime.native import own_ad_server
 from shop.ads import inventory
 from shop.ads.delivery.ledger import Ledger

@@ -50,7 +50,8 @@ from lab.engines.live import capacity as capacities
 from lab.engines.live.appliance import Appliance
 from lab.engines.live.run import LiveRun
 from lab.files.run_folder import PlannedRun, RunFolder
-from lab.machine.description import describe_machine, live_run_lock
+from lab.machine.description import describe_machine
+from lab.machine.lock import live_run_lock
 from lab.runner.live import make_run
 from lab.spec.experiment import read_spec
 from lab.spec.runs import ShopRun

@@ -22,7 +22,7 @@ from lab.engines.live.appliance import Appliance
 from lab.engines.live.run import LiveRun
 from lab.files.run_folder import PlannedRun, RunFolder
 from lab.intervals import Estimate, estimate, half_width
-from lab.machine.description import live_run_lock
+from lab.machine.lock import live_run_lock
 from lab.runner.live import make_run
 from lab.spec.experiment import Spec, read_spec
 from lab.spec.runs import ShopRun

@@ -133,7 +133,7 @@ def capacity(**given: Any) -> None:
     runs.
     """
     from lab.engines import capacity as capacities
-    from lab.machine.description import live_run_lock
+    from lab.machine.lock import live_run_lock
     from lab.report.terminal import console
     from lab.runner.live import measure_capacity, running_appliance, surroundings
 

@@ -17,7 +17,7 @@ from hosting.starting import HostingError
 from lab.cli.command import LabCommand
 from lab.cli.platform_options import of_platform, platform_options
 from lab.errors import ExperimentError
-from lab.machine.description import live_run_lock
+from lab.machine.lock import live_run_lock
 from lab.report.terminal import console
 from lab.runner.live import running_appliance
 from runtime import settings

@@ -21,7 +21,7 @@ from lab.engines.hosted import connection_costs
 from lab.engines.hosted.connection_costs import ConnectionCosts
 from lab.engines.hosted.key_sizes import BITS, PUBLISHED_RATIO, KeySize, recommended, sizes
 from lab.errors import ExperimentError
-from lab.machine.description import live_run_lock
+from lab.machine.lock import live_run_lock
 from lab.report.drawing.table import Table
 from lab.report.terminal import console, show
 from lab.runner.live import running_appliance

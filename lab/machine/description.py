@@ -1,18 +1,12 @@
-"""The machine and the software versions of results, the load of other programs, and the lock for
-live runs. Only one live run at a time can hold a lock; the environment variable
-DOORBUSTER_LIVE_RUN_LOCK names the lock, by default `live-run`.
-"""
+"""The machine and the software versions of results."""
 
 import contextlib
 import hashlib
 import json
 import os
 import platform
-import socket
 import subprocess
 import tempfile
-import time
-from collections.abc import Iterator
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -20,9 +14,7 @@ from typing import Any
 
 import psutil
 
-from common import cpus, hosts, machine_lock
-from lab.errors import ExperimentError
-from lab.machine.progress_file import progress_file
+from common import hosts
 from runtime import settings
 
 ROOT = Path(__file__).parents[2]
@@ -119,63 +111,6 @@ def _libraries() -> dict[str, str]:
     return found
 
 
-GIVES_WAY = "DOORBUSTER_GIVES_WAY"
-"""The environment variable for a live run that stops if another run needs the machine."""
-WAITS = "DOORBUSTER_WAITS_FOR_MACHINE"
-"""The environment variable for a live run that waits until the machine is free."""
-LOCK = "DOORBUSTER_LIVE_RUN_LOCK"
-"""The environment variable with the name of the lock, by default `live-run`.
-
-Appliances on separate CPUs can have different locks.
-"""
-_GIVES_WAY_WITHIN_S = 60.0
-_ASK_EVERY_S = 0.1
-
-
-@contextlib.contextmanager
-def live_run_lock() -> Iterator[None]:
-    """Hold the machine's lock for one live run; raises ExperimentError while another run holds it.
-    If the holder gives way and belongs to the same user, the new run interrupts it and waits for
-    its end. A run with WAITS in its environment waits for every holder."""
-    with _taken(os.environ.get(LOCK) or "live-run"):
-        yield
-
-
-def _taken(name: str) -> socket.socket:
-    other: machine_lock.Holder | None = None
-    interrupted: machine_lock.Holder | None = None
-    # `wait_until` cannot be used, because the limit depends on the holder, which may change.
-    until_s = time.monotonic() + _GIVES_WAY_WITHIN_S
-    while True:
-        try:
-            return machine_lock.take(name, other)
-        except machine_lock.HeldError as held:
-            other, words = held.holder, str(held)
-        except OSError as fault:
-            raise ExperimentError(
-                f"{LOCK}={name}: a lock cannot have this name ({fault.strerror or fault}); "
-                "allowed: up to 90 bytes."
-            ) from None
-        asks = (
-            other is not None
-            and bool(other.environment().get(GIVES_WAY))
-            and not os.environ.get(GIVES_WAY)
-        )
-        waits = os.environ.get(WAITS) or (asks and time.monotonic() < until_s)
-        if not waits and other is not None:
-            is_ours = other.user == os.geteuid()
-            fix = "stop it" if is_ours else f"ask {other.user_name} to stop it"
-            raise ExperimentError(
-                f"Another live run holds this machine ({words}); two simultaneous live runs would "
-                f"spoil both results. Wait until that run has ended, or {fix}."
-            )
-        progress_file.tell(words=f"waits for another live run on this machine ({words})")
-        if other is not None and asks and other != interrupted:
-            interrupted = other
-            other.interrupt()
-        time.sleep(_ASK_EVERY_S)
-
-
 def _cpu_model() -> str:
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         if line.startswith("model name"):
@@ -218,32 +153,3 @@ def _git(*words: str) -> str:
 def _as_git_value(path: Path) -> str:
     text = str(path).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'
-
-
-class OtherLoad:
-    """The CPU time that processes other than this process and its children use between two samples.
-    Take samples while the children run, because an ended child counts as another process."""
-
-    def __init__(self) -> None:
-        self._cpus = len(cpus.here())
-        self._before = self._look()
-
-    def share(self) -> float:
-        """Return the CPU time that other processes have used since this object was created, divided
-        by the real time and by the number of CPUs that this process may use."""
-        (wall, busy, own), (wall_now, busy_now, own_now) = self._before, self._look()
-        others_s = busy_now - busy - (own_now - own)
-        return max(0.0, others_s / ((wall_now - wall) * self._cpus))
-
-    @staticmethod
-    def _look() -> tuple[float, float, float]:
-        times = psutil.cpu_times()
-        me = psutil.Process()
-        own = 0.0
-        for process in (me, *me.children(recursive=True)):
-            try:
-                spent = process.cpu_times()
-            except psutil.Error:
-                continue
-            own += spent.user + spent.system
-        return time.monotonic(), times.user + times.nice + times.system, own

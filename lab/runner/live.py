@@ -19,7 +19,8 @@ from lab.engines.load_generators import Progress
 from lab.errors import ExperimentError
 from lab.files.run_summary import RunSummary
 from lab.machine import speeds
-from lab.machine.description import describe_machine, live_run_lock
+from lab.machine.description import describe_machine
+from lab.machine.lock import live_run_lock
 from lab.machine.progress_file import progress_file
 from lab.report.terminal import RunProgress, console, verdict
 from lab.results.comparison import ComparisonResult

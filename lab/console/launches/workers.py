@@ -27,7 +27,7 @@ from lab.console.models import Launch, State
 from lab.console.results import curve_cache
 from lab.console.site import permissions
 from lab.console.site.settings import FOLDER, LAB
-from lab.machine.description import GIVES_WAY, WAITS
+from lab.machine.lock import GIVES_WAY, WAITS
 from lab.machine.progress_file import VARIABLE
 
 QUEUE = "doorbuster-console"

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from lab.errors import ExperimentError
 from lab.files.documents import read_json, write_json
-from lab.machine.description import OtherLoad, live_run_lock
+from lab.machine.lock import live_run_lock
+from lab.machine.other_load import OtherLoad
 from lab.report.study_figures import Study
 from lab.report.terminal import RunProgress, console
 from lab.results.metrics import Metrics, Results

@@ -16,7 +16,7 @@ from lab.engines.hosted.run import Hosted, make_hosted_run
 from lab.errors import ExperimentError
 from lab.files.documents import read_json, write_json
 from lab.intervals import estimate
-from lab.machine.description import live_run_lock
+from lab.machine.lock import live_run_lock
 from lab.report.study_figures import Study
 from lab.report.terminal import RunProgress, console
 from lab.results.metrics import Metrics, Results

@@ -1,91 +1,10 @@
-import contextlib
-import os
-import subprocess
-import sys
-import uuid
 from importlib import metadata
 
 import pytest
 
-from lab.errors import ExperimentError
 from lab.machine import description as machine
-from lab.machine.description import describe_machine, describe_versions, fingerprint, live_run_lock
+from lab.machine.description import describe_machine, describe_versions, fingerprint
 from runtime.settings import REPOSITORY, load
-
-HOLD = """
-import sys
-from lab.machine.description import live_run_lock
-with live_run_lock():
-    print("held", flush=True)
-    sys.stdin.read()
-"""
-SQUAT = """
-import os, sys
-from common import machine_lock
-os.environ["DOORBUSTER_GIVES_WAY"] = "1"
-os.setresuid(65534, 65534, 65534)
-lock = machine_lock.take(os.environ["DOORBUSTER_LIVE_RUN_LOCK"])
-print("held", flush=True)
-sys.stdin.read()
-"""
-
-
-@pytest.fixture
-def own_lock(monkeypatch):
-    """A lock of this test alone, whatever runs on this machine."""
-    monkeypatch.setenv("DOORBUSTER_LIVE_RUN_LOCK", f"test-{uuid.uuid4().hex}")
-
-
-@contextlib.contextmanager
-def another_run(script=HOLD, **environment):
-    """A process that holds the machine."""
-    with subprocess.Popen(
-        [sys.executable, "-c", script],
-        cwd=REPOSITORY,
-        env={**os.environ, **environment},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as other:
-        try:
-            assert other.stdout.readline() == "held\n"
-            yield other
-        finally:
-            other.kill()
-
-
-@pytest.mark.usefixtures("own_lock")
-def test_one_live_run_at_a_time_and_the_holder_is_named():
-    """The refusal names user and process; the lock of a killed run is free."""
-    with another_run() as other:
-        with pytest.raises(ExperimentError, match=f"process {other.pid}, since"), live_run_lock():
-            pass
-        assert other.poll() is None
-        other.kill()
-        other.wait()
-        with live_run_lock():
-            pass
-
-
-@pytest.mark.usefixtures("own_lock")
-def test_a_run_that_gives_way_is_interrupted_and_waited_for():
-    """A run of this user that gives way receives SIGINT, and this run holds the machine next."""
-    with another_run(DOORBUSTER_GIVES_WAY="1") as other:
-        with live_run_lock():
-            assert other.wait(10) != 0
-        assert "KeyboardInterrupt" in other.stderr.read()
-
-
-@pytest.mark.usefixtures("own_lock")
-@pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user")
-def test_another_users_run_is_named_and_never_signalled():
-    """Another user can never make a live run signal a process, not even a run of root."""
-    with another_run(SQUAT, DOORBUSTER_GIVES_WAY="1") as other:
-        words = f"user nobody, process {other.pid}, .* ask nobody to stop it"
-        with pytest.raises(ExperimentError, match=words), live_run_lock():
-            pass
-        assert other.poll() is None
 
 
 def test_the_fingerprint_follows_what_decides_the_shops_speed():
