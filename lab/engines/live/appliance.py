@@ -147,22 +147,30 @@ class Appliance:
         """Raise ExperimentError unless the running gateway has all these policies. A gateway lacks
         policies that were written after the gateway's start.
         """
-        for choice in policies:
-            if choice.gateway is not None or choice.sha256 is not None:
-                continue  # not the gateway's policy, or its text is sent for each run
+        used = [
+            (path, name, given, choice.key)
+            for choice in policies
+            # Others are not the gateway's policies, or their texts are sent for each run.
+            if choice.gateway is None and choice.sha256 is None
             for path, name, given in (
                 ("/policies", choice.name, choice.parameters),
                 ("/admissions", choice.admission, choice.admission_parameters),
-            ):
-                sheets = {sheet["name"]: sheet for sheet in self.gateway.listing(path)}
-                known = {
-                    each["name"] for each in sheets.get(name, {"parameters": []})["parameters"]
-                }
-                if name != NO_ADMISSION and (name not in sheets or not known >= set(given)):
-                    raise ExperimentError(
-                        f"The running gateway does not know the current version of {choice.key}. "
-                        "To start a gateway with the current code, run `make down` and `make up`."
-                    )
+            )
+            if name != NO_ADMISSION
+        ]
+        parameters = {
+            path: {
+                sheet["name"]: {each["name"] for each in sheet["parameters"]}
+                for sheet in self.gateway.listing(path)
+            }
+            for path in {path for path, *_ in used}
+        }
+        for path, name, given, key in used:
+            if name not in parameters[path] or not parameters[path][name] >= set(given):
+                raise ExperimentError(
+                    f"The running gateway does not know the current version of {key}. To start a "
+                    "gateway with the current code, run `make down` and `make up`."
+                )
 
     def set_catalogue(self, books: int) -> None:
         """Grow or shrink the shop's catalogue, which can take minutes. Raises ExperimentError if

@@ -152,6 +152,16 @@ def test_a_gateway_that_lacks_a_policy_is_found_out_at_once(appliance_of, record
         appliance_of.check_knows([guarded])
 
 
+def test_lists_of_the_gateway_are_fetched_once(appliance_of, recorded):
+    """Each list is fetched once for all policies, and only if a policy needs it."""
+    appliance_of.check_knows([PolicyChoice(name="sq"), PolicyChoice(name="8q-af")])
+    assert [request.path for request in recorded.requests] == ["/policies"]
+    guarded = [PolicyChoice(name=name, admission="sbac") for name in ("sq", "8q-af")]
+    appliance_of.check_knows(guarded)
+    later = [request.path for request in recorded.requests[1:]]
+    assert sorted(later) == ["/admissions", "/policies"]
+
+
 def asked_for(recorded):
     """Return the sizes of the catalogue that were requested."""
     return [body["books"] for body in recorded.bodies("/catalogue")]
