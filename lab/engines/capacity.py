@@ -6,10 +6,13 @@ simulated server is calculated from the server's description.
 """
 
 import statistics
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, final
+
+from pydantic import ConfigDict, ValidationError
+from pydantic.dataclasses import dataclass
 
 from lab.errors import ExperimentError
 from lab.files.documents import read_json, write_json
@@ -33,7 +36,7 @@ with which the shop can serve more pages per second than with all workers busy.
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class Capacity:
     """A measured or calculated capacity with its conditions."""
 
@@ -59,7 +62,9 @@ class Capacity:
         """The capacity for the bound: with all workers busy or with `FEW_CUSTOMERS`, whichever is
         larger.
         """
-        return max((self.median_rps, *map(statistics.median, filter(None, [self.few_rps]))))
+        if not self.few_rps:
+            return self.median_rps
+        return max(self.median_rps, statistics.median(self.few_rps))
 
     def words(self) -> str:
         """Return the capacity and its origin as text."""
@@ -97,14 +102,7 @@ def keep(capacity: Capacity, lab: Settings) -> Path:
 
 def file_of(capacity: Capacity, lab: Settings) -> Path:
     """Return the file that stores a capacity."""
-    return _file(
-        lab,
-        capacity.page_profile,
-        capacity.lengths,
-        capacity.time_scale,
-        capacity.catalogue_books,
-        capacity.database_cpus,
-    )
+    return _file(lab, capacity, capacity.lengths)
 
 
 def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity:
@@ -114,14 +112,7 @@ def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity:
     on another machine, with other code, or more than KEPT_FOR before `now` (by default, the present
     time).
     """
-    path = _file(
-        lab,
-        spec.page_profile,
-        lengths_words(spec.customers.lengths),
-        spec.time_scale,
-        spec.catalogue_books,
-        spec.database_cpus,
-    )
+    path = _file(lab, spec, lengths_words(spec.customers.lengths))
     if not path.is_file():
         raise ExperimentError(
             f"No capacity is stored for page profile {spec.page_profile} at time scale "
@@ -160,21 +151,15 @@ def facts_of(capacity: Capacity | None) -> dict[str, object]:
 def from_json(content: dict[str, Any]) -> Capacity:
     """Return the capacity in a JSON file; raises ExperimentError if its content is invalid."""
     try:
-        capacity = Capacity(**content)
-    except TypeError as fault:
-        raise ExperimentError(f"capacity file: {fault}") from None
-    return capacity
+        return Capacity(**content)
+    except ValidationError as faults:
+        fault = faults.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, fault["loc"]))
+        raise ExperimentError(f"capacity file: {place:.80}: {fault['msg']}") from None
 
 
-def _file(
-    lab: Settings,
-    page_profile: str,
-    lengths: str,
-    time_scale: float,
-    catalogue_books: int | None,
-    database_cpus: str,
-) -> Path:
+def _file(lab: Settings, shop: Capacity | Spec, lengths: str) -> Path:
     special = "" if lengths == CHAIN else f"{lengths}-"
-    special += "" if catalogue_books is None else f"{catalogue_books}-books-"
-    special += "database-beside-shop-" if database_cpus == "shop" else ""
-    return lab.state_dir / f"capacity-{page_profile}-{special}{time_scale:g}.json"
+    special += "" if shop.catalogue_books is None else f"{shop.catalogue_books}-books-"
+    special += "database-beside-shop-" if shop.database_cpus == "shop" else ""
+    return lab.state_dir / f"capacity-{shop.page_profile}-{special}{shop.time_scale:g}.json"

@@ -83,6 +83,14 @@ def test_a_foreign_file_is_refused():
         from_json({"median_rps": 5.0})
 
 
+def test_a_capacity_that_is_no_number_is_refused(lab):
+    """A value of another type is refused when the file is read, not in a later calculation."""
+    content = dataclasses.asdict(measured(lab))
+    assert from_json(content) == measured(lab)
+    with pytest.raises(ExperimentError, match=r"capacity file: median_rps: .*number"):
+        from_json({**content, "median_rps": "x"})
+
+
 @pytest.mark.parametrize(
     ("few", "best"), [((), 5.5), ((5.8,), 5.8), ((5.2,), 5.5), ((5.2, 5.9, 5.7), 5.7)]
 )
