@@ -9,7 +9,7 @@ from functools import partial
 from lab.intervals import Estimate, estimate, simultaneous, text_of
 from lab.leaderboard import BOUND, measures
 from lab.leaderboard.ablation import ranked
-from lab.leaderboard.measures import EFFICIENCY, estimated
+from lab.leaderboard.measures import EFFICIENCY, Grid, estimated
 from lab.report.claims import Claim, Verdict
 from lab.report.drawing.pictures import Heat
 from lab.report.drawing.table import Table
@@ -26,14 +26,9 @@ QUICK_SESSIONS = SESSIONS[:2]
 
 
 @dataclass(frozen=True, slots=True)
-class _Grid:
+class _Grid(Grid):
     sessions: int
     loads: Sequence[float]
-    cases: Mapping[str, Mapping[float, Case[ShopRun]]]
-    """The cases by policy and ρ."""
-
-    def all_cases(self) -> list[Case[ShopRun]]:
-        return [case for row in self.cases.values() for case in row.values()]
 
 
 def study(base: Spec, *, quick: bool) -> Study:
@@ -42,7 +37,7 @@ def study(base: Spec, *, quick: bool) -> Study:
     policies = ranked(base)
     loads = [rho for rho in base.load.rhos if rho is not None]
     grids = [
-        _Grid(sessions, loads, {policy: _row(base, policy, loads, sessions) for policy in policies})
+        _Grid({policy: _row(base, policy, loads, sessions) for policy in policies}, sessions, loads)
         for sessions in (QUICK_SESSIONS if quick else SESSIONS)
     ]
     return Study(
@@ -125,7 +120,7 @@ def _heat(grid: _Grid, results: Results) -> Heat:
     return Heat(
         [title_of(policy) for policy in grid.cases],
         [f"ρ = {rho:g}" for rho in grid.loads],
-        [[results.mean(case, estimated) for case in row.values()] for row in grid.cases.values()],
+        grid.means(results, grid.cases),
     )
 
 
@@ -134,7 +129,7 @@ def _holds(grid: _Grid, results: Results) -> Verdict:
         f"{title_of(policy)} at ρ = {rho:g}": known
         for policy, row in grid.cases.items()
         for rho, case in row.items()
-        if (known := [value for run in results.of(case) if (value := estimated(run)) is not None])
+        if (known := list(results.by_seed(case, estimated).values()))
     }
     if not reached:
         return "nothing to measure", None

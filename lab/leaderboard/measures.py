@@ -1,12 +1,14 @@
 """Simulate a case, and calculate the metrics that the leaderboard's reports need."""
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from lab.analysis.bound import CapacityBound
 from lab.analysis.hysteresis import course_of
 from lab.analysis.outcomes import outcomes_of
 from lab.engines.simulated.run import fallen_back, scenario_of
-from lab.results.metrics import Metrics
+from lab.results.metrics import Metrics, Results
 from lab.spec import own_policies
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec
@@ -19,6 +21,24 @@ EFFICIENCY = "leaderboard:efficiency"
 """The metrics of sales, compared with the bound."""
 COURSE = "leaderboard:course"
 """The metrics of response times and the queue for each second of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Cases with a row for each policy and a column for each condition, such as a load."""
+
+    cases: Mapping[str, Mapping[Any, Case[ShopRun]]]
+    """The cases by policy and condition."""
+
+    def all_cases(self) -> list[Case[ShopRun]]:
+        return [case for row in self.cases.values() for case in row.values()]
+
+    def means(self, results: Results, policies: Iterable[str]) -> list[list[float | None]]:
+        """Return the mean estimated efficiency of each cell, in rows for these policies."""
+        return [
+            [results.mean(case, estimated) for case in self.cases[policy].values()]
+            for policy in policies
+        ]
 
 
 def case_of(spec: Spec, policy: str, measure: str) -> Case[ShopRun]:

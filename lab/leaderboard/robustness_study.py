@@ -15,15 +15,13 @@ from typing import Any
 from lab.intervals import Estimate, differences, estimate
 from lab.leaderboard import ROBUSTNESS, board, measures
 from lab.leaderboard.ablation import ranked
-from lab.leaderboard.measures import EFFICIENCY, estimated
+from lab.leaderboard.measures import EFFICIENCY, Grid, estimated
 from lab.report.claims import Claim, Verdict
 from lab.report.drawing.pictures import Heat
 from lab.report.drawing.table import Table
 from lab.report.study_figures import BuiltTable, Drawing, Figure, Study
 from lab.results.metrics import Results, Value
-from lab.spec.cases import Case
 from lab.spec.experiment import Spec, changed
-from lab.spec.runs import ShopRun
 from lab.wording import title_of
 
 RHO = 1.4
@@ -123,10 +121,8 @@ this row, because they are about DOOR's default settings."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Grid:
+class _Grid(Grid):
     scenarios: Sequence[Scenario]
-    cases: Mapping[str, Mapping[str, Case[ShopRun]]]
-    """The cases by policy and scenario."""
 
     def of(self, results: Results, policy: str, scenario: str, value: Value) -> Estimate | None:
         """Return the mean and the interval of a metric for one cell."""
@@ -135,22 +131,12 @@ class _Grid:
     def ahead(self, results: Results, policy: str, other: str, scenario: str) -> dict[int, float]:
         """Return the estimated efficiency of `policy` minus that of `other`, by seed."""
         return differences(
-            *(
-                {
-                    run["seed"]: value
-                    for run in results.of(self.cases[one][scenario])
-                    if (value := estimated(run)) is not None
-                }
-                for one in (policy, other)
-            )
+            *(results.by_seed(self.cases[one][scenario], estimated) for one in (policy, other))
         )
-
-    def all_cases(self) -> list[Case[ShopRun]]:
-        return [case for row in self.cases.values() for case in row.values()]
 
     def overall(self, results: Results, policy: str) -> float:
         """Return the mean over all scenarios, or -inf if a scenario is missing."""
-        found = [results.mean(case, estimated) for case in self.cases[policy].values()]
+        (found,) = self.means(results, [policy])
         known = [mean for mean in found if mean is not None]
         return fmean(known) if known and len(known) == len(found) else -inf
 
@@ -173,13 +159,13 @@ def study(base: Spec, *, quick: bool) -> Study:
     policies = ranked(base)
     specs = {each.key: each.spec(base) for each in every}
     grid = _Grid(
-        every,
         {
             policy: {
                 each.key: measures.case_of(specs[each.key], policy, EFFICIENCY) for each in every
             }
             for policy in policies
         },
+        every,
     )
     cases = grid.all_cases()
     return Study(
@@ -258,14 +244,10 @@ def _table(grid: _Grid, value: Value, words: tuple[str, str], results: Results) 
 
 def _heat(grid: _Grid, results: Results) -> Heat:
     ranked = grid.ranked(results)
-    means = [
-        [results.mean(grid.cases[policy][each.key], estimated) for each in grid.scenarios]
-        for policy in ranked
-    ]
     return Heat(
         [grid.title(results, policy) for policy in ranked],
         [each.title.replace(" ", "\n") for each in grid.scenarios],
-        means,
+        grid.means(results, ranked),
     )
 
 

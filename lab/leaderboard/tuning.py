@@ -14,7 +14,7 @@ from lab.errors import SpecError
 from lab.intervals import Estimate, over_parts, paired
 from lab.leaderboard import TUNING
 from lab.leaderboard.ablation import ranked
-from lab.leaderboard.measures import EFFICIENCY, case_of
+from lab.leaderboard.measures import EFFICIENCY, case_of, estimated
 from lab.report.drawing.table import Table
 from lab.report.study_figures import BuiltTable, Figure, Study
 from lab.results.metrics import Results
@@ -206,14 +206,7 @@ class Tried:
     def efficiency(self, results: Results) -> list[dict[int, float]]:
         """Return the estimated efficiency by load and seed, from the simulations that exist so
         far."""
-        return [
-            {
-                run["seed"]: run["estimated"]
-                for run in results.of(self.cases[rho])
-                if run["estimated"] is not None
-            }
-            for rho in LOADS
-        ]
+        return [results.by_seed(self.cases[rho], estimated) for rho in LOADS]
 
     def overall(self, results: Results) -> Estimate | None:
         """Return the mean over the loads, or None if there are no simulations yet."""

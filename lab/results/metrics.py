@@ -39,6 +39,14 @@ class Results:
         shared = set.intersection(*(set(each) for each in by_seed)) if by_seed else set()
         return {seed: tuple(each[seed] for each in by_seed) for seed in sorted(shared)}
 
+    def by_seed(self, case: AnyCase, value: Value) -> dict[int, float]:
+        """Return a metric by seed, without the repetitions that lack it, for paired differences."""
+        return {
+            metrics["seed"]: number
+            for metrics in self.of(case)
+            if (number := value(metrics)) is not None
+        }
+
     def beside(self, other: "Results") -> "Results":
         """Return these results together with the results in `other`, which has different cases."""
         return Results({**self._found, **other._found})

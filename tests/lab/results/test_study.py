@@ -43,6 +43,15 @@ def test_runs_of_two_cases_are_paired_by_seed():
     } == {1: (1, 10)}
 
 
+def test_a_metric_by_seed_lacks_missing_values():
+    """Repetitions without the metric are left out, so that differences pair known values."""
+    case = small_case()
+    results = Results.of_runs(
+        [(case, 2, {"n": 2.0}), (case, 1, {"n": None}), (case, 3, {"n": 0.0})]
+    )
+    assert results.by_seed(case, lambda metrics: metrics["n"]) == {2: 2.0, 3: 0.0}
+
+
 def test_only_a_folder_of_the_same_facts_without_a_report_is_resumed(tmp_path):
     store = StudyResult.create(tmp_path, "small", FACTS)
     assert StudyResult.unfinished(tmp_path, FACTS).path == store.path
