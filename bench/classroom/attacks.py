@@ -23,7 +23,7 @@ from rich.table import Table
 
 from bench.classroom.browser import Answer, Person
 from common import hosts
-from lab.files.run_folder import PlannedRun
+from lab.files.run_summary import PlannedRun
 from loadgen.records.attempt_log import SCHEMA
 
 ROWS = 20_000_000
@@ -31,7 +31,7 @@ ROWS = 20_000_000
 PAUSE_S = 3.0
 CLASS_HAS_LOGGED_IN_S = 45.0
 INNER_HOST = "inner host without a token"
-RUN = f"runs/{PlannedRun(0, 'sq', 1.4, 1).folder}"
+RUN = f"runs/{PlannedRun(number=0, policy='sq', rho=1.4, seed=1).folder}"
 SPEC = """version = 1
 title = "{title}"
 engine = "simulated"

@@ -49,7 +49,8 @@ from common.waiting import wait_while
 from lab.engines.live import capacity as capacities
 from lab.engines.live.appliance import Appliance
 from lab.engines.live.run import LiveRun
-from lab.files.run_folder import PlannedRun, RunFolder
+from lab.files.run_folder import RunFolder
+from lab.files.run_summary import PlannedRun
 from lab.machine.description import describe_machine
 from lab.machine.lock import live_run_lock
 from lab.runner.live import make_run
@@ -357,7 +358,7 @@ class LiveRuns:
         rows = []
         for seed in seeds:
             out.print(f"  live run, seed {seed}, {kind}")
-            planned = PlannedRun(seed, watched_runs.POLICY, RHO, seed)
+            planned = PlannedRun(number=seed, policy=watched_runs.POLICY, rho=RHO, seed=seed)
             folder = RunFolder(self._folder / kind / "runs" / planned.folder)
             run = ShopRun.of_spec(self._spec, watched_runs.POLICY, RHO, self._rps)
             make_run(LiveRun(self._appliance, run, seed, folder))

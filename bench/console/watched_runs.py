@@ -20,7 +20,8 @@ from lab.analysis.outcomes import outcomes_of, response_times_s
 from lab.engines.live import capacity as capacities
 from lab.engines.live.appliance import Appliance
 from lab.engines.live.run import LiveRun
-from lab.files.run_folder import PlannedRun, RunFolder
+from lab.files.run_folder import RunFolder
+from lab.files.run_summary import PlannedRun
 from lab.intervals import Estimate, estimate, half_width
 from lab.machine.lock import live_run_lock
 from lab.runner.live import make_run
@@ -117,7 +118,7 @@ def pairs(
         for number, seed in enumerate(seeds):
             for is_watched in (False, True) if number % 2 else (True, False):
                 say(f"seed {seed}, {viewers if is_watched else 'no'} viewers")
-                planned = PlannedRun(number, POLICY, rho, seed)
+                planned = PlannedRun(number=number, policy=POLICY, rho=rho, seed=seed)
                 # As in a result: the folders of the experiment, of its runs, and of this run.
                 experiment = "watched" if is_watched else "unwatched"
                 files = RunFolder(Path(folder) / experiment / "runs" / planned.folder)

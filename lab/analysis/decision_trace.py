@@ -20,7 +20,7 @@ from gateway.policies.interface import (
 from gateway.policies.trace import Recorded
 from lab.engines.simulated.run import scenario_of
 from lab.errors import ExperimentError
-from lab.files.run_folder import PlannedRun
+from lab.files.run_summary import PlannedRun
 from lab.results.comparison import ComparisonResult
 from lab.spec.runs import ShopRun
 from loadgen.records.attempt_log import AttemptLog

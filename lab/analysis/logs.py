@@ -21,7 +21,8 @@ from lab.analysis.cells import read_cells
 from lab.analysis.curves import curves_of
 from lab.analysis.metrics import METRICS
 from lab.errors import ExperimentError
-from lab.files.run_folder import PlannedRun, RunFolder
+from lab.files.run_folder import RunFolder
+from lab.files.run_summary import PlannedRun
 from lab.results.comparison import ComparisonResult
 from lab.wording import event_words
 from loadgen.records.attempt_log import require_attempts

@@ -16,7 +16,7 @@ from lab.database import rows as results_rows
 from lab.database import schema
 from lab.database.schema import ResultsDatabaseError, ServerAwayError, faults
 from lab.errors import ExperimentError
-from lab.files.run_folder import PlannedRun
+from lab.files.run_summary import PlannedRun
 from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
 from runtime import settings

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from common.waiting import retry
 from lab.database.rows import Rows, rows_of
 from lab.errors import ExperimentError
-from lab.files.run_folder import PlannedRun
+from lab.files.run_summary import PlannedRun
 from lab.results.comparison import ComparisonResult
 from runtime import settings
 

@@ -12,8 +12,8 @@ from lab.analysis.bound import CapacityBound
 from lab.analysis.cells import bound_of, counted_attempts
 from lab.analysis.metrics import METRICS
 from lab.analysis.outcomes import outcomes_of, response_times_s
-from lab.files.run_folder import PlannedRun, RunFolder
-from lab.files.run_summary import RunSummary
+from lab.files.run_folder import RunFolder
+from lab.files.run_summary import PlannedRun, RunSummary
 from lab.results.comparison import ComparisonResult
 from lab.results.result import is_imported, made_at
 from lab.spec.experiment import Spec

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -23,7 +23,7 @@ from pydantic import (
 
 from common import private_file
 from lab.errors import ExperimentError
-from lab.files.run_summary import Number, RunSummary
+from lab.files.run_summary import Number, PlannedRun, RunSummary
 
 MOST_BYTES = 8 * 2**20
 """The maximum size of a JSON file in bytes. In Python, the values of a file can need thirty times
@@ -32,6 +32,7 @@ as much memory.
 MOST_DEPTH = 30
 """The maximum depth of nested lists and objects; repr() and json.dumps() fail at about 1,000."""
 
+T = TypeVar("T")
 Cell = str | int | float | bool | None
 Text = Annotated[str, Field(max_length=100_000)]
 
@@ -66,14 +67,6 @@ class _Reproduction(_Form):
 _Number = Number | None
 
 
-class _Planned(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-    number: Annotated[int, Field(ge=0, lt=10**6)]
-    policy: Annotated[str, Field(min_length=1, max_length=120, pattern=r"^[^/\x00]+$")]
-    rho: _Number
-    seed: Annotated[int, Field(ge=-(2**63), lt=2**63)]
-
-
 def _is_time(text: str) -> str:
     try:
         datetime.fromisoformat(text).astimezone(UTC)
@@ -89,14 +82,22 @@ class _Note(BaseModel):
     at: Annotated[str, Field(max_length=50), AfterValidator(_is_time)]
 
 
-class _Reference(_Form):
+class ReferenceForm(_Form):
+    """The form of reference.json, which `lab.results.reference.Reference` completes."""
+
+    model_config = ConfigDict(frozen=True)
+
     command: Text
     version: Text
+    """The commit of the code that made the result."""
     machine: Text
     written_at: Annotated[str, Field(max_length=50)]
+    """The time at which the result was made: ISO 8601, UTC."""
     took_real_s: _Number
     is_quick: bool
+    """Whether the result was made with the option --quick, which makes it smaller."""
     text: Text
+    """A remark for readers of this reference."""
 
 
 class _Chosen(_Form):
@@ -141,8 +142,8 @@ _FORMS: Mapping[str, Any] = {
     "capacity.json": dict[str, Any],
     "imported.json": dict[str, Any],
     "notes.json": Annotated[list[_Note], Field(max_length=MOST_NOTES)],
-    "reference.json": _Reference,
-    "plan.json": list[_Planned],
+    "reference.json": ReferenceForm,
+    "plan.json": list[PlannedRun],
     "run.json": RunSummary,
     "events.jsonl": list[_Event],
 }
@@ -177,19 +178,33 @@ def read_json(path: Path) -> Any:
     return _read(path, json.loads)
 
 
+def read(path: Path, form: type[T]) -> T:
+    """Return the content of a file as an object of `form`, so that it is checked only once; raises
+    as `read_json` does."""
+    found: T = _in_form(path, _plain(path, json.loads), form)
+    return found
+
+
 def read_json_lines(path: Path) -> Any:
     """Return the content of a file with a JSON value on each line; raises as `read_json` does."""
     return _read(path, lambda text: [json.loads(line) for line in text.splitlines()])
 
 
 def _read(path: Path, parse: Callable[[str], Any]) -> Any:
+    plain = _plain(path, parse)
+    if path.name in _FORMS:
+        _in_form(path, plain, _FORMS[path.name])
+    return plain
+
+
+def _plain(path: Path, parse: Callable[[str], Any]) -> Any:
     text = text_of(path, MOST_BYTES)
     try:
         plain = parse(text)
         _check_values(plain, text)
     except (ValueError, RecursionError) as fault:
         raise ExperimentError(f"{path} cannot be read: {_reason(fault)}") from None
-    return _in_form(path, plain)
+    return plain
 
 
 def text_of(path: Path, most_bytes: int) -> str:
@@ -230,22 +245,20 @@ def _depths(plain: object) -> Iterator[int]:
         depth += 1
 
 
-def _in_form(path: Path, plain: object) -> Any:
-    if path.name in _FORMS:
-        try:
-            _adapter(path.name).validate_python(plain)
-        except ValidationError as faults:
-            fault = faults.errors(include_url=False, include_input=False)[0]
-            place = ".".join(map(str, fault["loc"])) or "its content"
-            raise ExperimentError(
-                f"{path} does not have the form of {path.name}: {place:.80}: {fault['msg']}"
-            ) from None
-    return plain
+def _in_form(path: Path, plain: object, form: Any) -> Any:
+    try:
+        return _adapter(form).validate_python(plain)
+    except ValidationError as faults:
+        fault = faults.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, fault["loc"])) or "its content"
+        raise ExperimentError(
+            f"{path} does not have the form of {path.name}: {place:.80}: {fault['msg']}"
+        ) from None
 
 
 @functools.cache
-def _adapter(name: str) -> TypeAdapter[Any]:
-    return TypeAdapter(_FORMS[name])
+def _adapter(form: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(form)
 
 
 def _reason(fault: Exception) -> str:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from lab.errors import ExperimentError
 from lab.files import documents
-from lab.files.documents import read_json, write_text
+from lab.files.documents import write_text
 from lab.files.run_summary import RunSummary
 from loadgen import load_factor
 from loadgen.records.attempt_log import AttemptsFileError, read_attempts
@@ -22,28 +22,6 @@ from loadgen.records.rows import RowsFileError, read_table
 
 RUN_FILE = "run.json"
 HIGHEST_LOAD_FACTOR = load_factor.HIGHEST
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedRun:
-    """A planned run of a comparison."""
-
-    number: int
-    policy: str
-    rho: float | None
-    """The offered load; None in a closed loop."""
-    seed: int
-
-    @property
-    def folder(self) -> str:
-        """The name of the run's folder."""
-        load = "" if self.rho is None else f"-rho{self.rho:g}"
-        return f"{self.number:03}-{self.policy}{load}-seed{self.seed}"
-
-    def title(self, of: int) -> str:
-        """Return the title of the run, for example `[3/9] sq at ρ = 1.4, seed 1`."""
-        load = "" if self.rho is None else f" at ρ = {self.rho:g}"
-        return f"[{self.number}/{of}] {self.policy}{load}, seed {self.seed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +104,7 @@ class RunFolder:
 
     def summary(self) -> RunSummary:
         """Return the content of run.json; raises ExperimentError if it is missing or damaged."""
-        return RunSummary.model_validate(read_json(self.summary_file))
+        return documents.read(self.summary_file, RunSummary)
 
     def events(self) -> list[dict[str, Any]]:
         """Return the events in events.jsonl; empty if the file does not exist. Raises

@@ -21,6 +21,29 @@ def _at_most_1e12(value: float | None) -> float | None:
 Number = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_at_most_1e12)]
 
 
+class PlannedRun(BaseModel):
+    """A planned run of a comparison."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    number: Annotated[int, Field(ge=0, lt=10**6)]
+    policy: Annotated[str, Field(min_length=1, max_length=120, pattern=r"^[^/\x00]+$")]
+    rho: Number | None
+    """The offered load; None in a closed loop."""
+    seed: Annotated[int, Field(ge=-(2**63), lt=2**63)]
+
+    @property
+    def folder(self) -> str:
+        """The name of the run's folder."""
+        load = "" if self.rho is None else f"-rho{self.rho:g}"
+        return f"{self.number:03}-{self.policy}{load}-seed{self.seed}"
+
+    def title(self, of: int) -> str:
+        """Return the title of the run, for example `[3/9] sq at ρ = 1.4, seed 1`."""
+        load = "" if self.rho is None else f" at ρ = {self.rho:g}"
+        return f"[{self.number}/{of}] {self.policy}{load}, seed {self.seed}"
+
+
 class _Part(BaseModel):
     """A part of run.json. Entries that this version does not know are kept but not used."""
 

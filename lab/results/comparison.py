@@ -5,7 +5,6 @@ figures."""
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ from lab.engines.capacity import Capacity, from_json
 from lab.errors import ExperimentError, SpecError
 from lab.files import documents
 from lab.files.documents import read_json
-from lab.files.run_folder import RUN_FILE, PlannedRun, RunFolder
+from lab.files.run_folder import RUN_FILE, RunFolder
+from lab.files.run_summary import PlannedRun
 from lab.results.result import Result, made_here
 from lab.spec import own_policies
 from lab.spec import text as spec_text
@@ -38,7 +38,7 @@ class ComparisonResult(Result):
             files={
                 **{f"{name}.json": content for name, content in facts.items()},
                 "spec.toml": spec.to_toml(),
-                _PLAN: [asdict(run) for run in plan],
+                _PLAN: [run.model_dump() for run in plan],
             },
             policies=own_policies.named_copies(own_policies.of_spec(spec)),
         )
@@ -77,7 +77,7 @@ class ComparisonResult(Result):
     def plan(self) -> list[PlannedRun]:
         """Return all runs in the plan's order; raises ExperimentError if plan.json is missing or
         damaged."""
-        return [PlannedRun(**row) for row in read_json(self.path / _PLAN)]
+        return documents.read(self.path / _PLAN, list[PlannedRun])
 
     def run(self, planned: PlannedRun) -> RunFolder:
         """Return the folder of a planned run, even if it does not exist yet."""

@@ -6,12 +6,11 @@
         the files of any result (`results`), without large raw logs
 """
 
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from lab.errors import ExperimentError
-from lab.files.documents import read_json, write_json
+from lab.files.documents import ReferenceForm, read, write_json
 
 FOLDER = Path(__file__).parents[1] / "reference"
 MARK = "reference.json"
@@ -20,21 +19,8 @@ CURVES = "curves.json"
 TITLE = "Reference (released)"
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(ReferenceForm):
     """The origin of a reference result."""
-
-    command: str
-    version: str
-    """The commit of the code that made the result."""
-    machine: str
-    written_at: str
-    """The time at which the result was made: ISO 8601, UTC."""
-    took_real_s: float
-    is_quick: bool
-    """Whether the result was made with the option --quick, which makes it smaller."""
-    text: str
-    """A remark for readers of this reference."""
 
     @classmethod
     def read(cls, folder: Path) -> "Reference | None":
@@ -43,12 +29,20 @@ class Reference:
         if not is_reference(folder):
             return None
         try:
-            return cls(**read_json(folder / MARK))
-        except (ExperimentError, TypeError):
-            return cls("", "", "", "", 0.0, False, "")
+            return read(folder / MARK, cls)
+        except ExperimentError:
+            return cls(
+                command="",
+                version="",
+                machine="",
+                written_at="",
+                took_real_s=0.0,
+                is_quick=False,
+                text="",
+            )
 
     def write(self, folder: Path) -> None:
-        write_json(folder / MARK, asdict(self))
+        write_json(folder / MARK, self.model_dump())
 
     @property
     def at(self) -> datetime | None:

@@ -4,15 +4,16 @@
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
+from pydantic import BaseModel, ConfigDict
+
 from common import locks
 from lab.errors import ExperimentError
-from lab.files.documents import read_json, write_json, write_text
+from lab.files.documents import read, write_json, write_text
 from lab.spec import own_policies
 
 IMPORTED = "imported.json"
@@ -21,17 +22,18 @@ file.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(BaseModel):
     """The facts about the import of a result from another machine."""
 
-    by: str
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    by: str = ""
     """The user who imported the result; empty if the console has no accounts."""
-    at: str
+    at: str = ""
     """The time of the import: ISO 8601, UTC."""
-    sha256: str
+    sha256: str = ""
     """The SHA-256 of the bundle as it was sent."""
-    size_bytes: int
+    size_bytes: int = 0
     """The total size of the result's files in bytes."""
 
     @classmethod
@@ -41,17 +43,13 @@ class Imported:
         if not path.exists():
             return None
         try:
-            mark = cls(**read_json(path))
-        except (ExperimentError, TypeError):
-            return cls("", "", "", 0)  # a damaged file also marks the result
-        is_whole = (
-            isinstance(mark.by, str) and isinstance(mark.at, str) and isinstance(mark.sha256, str)
-        )
-        return mark if is_whole and isinstance(mark.size_bytes, int) else cls("", "", "", 0)
+            return read(path, cls)
+        except ExperimentError:
+            return cls()  # a damaged file also marks the result
 
     def write(self, folder: Path) -> None:
         """Write these facts to the result, which marks it as imported."""
-        write_json(folder / IMPORTED, asdict(self))
+        write_json(folder / IMPORTED, self.model_dump())
 
     @property
     def words(self) -> str:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from lab.engines import capacity as capacities
 from lab.engines.capacity import Capacity
 from lab.errors import ExperimentError
-from lab.files.run_folder import PlannedRun
+from lab.files.run_summary import PlannedRun
 from lab.machine.description import describe_versions
 from lab.report.terminal import console
 from lab.results.comparison import ComparisonResult
@@ -121,7 +121,10 @@ def plan(spec: Spec) -> list[PlannedRun]:
             rhos = list(dict.fromkeys(rho for _, rho in cells))
             cells.sort(key=lambda cell: rhos.index(cell[1]))
         ordered += [(key, rho, spec.seed + repetition) for key, rho in cells]
-    return [PlannedRun(i, *cell) for i, cell in enumerate(ordered, start=1)]
+    return [
+        PlannedRun(number=i, policy=key, rho=rho, seed=seed)
+        for i, (key, rho, seed) in enumerate(ordered, start=1)
+    ]
 
 
 def missing_groups(result: ComparisonResult, spec: Spec) -> list[list[PlannedRun]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from lab.files.run_folder import PlannedRun
+from lab.files.run_summary import PlannedRun
 from lab.spec.experiment import Spec
 
 _LAST_ANSWERS_S = 60.0

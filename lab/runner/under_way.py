@@ -13,7 +13,8 @@ from lab.engines.live import announcement, faults
 from lab.engines.live.appliance import Appliance
 from lab.engines.live.run import policy_call
 from lab.errors import ExperimentError
-from lab.files.run_folder import PlannedRun, RunFolder
+from lab.files.run_folder import RunFolder
+from lab.files.run_summary import PlannedRun
 from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
 from lab.wording import factor_words

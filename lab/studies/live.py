@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from lab.files.documents import read_json, write_json
-from lab.files.run_folder import PlannedRun, RunFolder
+from lab.files.run_folder import RunFolder
+from lab.files.run_summary import PlannedRun
 from lab.machine import speeds
 from lab.machine.description import describe_machine, describe_versions
 from lab.report.study_figures import Study

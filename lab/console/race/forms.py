@@ -11,7 +11,8 @@ from lab.console.results.result_list import ResultEntry
 from lab.console.site import own_policies
 from lab.console.site.settings import LAB
 from lab.errors import SpecError
-from lab.files.run_folder import PlannedRun, RunFolder
+from lab.files.run_folder import RunFolder
+from lab.files.run_summary import PlannedRun
 from lab.spec import shop_cpus
 from lab.spec.experiment import MOST_SEED, Spec, changed, load_spec
 from lab.wording import load_words, title_of

@@ -20,7 +20,7 @@ from lab.console.results.result_list import ResultEntry
 from lab.console.site.settings import FOLDER, LAB
 from lab.errors import ExperimentError
 from lab.files.documents import write_text
-from lab.files.run_folder import PlannedRun
+from lab.files.run_summary import PlannedRun
 from lab.machine.description import code_digest
 from lab.results.comparison import ComparisonResult
 from lab.spec.sections import PolicyChoice

@@ -58,7 +58,7 @@ def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: A
                 )
             source = place / "result" / found["name"]
             at = now.isoformat(timespec="seconds")
-            Imported(by, at, sha256, found["size_bytes"]).write(source)
+            Imported(by=by, at=at, sha256=sha256, size_bytes=found["size_bytes"]).write(source)
             os.replace(source, target)
             return target
         except OSError as fault:

@@ -25,7 +25,8 @@ from lab.console.site.settings import LAB
 from lab.errors import ExperimentError
 from lab.files import documents
 from lab.files.documents import read_json
-from lab.files.run_folder import PlannedRun, RunFolder
+from lab.files.run_folder import RunFolder
+from lab.files.run_summary import PlannedRun
 from lab.leaderboard import BOARD_FILE
 from lab.report.claims import conclusion, short_conclusion
 from lab.results import reference

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from lab.files.run_folder import PlannedRun
+from lab.files.run_summary import PlannedRun
 from lab.spec.cases import AnyCase
 from lab.studies.lifo_pri.cases import EFFECTIVE_RHO, FIG3_RHO, Cases, live_spec
 from lab.studies.lifo_pri.study import STUDY

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from lab.files.run_folder import PlannedRun
+from lab.files.run_summary import PlannedRun
 from lab.spec.cases import AnyCase
 from lab.studies.live import ApplianceStudy, LivePart
 from lab.studies.sbac.cases import LIVE_MEANS, LiveCases, live_spec

@@ -19,7 +19,7 @@ import requests
 
 from common import answering, ports
 from lab.engines.live.announcement import RunAnnouncement
-from lab.files.run_folder import PlannedRun
+from lab.files.run_summary import PlannedRun
 from lab.results.comparison import ComparisonResult
 from lab.runner import comparison
 from lab.spec.experiment import Spec

@@ -3,15 +3,15 @@
 import pytest
 
 from lab.console.results.bundles import is_name
-from lab.files.run_folder import PlannedRun
+from lab.files.run_summary import PlannedRun
 from lab.spec.sections import PolicyChoice
 
 
 @pytest.mark.parametrize("label", ["Few hands", "_mine", "Zürich + 2", "a.b_c-d"])
 def test_the_folder_of_every_label_is_a_name(label):
     assert PolicyChoice(name="sq", label=label).key == label
-    assert is_name(PlannedRun(1, label, 1.4, 1).folder)
-    assert is_name(PlannedRun(1, label, None, 1).folder)
+    assert is_name(PlannedRun(number=1, policy=label, rho=1.4, seed=1).folder)
+    assert is_name(PlannedRun(number=1, policy=label, rho=None, seed=1).folder)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from lab.engines.live import baseline_proxy
 from lab.engines.live.appliance import Appliance
 from lab.engines.live.run import LiveRun
 from lab.errors import ExperimentError
-from lab.files.run_folder import PlannedRun, RunFolder
+from lab.files.run_folder import RunFolder
+from lab.files.run_summary import PlannedRun
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
 from runtime import settings
@@ -69,7 +70,7 @@ def a_run(name, tmp_path, shop, **parameters):
     spec = Spec.model_validate(
         {"abandonment": "cancel", "policy": [{"gateway": name, "parameters": parameters}]}
     )
-    planned = PlannedRun(1, name, 1.4, 1)
+    planned = PlannedRun(number=1, policy=name, rho=1.4, seed=1)
     folder = RunFolder(tmp_path / "result" / "runs" / planned.folder)
     with standing_by(shop) as (lab, asked):
         appliance = Appliance(lab.changed(state_dir=tmp_path))
