@@ -21,7 +21,7 @@ from lab.report.study_figures import Figure, Panel
 from lab.results.metrics import Results
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from lab.report.drawing.figure import Axes
 
 _PANEL_INCHES = (6.2, 4.2)
 _STACKED_PANEL_INCHES = (9.5, 2.7)

@@ -22,8 +22,7 @@ from lab.wording import title_of
 from loadgen.workload.sessions import FIRST_PAGE
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from lab.report.drawing.figure import Axes, Figure
 
 Styles = Mapping[str, Style]
 """The style of each policy's line, by the policy's key."""

@@ -1,10 +1,10 @@
 """Pictures of published results for the gallery, drawn from the numbers in `published.toml`."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
-
-from matplotlib.axes import Axes
+from typing import TYPE_CHECKING, Any
 
 from lab.analysis.published import PAPERS, published
 from lab.report.drawing.figure import (
@@ -18,6 +18,9 @@ from lab.report.drawing.figure import (
 from lab.report.drawing.palette import COLOURS, curve_styles
 from lab.report.drawing.plots import named_bars, paired_bars, stacked_bars
 from lab.wording import title_of
+
+if TYPE_CHECKING:
+    from lab.report.drawing.figure import Axes
 
 FOLDER = Path(__file__).parent / "static" / "console" / "published"
 

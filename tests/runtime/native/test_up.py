@@ -12,8 +12,6 @@ import socket
 import ssl
 import stat
 import sys
-import threading
-import time
 import urllib.request
 
 import psutil
@@ -231,30 +229,20 @@ def test_down_leaves_nothing_even_when_the_supervisor_was_killed(appliance: Appl
 
 
 def test_a_port_that_is_soon_free_again_stops_no_start(appliance: Appliance) -> None:
-    with socket.socket() as held:
+    repeats = "ended immediately after its start; the start is repeated"
+    with socket.socket() as held, appliance.running("up") as process:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        began = threading.Event()
-
-        def let_go() -> None:
-            began.wait(240)
-            time.sleep(4)  # the first start has failed by then
-            held.close()
-
-        with appliance.running("up") as process:
-            assert process.stdout is not None
-            thread = threading.Thread(target=let_go)
-            thread.start()
-            printed = ""
-            for line in process.stdout:
-                printed += line
-                if "Supervisor" in line:  # the ports have been looked at
-                    held.bind(("127.0.0.1", appliance.settings.redis_port))
-                    held.listen()
-                    began.set()
-            began.set()
-            thread.join()
-            assert process.wait(240) == 0, printed
-    assert "ended immediately after its start; the start is repeated" in printed
+        assert process.stdout is not None
+        printed = ""
+        for line in process.stdout:
+            printed += line
+            if "Supervisor" in line:  # the ports have been looked at
+                held.bind(("127.0.0.1", appliance.settings.redis_port))
+                held.listen()
+            if repeats in line:
+                held.close()
+        assert process.wait(240) == 0, printed
+    assert repeats in printed
     assert appliance.run("down")[0] == 0
 
 
