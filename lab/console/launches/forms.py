@@ -37,19 +37,9 @@ _PROXY_NAMES = " and ".join(map(title_of, PROXIES))
 
 _PARSING = bounded.Bounds(memory_bytes=128 * 2**20, cpu_s=5, wall_s=20)
 
-_FIELD_OF = {
-    "policy": "policies",
-    "--policies": "policies",
-    "--gateway": "gateway",
-    "--admission": "admission",
-    "--abandonment": "abandonment",
-    "load.rho": "rho",
-    "load.sessions": "sessions",
-    "load.duration_s": "duration_s",
-    "--duration-s": "duration_s",
-}
-"""The form field that shows the error of a key or option. Keys that are not listed have the same
-name as their field.
+_FIELD_OF = {"policy": "policies"}
+"""The form field that shows the error of a key. Other keys and options have the same name as their
+field.
 """
 
 _ESSENTIAL = ("policies", "rho", "sessions", "duration_s", "repetitions", "engine")
@@ -241,7 +231,8 @@ class LaunchForm(forms.Form):
             text = line.removeprefix("options: ")
             named = re.match(r"(-{0,2}[a-z_.\-0-9]+): ", text)
             key = named[1] if named else ""
-            field = _FIELD_OF.get(re.sub(r"\.\d+.*", "", key), key)
+            field = re.sub(r"\.\d+.*", "", key).removeprefix("--").replace("-", "_")
+            field = _FIELD_OF.get(field, field)
             if field in self.fields:
                 self.add_error(field, text.removeprefix(f"{key}: "))
             else:
