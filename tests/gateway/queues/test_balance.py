@@ -62,7 +62,8 @@ async def test_a_file_goes_to_a_process_that_serves_no_page():
         await b.until(lambda: [process.busy for process in processes] == [1, 1])
         for process in processes:
             process.let_go(1)
-        await asyncio.gather(*asked)
+        answers = await asyncio.gather(*asked)
+        assert [answer[:15] for answer in answers] == [b"HTTP/1.1 200 OK"] * 2
 
 
 async def test_requests_are_spread_over_real_processes_and_files_with_them():

@@ -36,6 +36,7 @@ def test_queries_are_cancelled_again_after_a_lack_of_threads(caplog):
         second.may_end.set()
         canceller.cancel(third, Cancel())
         until(third.is_told.is_set, within_s=20)
+        assert third.is_told.is_set()
     finally:
         for query in queries:
             query.may_end.set()
