@@ -5,14 +5,12 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import uuid
 
 import pytest
 
 from common import machine_lock
-from runtime.settings import REPOSITORY
-from tests.programs import python
+from tests.programs import holder, python
 
 # The user is changed after the imports: root's folders may be closed to others.
 HOLD = """
@@ -42,21 +40,9 @@ def name():
     return f"test-{uuid.uuid4().hex}"
 
 
-@contextlib.contextmanager
 def held(name, script=HOLD, user=None):
     """Run another process that holds the lock; `user` becomes its user id."""
-    with subprocess.Popen(
-        [sys.executable, "-c", script, name, "" if user is None else str(user)],
-        cwd=REPOSITORY,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as other:
-        try:
-            assert other.stdout.readline() == "held\n"
-            yield other
-        finally:
-            other.kill()
+    return holder(script, name, "" if user is None else str(user))
 
 
 def test_a_second_process_learns_who_holds_it(name):

@@ -1,16 +1,13 @@
 """The lock for live runs, with other processes that hold it."""
 
-import contextlib
 import os
-import subprocess
-import sys
 import uuid
 
 import pytest
 
 from lab.errors import ExperimentError
 from lab.machine.lock import live_run_lock
-from runtime.settings import REPOSITORY
+from tests.programs import holder
 
 HOLD = """
 import sys
@@ -36,29 +33,10 @@ def own_lock(monkeypatch):
     monkeypatch.setenv("DOORBUSTER_LIVE_RUN_LOCK", f"test-{uuid.uuid4().hex}")
 
 
-@contextlib.contextmanager
-def another_run(script=HOLD, **environment):
-    """A process that holds the machine."""
-    with subprocess.Popen(
-        [sys.executable, "-c", script],
-        cwd=REPOSITORY,
-        env={**os.environ, **environment},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as other:
-        try:
-            assert other.stdout.readline() == "held\n"
-            yield other
-        finally:
-            other.kill()
-
-
 @pytest.mark.usefixtures("own_lock")
 def test_one_live_run_at_a_time_and_the_holder_is_named():
     """The refusal names user and process; the lock of a killed run is free."""
-    with another_run() as other:
+    with holder(HOLD) as other:
         with pytest.raises(ExperimentError, match=f"process {other.pid}, since"), live_run_lock():
             pass
         assert other.poll() is None
@@ -71,7 +49,7 @@ def test_one_live_run_at_a_time_and_the_holder_is_named():
 @pytest.mark.usefixtures("own_lock")
 def test_a_run_that_gives_way_is_interrupted_and_waited_for():
     """A run of this user that gives way receives SIGINT, and this run holds the machine next."""
-    with another_run(DOORBUSTER_GIVES_WAY="1") as other:
+    with holder(HOLD, DOORBUSTER_GIVES_WAY="1") as other:
         with live_run_lock():
             assert other.wait(10) != 0
         assert "KeyboardInterrupt" in other.stderr.read()
@@ -81,7 +59,7 @@ def test_a_run_that_gives_way_is_interrupted_and_waited_for():
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user")
 def test_another_users_run_is_named_and_never_signalled():
     """Another user can never make a live run signal a process, not even a run of root."""
-    with another_run(SQUAT, DOORBUSTER_GIVES_WAY="1") as other:
+    with holder(SQUAT, DOORBUSTER_GIVES_WAY="1") as other:
         words = f"user nobody, process {other.pid}, .* ask nobody to stop it"
         with pytest.raises(ExperimentError, match=words), live_run_lock():
             pass
