@@ -17,7 +17,6 @@ from lab.analysis.outcomes import (
     response_times_s,
     started_after,
 )
-from lab.engines import capacity
 from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
 from lab.files.run_summary import RunSummary
@@ -184,9 +183,8 @@ def read_cells(folder: ComparisonResult) -> list[Cell]:
 def bound_of(folder: ComparisonResult, spec: Spec) -> CapacityBound | None:
     """Return the bound of a folder's runs, or None in a closed loop. Raises ExperimentError if the
     capacity is unknown or invalid."""
-    if spec.clients:
-        return None
-    return bound_of_spec(spec, capacity.from_json(folder.facts("capacity")).best_rps)
+    capacity = folder.capacity(spec)
+    return bound_of_spec(spec, capacity.best_rps) if capacity else None
 
 
 def bound_of_spec(spec: Spec, capacity_rps: float) -> CapacityBound:

@@ -68,11 +68,11 @@ class ComparisonResult(Result):
         facts: dict[str, Any] = read_json(self.path / f"{name}.json")
         return facts
 
-    def capacity(self) -> Capacity | None:
-        """Return the capacity; None in a closed loop. Raises ExperimentError if spec.toml or
-        capacity.json is missing or damaged.
+    def capacity(self, spec: Spec | None = None) -> Capacity | None:
+        """Return the capacity; None in a closed loop. A caller that has read the folder's spec
+        passes it. Raises ExperimentError if spec.toml or capacity.json is missing or damaged.
         """
-        return None if self.spec().clients else from_json(self.facts("capacity"))
+        return None if (spec or self.spec()).clients else from_json(self.facts("capacity"))
 
     def plan(self) -> list[PlannedRun]:
         """Return all runs in the plan's order; raises ExperimentError if plan.json is missing or
