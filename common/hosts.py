@@ -5,8 +5,8 @@ import re
 import socket
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""The addresses that stand for all addresses of a machine, each with the address at which the
-machine reaches a server that listens there.
+"""The wildcard addresses. A server that listens on one of them listens on all addresses of its
+machine. The value is the loopback address at which this machine reaches the server.
 """
 
 LOOPBACK = "127.0.0.1"

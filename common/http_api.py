@@ -437,7 +437,7 @@ def _value(schema: Schema) -> str:
         case {"$ref": reference}:
             return _linked(reference)
         case {"anyOf": choices}:
-            return " or ".join(_value(choice) for choice in choices)
+            return (", or " if "array" in str(choices) else " or ").join(map(_value, choices))
         case {"enum": names}:
             return ", ".join(f"`{name}`" for name in names)
         case {"const": name}:
@@ -446,7 +446,12 @@ def _value(schema: Schema) -> str:
             return f"[{', '.join(_value(item) for item in items)}]"
         case {"type": "array"}:
             most = f", at most {schema['maxItems']} entries" if "maxItems" in schema else ""
-            return f"list of {_value(schema['items'])}{most}" if "items" in schema else "list"
+            if "items" not in schema:
+                return "list"
+            entries = _value(schema["items"])
+            if not entries.startswith("["):
+                entries = entries.replace("number", "numbers")
+            return f"list of {entries}{most}"
         case {"type": "object", "additionalProperties": dict(inner)} if inner:
             return f"name → {_value(inner)}"
         case {"type": "integer" | "number"}:

@@ -139,7 +139,7 @@ PublicHost = Annotated[
     setting(
         "HOST",
         hosts.LOOPBACK,
-        "address of the gateway's public ports and, if people have accounts, of the console",
+        "address of the gateway's public ports and, if the console has accounts, of the console",
         page=_ADDRESSES,
     ),
 ]
@@ -187,7 +187,8 @@ GatewayTlsKey = Annotated[
         "GATEWAY_TLS_KEY",
         None,
         "PEM file with the unencrypted private key of the TLS port's certificate",
-        shown="`certificates/server-key.pem` in the state folder, made at the first start",
+        shown="`certificates/server-key.pem` in the state folder, made at the first start or by "
+        "`make certs`",
         example="state/certificates/server-key.pem",
     ),
 ]

@@ -127,7 +127,7 @@ class PlainShops(Started):
             for settings, name in zip(self.settings, self.names, strict=True)
         ]
         for settings, name, environ in zip(self.settings, self.names, environments, strict=True):
-            self._say(f"Tables and {settings.catalogue_books:,} books of {name}")
+            self._say(f"Creating the tables and {settings.catalogue_books:,} books of {name}")
             starting.seed(
                 name,
                 books=settings.catalogue_books,

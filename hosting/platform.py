@@ -88,7 +88,7 @@ class Platform(Started):
             for one in planned
         ]
         for one, environment in zip(planned, environments, strict=True):
-            self._say(f"Tables and {template.CATALOGUE_BOOKS:,} books of {one.name}")
+            self._say(f"Creating the tables and {template.CATALOGUE_BOOKS:,} books of {one.name}")
             starting.seed(
                 one.name,
                 books=template.CATALOGUE_BOOKS,

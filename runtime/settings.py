@@ -126,7 +126,7 @@ class Settings(SettingsModel):
     lab_port: Port = setting(
         "LAB_PORT",
         8087,
-        "port of the lab console, on `DOORBUSTER_HOST` if people have accounts, otherwise on "
+        "port of the lab console, on `DOORBUSTER_HOST` if the console has accounts, otherwise on "
         "`DOORBUSTER_INNER_HOST`",
         page="console.md",
     )
@@ -307,7 +307,11 @@ class Settings(SettingsModel):
 
     @property
     def lab_host(self) -> str:
-        """The host on which the console listens: the public host only if people have accounts."""
+        """The host on which the console listens.
+
+        This is `host` if the console has accounts, or if `host` and `inner_host` are both loopback
+        addresses; otherwise, it is `inner_host`.
+        """
         inner = hosts.is_loopback(self.host) and hosts.is_loopback(self.inner_host)
         return self.host if self.lab_accounts or inner else self.inner_host
 

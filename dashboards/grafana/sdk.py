@@ -50,7 +50,8 @@ class SqlQueryBuilder(cogbuilder.Builder[SqlQuery]):
 
 
 def as_plain(model: object) -> Any:
-    """Return a model as plain JSON values, without values that Grafana must not receive."""
+    """Return a model as plain JSON values, without the SDK's default place of a link, which Grafana
+    must not receive."""
     return _without(json.loads(JSONEncoder().encode(model)))
 
 

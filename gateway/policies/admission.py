@@ -33,7 +33,7 @@ class Admission(Protocol):
         """Count the end of an admitted and dispatched request."""
 
     def abandonment(self, time_s: float, id: int) -> None:
-        """Count an admitted request whose customer has left (an aborted request)."""
+        """Count an admitted request whose customer has left (SBAC: an aborted request)."""
 
     def withdrawn(self, time_s: float, id: int) -> None:
         """Count an admitted request that was withdrawn or cancelled."""

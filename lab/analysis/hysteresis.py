@@ -89,7 +89,7 @@ def schedule(*, quick: bool) -> list[dict[str, float]]:
 def course_of(
     attempts: pa.Table, samples: Mapping[str, Sequence[Any]], arrivals_until_s: float
 ) -> dict[str, Any]:
-    """Return the course of a run as JSON-ready values, with a value for each second in each list.
+    """Return the course of a run as JSON-ready values. Each list has one value per paper second.
 
     - `response_p95_s`: the percentile; None if too few attempts ended, "inf" if it is infinite,
     - `answered_ratio`: the answered share of the attempts that ended,

@@ -19,8 +19,9 @@ _TIMES_FROM_RATIO: Final = 1.5
 
 
 _NEARLY_ALL_RATIO: Final = 0.95
-"""A verdict without a single best policy contains “nearly all” if each of its alike policies sold
-at least this share of the bound."""
+"""If chance can explain the differences between the best policies, and each of them sold at least
+this share of the bound, the verdict says that they “sold nearly all that is possible”.
+"""
 _REASON_FROM_PERCENT: Final = 10
 """If the wasted CPU of the worst and of the best policy differ by at least this number of
 percentage points, the verdict mentions wasted CPU as a reason.

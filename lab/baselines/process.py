@@ -79,9 +79,9 @@ def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
         for part, host in where.items():
             if not hosts.is_loopback(host):
                 raise ExperimentError(
-                    f"{name} must run on the machine of the gateway and the shop, but {part} "
-                    f"is on {host} (a container or another host). `make up RUNTIME=native` "
-                    "starts all of them here."
+                    f"{name} needs the gateway and the shop on this machine, but {part} is on "
+                    f"{host} (a container or another host). `make up RUNTIME=native` starts all "
+                    "of them here."
                 )
         if lab.loadgen_workers:
             raise ExperimentError(

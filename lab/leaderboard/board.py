@@ -35,7 +35,8 @@ class Row:
     estimated: Mapping[float, Estimate]
     """The estimated revenue efficiency at each load."""
     counted: Mapping[float, Estimate]
-    """Confirms divided by the bound at each load; varies more by chance than `estimated`."""
+    """The confirms divided by the bound, at each load. This ratio varies more by chance than
+    `estimated`."""
     confirms: Mapping[float, int]
     """The number of confirms at each load, summed over all repetitions."""
     expected: Mapping[float, float]

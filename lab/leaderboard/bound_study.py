@@ -69,8 +69,8 @@ def study(base: Spec, *, quick: bool) -> Study:
         [
             Claim(
                 f"No policy exceeds the bound in runs of {grid.sessions:,} sessions",
-                "no share is above 1 by more than its interval. The intervals are so wide that all "
-                "of them hold together with a probability of at least 95 %",
+                "each share, minus the half-width of its interval, is at most 1. The intervals are "
+                "so wide that all of them hold together with a probability of at least 95 %",
                 grid.all_cases(),
                 partial(_holds, grid),
             )

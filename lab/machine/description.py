@@ -25,7 +25,8 @@ SIMULATED = (
     *("lab/leaderboard", "lab/runner", "lab/spec", "lab/students", "lab/studies"),
 )
 """The folders with the code that determines the results of simulated runs. `lab/executors` and
-`lab/files` are among them, because another machine's workers send results in their forms.
+`lab/files` are among them, because they define the form in which workers on other machines send
+results.
 """
 _PACKAGES = ("django", "gunicorn", "psycopg", "locust", "uvloop", "httptools", "redis", "pyarrow")
 

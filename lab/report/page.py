@@ -88,7 +88,7 @@ def claims_table(study: Study, results: Results) -> Table:
 def claims_summary(claims: Table) -> str:
     """Return a text with the number of claims that hold."""
     held = held_words([row[-1] for row in claims.rows])
-    return f"{held}. The numbers of this report decide whether each claim holds."
+    return f"{held}. Each claim was checked with the numbers of this report."
 
 
 def _runs(figure: Figure, study: Study, results: Results) -> str:

@@ -30,7 +30,7 @@ _SESSIONS: Final[_Metrics] = (
     ("Mean length of completed", 1, lambda run: run.fates.mean_completed_length),
     ("Useful requests/s", 2, lambda run: run.useful_rps),
 )
-"""The columns if the session model has only lengths, so that no customer buys."""
+"""The columns if no customer buys, because the session model defines only lengths of sessions."""
 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:

@@ -99,8 +99,8 @@ class Chain:
 
     def walk_at(self, place: float) -> tuple[str, ...]:
         """Return the walk at `place` in [0, 1). Each walk has a part of this interval, whose width
-        is the walk's probability. A uniform random place therefore gives each walk with its
-        probability.
+        is the walk's probability. With a uniformly random `place`, each walk is therefore returned
+        with its own probability.
         """
         page = FIRST_PAGE
         walk = [page]

@@ -56,8 +56,8 @@ class Pair:
 
 
 def pairs(settings: Settings) -> list[Pair]:
-    """Return the certificates that containers read: the gateway's and, if people have accounts, the
-    console's.
+    """Return the certificates that containers read: the gateway's and, if the console has accounts,
+    the console's.
     """
     found = [("GATEWAY", settings.gateway_tls_certificate, settings.gateway_tls_key)]
     if settings.lab_accounts:

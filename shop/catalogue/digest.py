@@ -19,7 +19,10 @@ def digest_of(*modules: ModuleType, values: object = None) -> str:
 
 
 def _code(source: str) -> str:
-    """Return the lines of code. The result does not depend on the version of Python."""
+    """Return the source without docstrings, comment lines and empty lines.
+
+    The result does not depend on the version of Python.
+    """
     lines = source.splitlines()
     for node in ast.walk(ast.parse(source)):
         body = getattr(node, "body", None)

@@ -1,11 +1,11 @@
 """Page work, which makes a page of the shop cost as much as a page in the LIFO-Pri paper.
 
-Under profile `paper`, a request's execution time is drawn uniformly within ± 50 % of its page
-type's published mean (LIFO-Pri, Table 2), divided by the time scale. The share BUSY_RATIO of this
-time is CPU time of the page's thread. It is measured with the thread's CPU clock, so under
-contention a page takes longer, but costs the same. The rest is a wait for the database (`pg_sleep`
-on the page's connection, which the sentry can cancel). Busy and waiting periods alternate, as in
-section 3.2.1 of that paper.
+Profile `paper` draws a request's execution time uniformly within ± 50 % of its page type's
+published mean (LIFO-Pri, Table 2). The drawn time is divided by the time scale. The share
+BUSY_RATIO of this time is CPU time of the page's thread. It is measured with the thread's CPU
+clock, so under contention a page takes longer, but costs the same. The rest is a wait for the
+database (`pg_sleep` on the page's connection, which the sentry can cancel). Busy and waiting
+periods alternate, as in section 3.2.1 of that paper.
 
 Under profile `cpu`, every page is the CPU-intensive page of the paper's section 3.1: it uses
 CPU_INTENSIVE_S of CPU time on average, and waits only for its queries. The paper gives neither the

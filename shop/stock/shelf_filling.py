@@ -109,7 +109,10 @@ def _insert(batch: list[NewBook]) -> None:
 
 
 def _take_off(last: int) -> None:
-    """Delete the books with ids above `last`, except books that people have bought."""
+    """Delete the books with ids above `last`, and the seeded accounts' orders of such books.
+
+    A book in another account's order stays.
+    """
     take_back(beyond=last)
     with connection.cursor() as cursor:
         cursor.execute(

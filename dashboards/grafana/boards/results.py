@@ -165,7 +165,8 @@ def _compared() -> list[object]:
             "Sessions",
             "Shares of the arrived sessions. An admission policy turns some sessions away and "
             "lets the others finish; without it, most sessions are lost in a rush. "
-            "Never let in: no page was ever answered. Lost: some pages were answered, but not all.",
+            "Never let in: the session received no page, and its first attempt was not rejected. "
+            "Lost: it received some pages, but not all.",
             "percentunit",
             Select(
                 f"SELECT {NAME},\n"

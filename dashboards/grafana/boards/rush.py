@@ -53,8 +53,8 @@ def _now() -> list[object]:
         ),
         number(
             "Order of the queue",
-            "The order of service. 8Q-LIFO-Pri and LIFO-at-overload use FIFO in quiet times, and "
-            "switch to LIFO when the shop's CPU is full.",
+            "The order of service. LIFO-at-overload and the browsing queues of 8Q-LIFO-Pri use "
+            "FIFO under normal load, and switch to LIFO when the shop's CPU is at about 100 %.",
             "none",
             Ask(f"doorbuster_gateway_discipline_info{{{OF}}}", "{{discipline}}"),
             words=True,

@@ -32,7 +32,8 @@ _NOT_UNPACKED = {IMPORTED, *extras.NAMES}
 MOST_TEXT_BYTES = 16 * 2**20
 """The largest size of one report, picture or log in a bundle, in bytes."""
 MOST_EVENTS = 50_000
-"""The highest number of events in all runs together. Each is a row of the results database."""
+"""The highest number of events in all runs together. Each event is a row of the results database.
+"""
 MOST_READING_S = 2.0
 """The maximum CPU time, in seconds, for reading one file of a result."""
 _TEXTS = {".html", ".svg", ".md", ".csv", ".log", ".cfg", ".conf", ".toml"}

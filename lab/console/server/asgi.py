@@ -60,7 +60,9 @@ async def _keeper() -> None:
                 has_looked = True
             await _keep()
         except Exception:  # the broker or the disk may be away; the next try comes soon
-            logger.exception("the queue could not be checked")
+            logger.exception(
+                "the queue of launches could not be checked; next try in %g s", KEEP_EVERY_S
+            )
         await asyncio.sleep(KEEP_EVERY_S)
 
 

@@ -70,7 +70,9 @@ STRIP = 300
 """The maximum number of waiting requests that the page shows in detail."""
 
 UnderWay = Callable[[], Mapping[str, Any] | None]
-"""A function that returns a frame's part about the live run (`live_run.UnderWay.told`)."""
+"""A function that returns the part of a frame that describes the live run, or None if no run is in
+progress (`live_run.UnderWay.told`).
+"""
 
 logger = logging.getLogger("lab.console")
 

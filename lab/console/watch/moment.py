@@ -57,9 +57,9 @@ def _without_run(frame: Mapping[str, Any]) -> list[str]:
     sold = frame["sold"]
     if sold is not None:
         has_ended = f"The run has ended ({sold['words']}). {_bought(sold)}."
-        return [has_ended, f"The shop still works on {_requests(still)}." if still else ""]
+        return [has_ended, f"{_left(still)}." if still else ""]
     if still:
-        return [f"No run is in progress. The shop works on {_requests(still)}."]
+        return [f"No run is in progress. {_left(still)}."]
     idle = "The shop is idle, because no run is in progress."
     return [idle, "Launch an experiment to see customers here."]
 
@@ -160,6 +160,10 @@ def _customers(run: Mapping[str, Any]) -> list[str]:
 
 def _requests(number: int) -> str:
     return "1 request" if number == 1 else f"{number} requests"
+
+
+def _left(number: int) -> str:
+    return f"{_requests(number)} {'is' if number == 1 else 'are'} still waiting or in service"
 
 
 def _sentence(words: str) -> str:

@@ -29,7 +29,8 @@ Column = tuple[str, Value, int]
 
 Label = Callable[[Cell], str]
 Printed = Mapping[tuple[str, str], tuple[float, float]]
-"""The published numbers of X and S, by class of request and label of the cell."""
+"""The published values without the sentry (X) and with it (S), by class of request and label of the
+cell."""
 
 
 def printed(table: str, cells: Sequence[Cell], label: Label) -> Printed:

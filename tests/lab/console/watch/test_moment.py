@@ -97,7 +97,7 @@ def test_before_and_between_runs_the_launch_speaks():
 def test_without_a_run_the_page_says_what_is_known():
     idle = {"waiting": 0, "in_service": 0}
     assert said(**idle).startswith("The shop is idle, because no run is in progress.")
-    assert said(**EMPTY) == "No run is in progress. The shop works on 12 requests."
+    assert said(**EMPTY) == "No run is in progress. 12 requests are still waiting or in service."
     assert said(sold=SOLD, **idle) == "The run has ended (run 1/2: SQ, ρ = 2). 4 customers bought."
 
 
