@@ -16,7 +16,7 @@ from runtime.settings import REPOSITORY, Settings
 from runtime.state import State, digest_of
 
 APPLIANCE_VARIABLE = "DOORBUSTER_APPLIANCE"  # the state folder, in every service's environment
-SEEDING_TIMEOUT_S = 300.0
+SEEDING_TIMEOUT_S = 900.0  # on emulated machines and NFS, seconds become minutes
 SEEDING_TIMEOUT_S_PER_ROW = 0.002  # ten times the time for a book; a banner takes less
 
 
@@ -37,7 +37,8 @@ class Service:
     stop_signal: signal.Signals  # also if its supervisor dies
     stop_wait_s: int
     refusal: Callable[[], str | None]
-    ready_within_s: float = 120.0  # enough on a busy machine; a program that ends fails much sooner
+    # Enough on a busy, an emulated or an NFS machine; a program that ends fails much sooner.
+    ready_within_s: float = 600.0
     page_refusal: Callable[[], str | None] = lambda: None
     tables: "Tables | None" = None
     port_variable: str = ""  # an optional service's port, among OPTIONAL_PORTS
