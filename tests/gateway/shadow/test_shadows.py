@@ -133,5 +133,5 @@ async def test_a_full_list_names_the_shadows_that_failed():
         accepted, _ = await b.admin("POST", "/shadows", {"name": "door-fifo"})
     assert before["allowed"] == "at most 8 shadows; remove a shadow first"
     assert (status, refused["error"]) == (409, "there are already 8 shadows")
-    assert refused["allowed"] == ("at most 8 shadows; remove a failed shadow (faulty) first")
+    assert refused["allowed"] == "at most 8 shadows; remove a failed shadow (faulty) first"
     assert accepted == 200
