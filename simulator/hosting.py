@@ -3,7 +3,6 @@
 """
 
 import math
-from collections.abc import Callable
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count
@@ -20,18 +19,11 @@ from simulator.simulation import no_garbage_collection
 
 INF = math.inf
 
-Progress = Callable[[float], None]
 
-
-def simulate_platform(
-    scenario: PlatformScenario, *, on_progress: Progress | None = None
-) -> PlatformResult:
-    """Simulate the scenario; the same scenario gives exactly the same result.
-
-    `on_progress` is called with the time at every interval of the CPU manager.
-    """
+def simulate_platform(scenario: PlatformScenario) -> PlatformResult:
+    """Simulate the scenario; the same scenario gives exactly the same result."""
     with no_garbage_collection():
-        return _Platform(scenario, on_progress).run()
+        return _Platform(scenario).run()
 
 
 class _Platform:
@@ -46,9 +38,8 @@ class _Platform:
     - customers' pages and new sessions, in the order in which they were planned.
     """
 
-    def __init__(self, scenario: PlatformScenario, on_progress: Progress | None) -> None:
+    def __init__(self, scenario: PlatformScenario) -> None:
         self._scenario = scenario
-        self._on_progress = on_progress
         numbers = range(len(scenario.applications))
         self._names = [str(number) for number in numbers]
         self._processors = SharedProcessors[tuple[int, Work]](len(numbers), scenario.processors)
@@ -179,8 +170,6 @@ class _Platform:
             application.ledger.busy_marks.append((now_s, busy_s))
         if self._scenario.provisioning == "ecm":
             self._assign(now_s, [each.admission.requested for each in self._applications])
-        if self._on_progress is not None:
-            self._on_progress(now_s)
 
     def _assign(self, now_s: float, requests: list[int | None]) -> None:
         """Assign processors.

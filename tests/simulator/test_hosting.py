@@ -151,10 +151,3 @@ def test_admission_that_is_blind_to_its_processors_is_worse_than_the_manager():
         return sum(replies_ps(each, 60) for each in found.applications)
 
     assert together("linux") < 0.8 * together("ecm")
-
-
-def test_progress_is_told_and_changes_nothing():
-    told: list[float] = []
-    scenario = short(5.0, duration_s=20.0)
-    assert same(simulate_platform(scenario, on_progress=told.append), simulate_platform(scenario))
-    assert told == [2.0 * i for i in range(1, 10)]
