@@ -110,9 +110,7 @@ def plain(value: Any) -> Any:
     """Return an argument of an event as a value that JSON can express."""
     if type(value) is LoadSample:
         return [value.cpu_utilisation_ratio, value.busy_workers, value.interval_s]
-    if type(value) is Request:
-        return value
-    return list(value) if isinstance(value, list | tuple) else value
+    return value
 
 
 def told(event: str, values: Sequence[Any]) -> tuple[Any, ...]:
