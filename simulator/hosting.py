@@ -12,7 +12,7 @@ from gateway.policies.processor_assignment import Wish, assign
 from gateway.policies.registry import create_connection_admission
 from loadgen.workload.draws import stream_key
 from simulator.hosted_application import HostedApplication, HostedSession, Work
-from simulator.hosting_result import Ledger, PlatformResult
+from simulator.hosting_result import AppResult, Ledger
 from simulator.hosting_scenario import AppScenario, PlatformScenario
 from simulator.shared_processors import Grant, SharedProcessors
 from simulator.simulation import no_garbage_collection
@@ -20,8 +20,10 @@ from simulator.simulation import no_garbage_collection
 INF = math.inf
 
 
-def simulate_platform(scenario: PlatformScenario) -> PlatformResult:
-    """Simulate the scenario; the same scenario gives exactly the same result."""
+def simulate_platform(scenario: PlatformScenario) -> list[AppResult]:
+    """Simulate the scenario, and return the results of its applications in order. The same scenario
+    gives exactly the same results.
+    """
     with no_garbage_collection():
         return _Platform(scenario).run()
 
@@ -65,7 +67,7 @@ class _Platform:
         ]
         self._coming = [next(arrivals, None) for arrivals in self._arrivals]
 
-    def run(self) -> PlatformResult:
+    def run(self) -> list[AppResult]:
         processors, applications, due = self._processors, self._applications, self._due
         scenario = self._scenario
         stop_s = scenario.duration_s
@@ -75,7 +77,6 @@ class _Platform:
         self._begin()
         intervals = 1
         timers_s = self._next_timer_s()
-        events = 0
         while True:
             now_s = processors.next_s
             patience_s = INF
@@ -91,7 +92,6 @@ class _Platform:
                 now_s = due[0][0]
             if now_s >= stop_s:
                 break
-            events += 1
             if now_s == processors.next_s:
                 number, work = processors.advance(now_s)
                 applications[number].work_done(now_s, work)
@@ -109,14 +109,10 @@ class _Platform:
                     self._arrive(now_s, number)
                 else:
                     applications[number].called_back(now_s, session, attempt)
-        return PlatformResult(
-            tuple(
-                application.ledger.result(stop_s, processors.busy_s(stop_s, number))
-                for number, application in enumerate(applications)
-            ),
-            end_s=stop_s,
-            events=events,
-        )
+        return [
+            application.ledger.result(stop_s, processors.busy_s(stop_s, number))
+            for number, application in enumerate(applications)
+        ]
 
     # ---- what applications ask for -------------------------------------------------------------
 
