@@ -140,8 +140,6 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         if name == "sslcontext":
             return self._ssl.context
-        if name == "ssl_object":
-            return self._ssl
         return self._raw.get_extra_info(name, default)
 
     def is_closing(self) -> bool:
