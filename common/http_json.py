@@ -4,7 +4,8 @@ import http.client
 import json
 import shutil
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final, Self
 from urllib.parse import urlsplit
@@ -80,25 +81,28 @@ class JsonClient:
 
     def download(self, path: str, to: IO[bytes]) -> None:
         """Write the body of an answer to a file. Raises NoAnswerError or RefusedError."""
-        try:
+        with self._closed_on_fault():
             response = self._response("GET", path, None, self._headers)
             if response.status == 200:
                 shutil.copyfileobj(response, to)
                 return
             text = response.read()
-        except (OSError, http.client.HTTPException) as fault:
-            self.close()
-            raise NoAnswerError(str(fault) or type(fault).__name__) from fault
         self._decoded(response, text)
 
     def _answer(self, method: str, path: str, content: _Content, headers: Mapping[str, str]) -> Any:
-        try:
+        with self._closed_on_fault():
             response = self._response(method, path, content, headers)
             text = response.read()
+        return self._decoded(response, text)
+
+    @contextmanager
+    def _closed_on_fault(self) -> Iterator[None]:
+        """Close the connection after a fault in the block, and raise NoAnswerError."""
+        try:
+            yield
         except (OSError, http.client.HTTPException) as fault:
             self.close()
             raise NoAnswerError(str(fault) or type(fault).__name__) from fault
-        return self._decoded(response, text)
 
     @staticmethod
     def _decoded(response: http.client.HTTPResponse, text: bytes) -> Any:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import psutil
 
+from common.hosts import LOOPBACK
+
 LOWEST_FREE = 10_000
 USUAL_FIRST_GIVEN = 32_768  # Linux' own default
 
@@ -20,7 +22,7 @@ class AddressError(ValueError):
     """The error for an address that this machine does not have."""
 
 
-def holder(port: int, host: str = "127.0.0.1") -> str | None:
+def holder(port: int, host: str = LOOPBACK) -> str | None:
     """Return None if a server can listen on `port`, otherwise a description of its user: a process,
     or the system.
 
@@ -44,15 +46,16 @@ def holder(port: int, host: str = "127.0.0.1") -> str | None:
     return None
 
 
-def accepts(port: int, host: str = "127.0.0.1") -> bool:
+def accepts(port: int) -> bool:
+    """Return whether a server on this machine accepts connections on `port`."""
     try:
-        socket.create_connection((host, port), timeout=_CONNECT_S).close()
+        socket.create_connection((LOOPBACK, port), timeout=_CONNECT_S).close()
     except OSError:
         return False
     return True
 
 
-def first_free(start: int, avoid: Collection[int], host: str = "127.0.0.1") -> int | None:
+def first_free(start: int, avoid: Collection[int], host: str = LOOPBACK) -> int | None:
     """Return the first free port from `start` that is not in `avoid`, or None.
 
     Raises `AddressError` if this machine does not have the address `host`.
@@ -61,7 +64,7 @@ def first_free(start: int, avoid: Collection[int], host: str = "127.0.0.1") -> i
     return next((port for port in wanted if holder(port, host) is None), None)
 
 
-def free(count: int, host: str = "127.0.0.1") -> list[int]:
+def free(count: int, host: str = LOOPBACK) -> list[int]:
     """Return `count` free ports of `host`; a process never gets the same port twice.
 
     The kernel does not give these ports to outgoing connections, so that they stay free until a

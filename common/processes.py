@@ -39,13 +39,13 @@ def end(
         _await_end(process, patience_s, with_group)
 
 
-def end_all(
-    processes: Sequence[AnyProcess], patience_s: float, sign: signal.Signals = signal.SIGTERM
-) -> None:
-    """Send `sign` to all these processes, and kill those that have not ended after `patience_s`."""
+def end_all(processes: Sequence[AnyProcess], patience_s: float) -> None:
+    """Send SIGTERM to all these processes, and kill those that have not ended after
+    `patience_s`.
+    """
     deadline_s = time.monotonic() + patience_s
     for process in processes:
-        process.send_signal(sign)
+        process.send_signal(signal.SIGTERM)
     for process in processes:
         _await_end(process, deadline_s - time.monotonic())
 

@@ -21,6 +21,7 @@ log = logging.getLogger("gateway")
 
 
 def _options(command: click.Command) -> click.Command:
+    """Add an option for each setting to the command."""
     for field, info in Settings.model_fields.items():
         help_text = f"{info.description} [env {gateway_settings.variable(field)}]"
         name = "--" + field.replace("_", "-")
@@ -28,6 +29,7 @@ def _options(command: click.Command) -> click.Command:
     return command
 
 
+@_options
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 def main(**options: Any) -> None:
     """Run Doorbuster's gateway, a reverse proxy whose policy picks the next request."""
@@ -45,9 +47,6 @@ def main(**options: Any) -> None:
             "requests that did not end within %g s (drain_s) were cut off",
             settings.drain_s,
         )
-
-
-_options(main)
 
 
 async def _serve(settings: Settings) -> bool:

@@ -36,9 +36,10 @@ from common.shared_settings import (
     TelemetrySampledRatio,
 )
 from gateway.http import pages
-from gateway.http.limits import KIB, MIB, HalfClose
+from gateway.http.limits import KIB, MIB, BodyLimits, CustomerLimits, HalfClose, HeadLimits
 from gateway.http.session_cookie import NAME as SIGNED_COOKIE
 from gateway.policies import NO_ADMISSION, NO_CONNECTION_ADMISSION, Abandonment
+from gateway.students.limits import IN_THE_GATEWAY
 from gateway.tls.context import TlsVersion
 from gateway.tls.processor_protocol import APPLICATION_NAME, MOST_PROCESSORS
 
@@ -66,6 +67,9 @@ Bytes = Annotated[int, Field(ge=1 * KIB, le=1024 * MIB)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 CookieName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 JsonObject = Annotated[dict[str, Any], BeforeValidator(_object), Form("a JSON object")]
+
+_HEAD, _BODY, _CUSTOMER = HeadLimits(), BodyLimits(), CustomerLimits()
+"""The limits whose values are the defaults of the settings with the same names."""
 
 
 class Settings(SettingsModel):
@@ -172,7 +176,7 @@ class Settings(SettingsModel):
         "an omitted parameter has its default value",
     )
     own_policy_s: Annotated[float, Field(gt=0, le=60)] = Field(
-        0.25,
+        IN_THE_GATEWAY.decision_s,
         description="time within which a student's policy must answer; FIFO replaces a policy "
         "that answers later",
     )
@@ -210,7 +214,7 @@ class Settings(SettingsModel):
         "request in service; this needs the shop's sentry",
     )
     half_close: HalfClose = Field(
-        "probe",
+        _CUSTOMER.half_close,
         description="treatment of a customer's stream that ends after a request. `probe` "
         "tests with an interim response whether the customer still waits. `wait` assumes that "
         "the customer waits, and `leave` assumes that the customer has left",
@@ -247,57 +251,61 @@ class Settings(SettingsModel):
         "keeps until the gateway accepts them",
     )
     start_line_bytes: Bytes = Field(
-        8190, description="maximum length of the request line; a longer line gets status 414"
+        _HEAD.start_line_bytes,
+        description="maximum length of the request line; a longer line gets status 414",
     )
     head_bytes: Bytes = Field(
-        32 * KIB, description="maximum size of the whole head; a larger head gets status 431"
+        _HEAD.head_bytes,
+        description="maximum size of the whole head; a larger head gets status 431",
     )
     header_fields: Count = Field(
-        100, description="maximum number of header fields; a head with more fields gets status 431"
+        _HEAD.header_fields,
+        description="maximum number of header fields; a head with more fields gets status 431",
     )
     head_s: Seconds = Field(
-        10.0,
+        _CUSTOMER.head_s,
         description="time within which a head must be complete; otherwise the answer is status 408",
     )
     body_bytes: Bytes = Field(
-        8 * MIB, description="maximum size of a request body; a larger body gets status 413"
+        _BODY.body_bytes,
+        description="maximum size of a request body; a larger body gets status 413",
     )
     body_s: Seconds = Field(
-        30.0,
+        _CUSTOMER.body_s,
         description="time within which the next `buffered_body_bytes` of a body must arrive; "
         "otherwise the answer is status 408",
     )
     buffered_body_bytes: Bytes = Field(
-        64 * KIB,
+        _CUSTOMER.buffered_body_bytes,
         description="size up to which the gateway reads a body completely before it queues the "
         "request",
     )
     chunk_extension_bytes: Bytes = Field(
-        1 * KIB, description="maximum size of the extensions in a chunked body"
+        _BODY.chunk_extension_bytes, description="maximum size of the extensions in a chunked body"
     )
     trailer_bytes: Bytes = Field(
-        8 * KIB, description="maximum size of the trailer section in a chunked body"
+        _BODY.trailer_bytes, description="maximum size of the trailer section in a chunked body"
     )
     idle_s: Seconds = Field(
-        60.0, description="time after which a connection without a request is closed"
+        _CUSTOMER.idle_s, description="time after which a connection without a request is closed"
     )
     pipeline_bytes: Bytes = Field(
-        64 * KIB,
+        _CUSTOMER.pipeline_bytes,
         description="maximum size of the pipelined requests that wait while an earlier request "
         "is answered",
     )
     response_buffer_bytes: Bytes = Field(
-        1 * MIB,
+        _CUSTOMER.response_buffer_bytes,
         description="size of the buffer of a response to a slow customer; when the buffer is "
         "full, the worker has to wait",
     )
     write_s: Seconds = Field(
-        30.0,
+        _CUSTOMER.write_s,
         description="time within which a customer must accept 64 KiB of a response; a slower "
         "customer is cut off",
     )
     linger_s: Seconds = Field(
-        2.0,
+        _CUSTOMER.linger_s,
         description="time for which the gateway still reads and discards the customer's bytes "
         "after a refusal, or after an answer to a request with an incomplete body",
     )

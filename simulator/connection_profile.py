@@ -53,7 +53,7 @@ def static_profile(
             persistence_s=persistence_s,
             duration_s=arrive_s + 2 * longest_s,
         )
-    ).applications[0]
+    )[0]
     if not found.resumed_connections_served:
         raise ScenarioError(
             "model", "no connection is resumed; use longer sessions or longer think times"

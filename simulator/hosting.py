@@ -3,7 +3,6 @@
 """
 
 import math
-from collections.abc import Callable
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count
@@ -13,25 +12,20 @@ from gateway.policies.processor_assignment import Wish, assign
 from gateway.policies.registry import create_connection_admission
 from loadgen.workload.draws import stream_key
 from simulator.hosted_application import HostedApplication, HostedSession, Work
-from simulator.hosting_result import Ledger, PlatformResult
+from simulator.hosting_result import AppResult, Ledger
 from simulator.hosting_scenario import AppScenario, PlatformScenario
 from simulator.shared_processors import Grant, SharedProcessors
 from simulator.simulation import no_garbage_collection
 
 INF = math.inf
 
-Progress = Callable[[float], None]
 
-
-def simulate_platform(
-    scenario: PlatformScenario, *, on_progress: Progress | None = None
-) -> PlatformResult:
-    """Simulate the scenario; the same scenario gives exactly the same result.
-
-    `on_progress` is called with the time at every interval of the CPU manager.
+def simulate_platform(scenario: PlatformScenario) -> list[AppResult]:
+    """Simulate the scenario, and return the results of its applications in order. The same scenario
+    gives exactly the same results.
     """
     with no_garbage_collection():
-        return _Platform(scenario, on_progress).run()
+        return _Platform(scenario).run()
 
 
 class _Platform:
@@ -46,9 +40,8 @@ class _Platform:
     - customers' pages and new sessions, in the order in which they were planned.
     """
 
-    def __init__(self, scenario: PlatformScenario, on_progress: Progress | None) -> None:
+    def __init__(self, scenario: PlatformScenario) -> None:
         self._scenario = scenario
-        self._on_progress = on_progress
         numbers = range(len(scenario.applications))
         self._names = [str(number) for number in numbers]
         self._processors = SharedProcessors[tuple[int, Work]](len(numbers), scenario.processors)
@@ -74,7 +67,7 @@ class _Platform:
         ]
         self._coming = [next(arrivals, None) for arrivals in self._arrivals]
 
-    def run(self) -> PlatformResult:
+    def run(self) -> list[AppResult]:
         processors, applications, due = self._processors, self._applications, self._due
         scenario = self._scenario
         stop_s = scenario.duration_s
@@ -84,7 +77,6 @@ class _Platform:
         self._begin()
         intervals = 1
         timers_s = self._next_timer_s()
-        events = 0
         while True:
             now_s = processors.next_s
             patience_s = INF
@@ -100,7 +92,6 @@ class _Platform:
                 now_s = due[0][0]
             if now_s >= stop_s:
                 break
-            events += 1
             if now_s == processors.next_s:
                 number, work = processors.advance(now_s)
                 applications[number].work_done(now_s, work)
@@ -118,14 +109,10 @@ class _Platform:
                     self._arrive(now_s, number)
                 else:
                     applications[number].called_back(now_s, session, attempt)
-        return PlatformResult(
-            tuple(
-                application.ledger.result(stop_s, processors.busy_s(stop_s, number))
-                for number, application in enumerate(applications)
-            ),
-            end_s=stop_s,
-            events=events,
-        )
+        return [
+            application.ledger.result(stop_s, processors.busy_s(stop_s, number))
+            for number, application in enumerate(applications)
+        ]
 
     # ---- what applications ask for -------------------------------------------------------------
 
@@ -179,8 +166,6 @@ class _Platform:
             application.ledger.busy_marks.append((now_s, busy_s))
         if self._scenario.provisioning == "ecm":
             self._assign(now_s, [each.admission.requested for each in self._applications])
-        if self._on_progress is not None:
-            self._on_progress(now_s)
 
     def _assign(self, now_s: float, requests: list[int | None]) -> None:
         """Assign processors.

@@ -50,15 +50,6 @@ class AppResult:
     resumed_connections_busy_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class PlatformResult:
-    """The outcome of the simulation, with the applications in the scenario's order."""
-
-    applications: tuple[AppResult, ...]
-    end_s: float
-    events: int
-
-
 class Ledger:
     """The collector of one application's result."""
 

@@ -41,9 +41,6 @@ class Sessions:
     def __len__(self) -> int:
         return len(self.arrived_s)
 
-    def count(self, fate: SessionFate) -> int:
-        return self.fate.count(fate)
-
 
 @dataclass(frozen=True, slots=True)
 class Simulated:

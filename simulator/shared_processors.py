@@ -77,10 +77,6 @@ class SharedProcessors(Generic[Job]):
         self._plan()
         return job
 
-    def running(self, application: int) -> int:
-        """Return the number of the application's unfinished jobs."""
-        return len(self._applications[application].running)
-
     def busy_s(self, now_s: float, application: int) -> float:
         """Return the CPU seconds that the application has used so far."""
         self._pass_time(now_s)

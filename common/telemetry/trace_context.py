@@ -1,7 +1,8 @@
 """The ids of a trace and its spans, and the header `traceparent` that carries them (W3C Trace
 Context, 3.2).
 
-Every program can calculate a trace's id from the request's id, and whether the trace is exported.
+Every program can calculate a trace's id from the request's id. If the gateway chose this id, a
+program can also calculate whether the trace is exported.
 """
 
 import hashlib

@@ -16,7 +16,7 @@ class GatewayFigures:
 
     def snapshot(self) -> Mapping[str, object]:
         driver = self._parts.pages.dispatcher
-        manager = self._parts.cpu_manager
+        manager, tracer = self._parts.cpu_manager, self._parts.tracer
         return {
             "time_s": self._parts.clock(),
             **driver.snapshot(),
@@ -32,13 +32,13 @@ class GatewayFigures:
             },
             "connections": {
                 "customers": len(self._parts.connections.customers),
-                "shop": sum(pool.open_connections for pool in self._parts.pools),
+                "shop": self._shop_connections,
                 **self._parts.gate.counts(),
                 "admission": self._parts.gate.described(),
             },
             "cpu_manager": manager.snapshot() if manager is not None else None,
             "refusals": {str(status): n for status, n in self._parts.context.refusals.items()},
-            "traced_ratio": self._traced_ratio,
+            "traced_ratio": tracer.sampled_ratio if tracer is not None else 0.0,
             "is_draining": self._parts.connections.is_draining,
         }
 
@@ -133,7 +133,6 @@ class GatewayFigures:
         load = self._parts.probe.newest
         manager = self._parts.cpu_manager
         assigned = manager.assigned if manager is not None else None
-        shop = sum(pool.open_connections for pool in self._parts.pools)
         return {
             "in_service_requests": (
                 "Requests for the eight pages in service",
@@ -147,7 +146,10 @@ class GatewayFigures:
                 "Open connections of customers",
                 len(self._parts.connections.customers),
             ),
-            "shop_connections": ("Open connections to the shop and the ad server", shop),
+            "shop_connections": (
+                "Open connections to the shop and the ad server",
+                self._shop_connections,
+            ),
             "policy_fallbacks_total": (
                 "Students' policies that failed and were replaced by FIFO",
                 self._in_force.fallbacks,
@@ -201,9 +203,8 @@ class GatewayFigures:
         }
 
     @property
-    def _traced_ratio(self) -> float:
-        tracer = self._parts.tracer
-        return 0.0 if tracer is None else tracer.sampled_ratio
+    def _shop_connections(self) -> int:
+        return sum(pool.open_connections for pool in self._parts.pools)
 
     @property
     def _overdue(self) -> int:

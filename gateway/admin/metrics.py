@@ -103,7 +103,7 @@ def _line_beginnings(policy: str, page: str, outcome: str) -> list[str]:
 class ResponseTimes:
     """Counts of ended requests by policy, page and outcome, in buckets of response time."""
 
-    def __init__(self, policy: str = "") -> None:
+    def __init__(self, policy: str) -> None:
         self._policy = policy
         self._cells: dict[tuple[str, str, str], list[Any]] = {}
 
@@ -148,8 +148,7 @@ class ResponseTimes:
                 f"{beginning}{float(value)}\n"
                 for beginning, value in zip(beginnings, values, strict=True)
             ]
-        if self._policy:
-            self._forget_all_but(self._policy)
+        self._forget_all_but(self._policy)
         return "".join(lines)
 
 
@@ -243,8 +242,8 @@ class GatewayMetrics(Collector):
         yield _family("discipline_switches_total", meaning, switches)
         for key, metric, meaning in _QUEUES:
             by_queue: dict[tuple[str, ...], float] = {}
-            for (queue,), value in _numbers(_by_label(_mapping(snapshot, key))).items():
-                label = (self._queues.label(queue),)
+            for queue, value in _numbers(_mapping(snapshot, key)).items():
+                label = (self._queues.label(str(queue)),)
                 by_queue[label] = by_queue.get(label, 0) + value
             yield _family(metric, meaning, by_queue, "queue")
         admission = _mapping(snapshot, "admission")
@@ -299,7 +298,7 @@ def _process() -> Iterator[Metric]:
     yield GaugeMetricFamily("process_resident_memory_bytes", meaning, resident)
 
 
-_Labels = tuple[str, ...]
+K = TypeVar("K")
 L = TypeVar("L", bound=tuple[str, ...])
 
 
@@ -316,10 +315,6 @@ def _mapping(snapshot: Mapping[str, object], key: str) -> Mapping[str, object]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _by_label(values: Mapping[str, object]) -> dict[_Labels, object]:
-    return {(str(name),): value for name, value in values.items()}
-
-
-def _numbers(values: Mapping[L, object]) -> dict[L, float]:
+def _numbers(values: Mapping[K, object]) -> dict[K, float]:
     """Return only the numbers: a student's policy may put any value into its snapshot."""
     return {key: value for key, value in values.items() if isinstance(value, int | float)}

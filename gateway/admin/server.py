@@ -58,12 +58,12 @@ class AdminConnection(asyncio.Protocol):
         self,
         deadlines: Deadlines,
         answer: Callable[[RequestHead, bytes], Answer | Awaitable[Answer]],
-        places: AdminConnections | None = None,
+        places: AdminConnections,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._deadlines = deadlines
         self._answer = answer
-        self._places = AdminConnections() if places is None else places
+        self._places = places
         self._reader = RequestReader(HeadLimits(), BodyLimits(body_bytes=LARGEST_CALL_BYTES))
         self._head: RequestHead | None = None
         self._body: list[bytes] = []
@@ -76,11 +76,6 @@ class AdminConnection(asyncio.Protocol):
         """The task of a slow call; further calls on this connection wait for its answer."""
         self._transport = cast(asyncio.Transport, None)
         self.deadline_s = self._loop.time() + _IDLE_BEFORE_A_CALL_S
-
-    @property
-    def unread_bytes(self) -> int:
-        """The number of received bytes that the server has not processed."""
-        return self._reader.buffered_bytes
 
     @property
     def may_give_way(self) -> bool:

@@ -215,12 +215,11 @@ class Customer(asyncio.Protocol):
         self._exchange = None
         if self._transport.is_closing():
             return
+        self._is_closing = True
         if reset:
             # If a body ends with its connection, only a reset shows that it has been cut short.
-            self._is_closing = True
             hangups.reset(self._transport)
         else:
-            self._is_closing = True
             self._set_close_deadline()
             self._transport.close()
 

@@ -513,11 +513,10 @@ class Exchange:
         customer, self.customer = self.customer, None
         if customer is not None:
             customer.answered(self._keeps_alive and self.body_is_complete)
-        if customer is not None:
-            self._finish(Event.ENDED, Outcome.ANSWERED)
+            outcome = Outcome.ANSWERED
         else:
             outcome = Outcome.ORPHANED if self.has_left else Outcome.CANCELLED
-            self._finish(Event.ENDED, outcome)
+        self._finish(Event.ENDED, outcome)
 
     def shop_failed(self, status: int, reason: str) -> None:
         """End the exchange because the shop gave no complete response; a customer who has received

@@ -142,7 +142,7 @@ def response(
     """Return a complete HTTP/1.1 response with the page and `headers`. `date` is an IMF-fixdate
     (RFC 9110, 5.6.7). With `is_head`, the page is omitted.
     """
-    body = b"" if status == 204 else page
+    body = b""
     lines = [
         b"HTTP/1.1 %d %b" % (status, TITLES[status].encode()),
         b"Date: " + date,
@@ -150,6 +150,7 @@ def response(
         b"X-Request-Id: " + request_id,
     ]
     if status != 204:
+        body = page
         lines.append(b"Content-Type: text/html; charset=utf-8")
         lines.append(b"Content-Length: %d" % len(body))
     lines.extend(b"%b: %b" % header for header in headers)

@@ -69,8 +69,9 @@ def assign(wishes: Sequence[Wish], processors: int, sharing: Sharing = "both") -
     _check(wishes, processors)
     whole = _whole(wishes, processors)
     partner: dict[str, str] = {}
+    if sharing == "both":
+        _share_between_equals(wishes, whole, partner)
     if sharing != "none":
-        _share_between_equals(wishes, whole, partner, sharing)
         _share_what_is_left_over(wishes, whole, partner, sharing)
     return {
         wish.application: Share(whole[wish.application], partner.get(wish.application))
@@ -178,10 +179,8 @@ def _whole(wishes: Sequence[Wish], processors: int) -> dict[str, int]:
 
 
 def _share_between_equals(
-    wishes: Sequence[Wish], whole: dict[str, int], partner: dict[str, str], sharing: Sharing
+    wishes: Sequence[Wish], whole: dict[str, int], partner: dict[str, str]
 ) -> None:
-    if sharing == "to-high":
-        return
     for wish in wishes:
         for equal in wishes:
             one, other = wish.application, equal.application

@@ -87,7 +87,8 @@ class UtilisationAdmission:
         if self.admits:
             self.admitted += 1
             return None
-        return self._reject(request)
+        self.rejected += 1
+        return Reject(request.id, self._reason(), self.retry_after_s)
 
     def dropped(self, time_s: float, id: int) -> None:
         self.aborted += id not in self.left
@@ -130,10 +131,6 @@ class UtilisationAdmission:
     def _next_weight(self, over: AcInterval) -> float:
         """Return k for the next ac-interval; here, k is constant."""
         return self.weight
-
-    def _reject(self, request: Request) -> Reject:
-        self.rejected += 1
-        return Reject(request.id, self._reason(), self.retry_after_s)
 
     def _reason(self) -> str:
         return (

@@ -160,6 +160,7 @@ class Dispatcher:
         self._handle(abandonment)
 
     def load_sample(self, sample: LoadSample) -> None:
+        """Handle a sample of the shop's load."""
 
         def load_sample(now_s: float) -> None:
             self._driver.load_sample(now_s, sample)

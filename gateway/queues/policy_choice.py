@@ -43,14 +43,12 @@ class PolicyChoice:
         Raises PolicyError if the file is invalid, or if there is a `source` without a path.
         """
         file = None
-        if source is not None and not is_path(name):
+        if is_path(name):
+            file = files.read(name) if source is None else files.checked(PolicyFile(name, source))
+        elif source is not None:
             allowed = "no `source`, or the path of a policy's file as `name`"
             raise PolicyError(
                 "source", f"only a policy from a file has a text, but {name} is not a path", allowed
-            )
-        if is_path(name):
-            file = (
-                files.checked(PolicyFile(name, source)) if source is not None else files.read(name)
             )
         return cls(name, parameters, admission, admission_parameters, file)
 
@@ -105,20 +103,24 @@ class PolicyChoice:
         """A label such as `door-lifo+sbac (hands 4, sbac ac_weight 0.3)`: the policies' names, and
         the parameters that differ from their defaults.
         """
-        admission = registry.admission_sheet(self.admission)
-        own = (("", self.sheet, self.parameters),)
-        others = ((f"{self.admission} ", admission, self.admission_parameters),)
-        changed = [
-            f"{prefix}{name} {_in_words(value, default[name])}"
-            for prefix, sheet, given in own + others
-            for default in (sheet.read({}),)
-            for name, value in sheet.read(given).items()
-            if value != default[name]
-        ]
         names = stem(self.name)
+        changed = _changed(self.sheet, self.parameters)
         if self.admission != NO_ADMISSION:
             names += f"+{self.admission}"
+            admission = registry.admission_sheet(self.admission)
+            others = _changed(admission, self.admission_parameters)
+            changed += [f"{self.admission} {text}" for text in others]
         return f"{names} ({', '.join(changed)})" if changed else names
+
+
+def _changed(sheet: Sheet, given: Mapping[str, object]) -> list[str]:
+    """Return the parameters that differ from their defaults, as texts of name and value."""
+    defaults = sheet.read({})
+    return [
+        f"{name} {_in_words(value, defaults[name])}"
+        for name, value in sheet.read(given).items()
+        if value != defaults[name]
+    ]
 
 
 def _in_words(value: ParameterValue, default: ParameterValue) -> str:

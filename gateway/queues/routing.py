@@ -62,8 +62,11 @@ class Router:
         context, tracer = self._context, self._tracer
         page = self._rules.page(head.method, head.target)
         queue = self._pages if page is not None else queue_for(head.target, self._bypasses)
-        id = forwarding.request_id_of(head) or context.new_request_id()
-        if tracer is None or not tracer.samples(id):
+        own_id = context.new_request_id()
+        id = forwarding.request_id_of(head) or own_id
+        if tracer is None or not tracer.samples(
+            own_id
+        ):  # a customer must not choose what is traced
             exchange = Exchange(context, customer, head, peer=peer, queue=queue, request_id=id)
         else:
             name = next((one.name for one in self._bypasses if one.queue is queue), POLICY)

@@ -82,11 +82,13 @@ class Shadows:
         """Add a shadow; it replaces a failed shadow of the same name. Raises ShadowsError if the
         shadow already runs or there are too many shadows, including failed ones.
         """
-        others = [entry for entry in self.entries if entry.name != name or entry.shadow is not None]
         if name in dict(self._going()):
             raise ShadowsError(f"{name} is a shadow already", "another policy")
+        others = [entry for entry in self.entries if entry.name != name]
         if len(others) >= MOST:
-            allowed = f"at most {MOST} shadows; remove a shadow first"
+            failed = ", ".join(entry.name for entry in others if entry.shadow is None)
+            which = f"a failed shadow ({failed})" if failed else "a shadow"
+            allowed = f"at most {MOST} shadows; remove {which} first"
             raise ShadowsError(f"there are already {MOST} shadows", allowed)
         now_s = self._caught_up_s()
         self._become([*others, Entry(name, described, self._fresh(now_s, policy))])

@@ -82,9 +82,7 @@ class Calls(ABC):
         answer = self.begin(["make", parameters], "make()")
         self.timer_s, self.ignores = read(wire.made_of, answer)
 
-    def tell(
-        self, event: str, time_s: float, told: tuple[Any, ...], about: int = MOST_WAITING
-    ) -> Verdicts:
+    def tell(self, event: str, time_s: float, told: tuple[Any, ...], about: int) -> Verdicts:
         """Return the policy's verdicts on an event, and update `timer_s`. `about`, the number of
         requests that can get a verdict, limits the size of the answer.
         """

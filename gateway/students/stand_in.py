@@ -58,6 +58,8 @@ class StandIn:
         """
         self._timers_from_s = 0.0
         self._timers = 0
+        self._last_s = 0.0
+        """The time of the latest event."""
 
     # ---- a policy's methods --------------------------------------------------------------------
 
@@ -149,9 +151,6 @@ class StandIn:
         return {**self._fifo.snapshot(), "fallen_back": asdict(self.fallen_back)}
 
     # ---- the child -----------------------------------------------------------------------------
-
-    _last_s = 0.0
-    """The time of the latest event."""
 
     def _ask(
         self, time_s: float, event: str, told: tuple[Any, ...], *, offered: int = 0

@@ -66,8 +66,6 @@ ABOUT_NONE: Final = most_about(0)
 """The maximum size of an answer that is not about requests, such as a snapshot."""
 OF_A_FILE: Final = Most(512 * 1024, 100_000)
 """The maximum size of the answer after a file has been read: a data sheet, or impurities."""
-LARGEST: Final = most_about(MOST_WAITING)
-
 
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
@@ -78,7 +76,7 @@ def packed(message: object) -> bytes:
     return HEAD.pack(len(content)) + content
 
 
-def unpacked(content: bytes, most: Most = LARGEST) -> Any:
+def unpacked(content: bytes, most: Most) -> Any:
     """Return the message in `content`, which does not include the length. Raises WireError if the
     message is not JSON or is larger than `most`.
     """
@@ -112,9 +110,7 @@ def plain(value: Any) -> Any:
     """Return an argument of an event as a value that JSON can express."""
     if type(value) is LoadSample:
         return [value.cpu_utilisation_ratio, value.busy_workers, value.interval_s]
-    if type(value) is Request:
-        return value
-    return list(value) if isinstance(value, list | tuple) else value
+    return value
 
 
 def told(event: str, values: Sequence[Any]) -> tuple[Any, ...]:

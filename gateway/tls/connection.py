@@ -5,7 +5,6 @@ decryption run in the event loop, because symmetric ciphers are fast.
 import asyncio
 import contextlib
 import ssl
-from collections.abc import Iterable
 from typing import Any, Final
 
 from gateway.http.limits import KIB
@@ -141,15 +140,10 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         if name == "sslcontext":
             return self._ssl.context
-        if name == "ssl_object":
-            return self._ssl
         return self._raw.get_extra_info(name, default)
 
     def is_closing(self) -> bool:
         return self._is_closing or self._raw.is_closing()
-
-    def is_reading(self) -> bool:
-        return not self._is_paused
 
     def pause_reading(self) -> None:
         if not self._is_paused:
@@ -184,9 +178,6 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
                 self._raw.write(self._outgoing.read())
         except ssl.SSLError:
             self.abort()
-
-    def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
-        self.write(b"".join(list_of_data))
 
     def can_write_eof(self) -> bool:
         return True

@@ -68,10 +68,7 @@ class ConnectionGate:
         false if it begins one.
         """
         with self._lock:
-            now_s = self.now_s()
-            due_s = self.admission.next_timer_s()
-            if due_s is not None and due_s <= now_s:  # the loop has not called it yet
-                self.admission.timer_due(now_s)
+            now_s = self._caught_up_s()
             is_accepted = self.admission.connection(now_s, resumed=resumed)
             self._counts["resumed" if resumed else "new"] += 1
             if not is_accepted:
@@ -167,14 +164,19 @@ class ConnectionGate:
 
     def _timer_due(self) -> None:
         with self._lock:
-            now_s = self.now_s()
-            due_s = self.admission.next_timer_s()
-            # A connection may have called the policy first, and the loop's timer may be slightly
-            # early.
-            if due_s is not None and due_s <= now_s:
-                self.admission.timer_due(now_s)
+            self._caught_up_s()
         self.reschedule()
         self.requested_anew()
+
+    def _caught_up_s(self) -> float:
+        """Call the policy's timer if it is due, and return the present paper time. A connection may
+        come before the loop's timer, and the loop's timer may be slightly early.
+        """
+        now_s = self.now_s()
+        due_s = self.admission.next_timer_s()
+        if due_s is not None and due_s <= now_s:
+            self.admission.timer_due(now_s)
+        return now_s
 
     def now_s(self) -> float:
         """Return the present paper time, which is never before the policy's latest event."""

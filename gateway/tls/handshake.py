@@ -238,30 +238,28 @@ class Handshake(asyncio.Protocol):
         self._computation = self._shared.compute(self)
 
     def _hand_over(self, ssl_object: AskedSSLObject) -> None:
-        front = self._shared.front
-        raw, held_back, is_held = self._raw, bytes(self._held_back), self._is_held
-        self._end()
-        front.connections.handshake_over(self)
+        front, held_back = self._shared.front, bytes(self._held_back)
         connection = TlsConnection(
-            raw, ssl_object, self._incoming, self._outgoing, Customer(front), front.loop
+            self._raw, ssl_object, self._incoming, self._outgoing, Customer(front), front.loop
         )
-        raw.set_protocol(connection)
-        if is_held:
-            raw.resume_reading()
+        self._leave_to(connection)
         connection.begin(held_back)
         if self._has_ended:
             connection.eof_received()
 
     def _answer_plainly(self) -> None:
-        front, raw, is_held = self._shared.front, self._raw, self._is_held
-        self._end()
-        front.connections.handshake_over(self)
-        customer = Customer(front)
-        raw.set_protocol(customer)
-        if is_held:
-            raw.resume_reading()
-        customer.connection_made(raw)
+        customer = Customer(self._shared.front)
+        self._leave_to(customer)
+        customer.connection_made(self._raw)
         customer.came_without_tls()
+
+    def _leave_to(self, protocol: asyncio.BaseProtocol) -> None:
+        """End the handshake, and let `protocol` use the connection from now on."""
+        self._end()
+        self._shared.front.connections.handshake_over(self)
+        self._raw.set_protocol(protocol)
+        if self._is_held:
+            self._raw.resume_reading()
 
     # ---- the end ---------------------------------------------------------------------------------
 

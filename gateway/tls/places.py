@@ -48,7 +48,10 @@ class HandshakePlaces:
         and return False.
         """
         if self._gate.under_way >= self._most:
-            other = self._who_gives_way()
+            waiting = (
+                one for group in self._taken.values() for one in group if one.waits_for_customer
+            )
+            other = next(waiting, None)
             if other is None:
                 self._gate.count("turned_away")
                 return False
@@ -71,10 +74,3 @@ class HandshakePlaces:
     def taken(self) -> dict[Known, list[Placed]]:
         """Return the handshakes that have a place, in the order in which they would give way."""
         return {known: list(handshakes) for known, handshakes in self._taken.items()}
-
-    def _who_gives_way(self) -> Placed | None:
-        for handshakes in self._taken.values():
-            for handshake in handshakes:
-                if handshake.waits_for_customer:
-                    return handshake
-        return None

@@ -49,7 +49,8 @@ def main() -> None:
         from simulator.hosting import simulate_platform
         from tests.simulator.hosting_scenes import short
 
-        show("platform", asdict(simulate_platform(short(6.0, 4.0, duration_s=30.0))))
+        platform = simulate_platform(short(6.0, 4.0, duration_s=30.0))
+        show("platform", [asdict(each) for each in platform])
 
 
 def show(name: str, found: object) -> None:

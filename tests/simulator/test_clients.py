@@ -164,7 +164,7 @@ def test_a_client_is_a_session_that_is_never_over():
     assert list(sessions.completed) == [2, 1, 0, 1]
     assert list(sessions.length) == [0, 0, 0, 0]
     assert np.isnan(sessions.ended_s).all()
-    assert sessions.count(SessionFate.UNFINISHED) == 4
+    assert sessions.fate.count(SessionFate.UNFINISHED) == 4
 
 
 def test_it_can_be_cut():
@@ -341,7 +341,7 @@ def test_every_attempt_has_one_fate_and_follows_on_the_one_before(scenario):
         <= {**dict.fromkeys(simulated.attempts, 0), **Counter(row.outcome for row in rows)}.items()
     )
     assert sum(simulated.sessions.completed) == counts["answered"]
-    assert simulated.sessions.count(SessionFate.UNFINISHED) == clients.count
+    assert simulated.sessions.fate.count(SessionFate.UNFINISHED) == clients.count
 
     # Each client: turns as its model says, with nothing left out.
     for client in range(clients.count):

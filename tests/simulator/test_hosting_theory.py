@@ -10,7 +10,7 @@ from tests.simulator.scenes import SEEDS, agrees
 
 
 def simulated(*args: object, **platform: object) -> AppResult:
-    return simulate_platform(queue(*args, **platform)).applications[0]
+    return simulate_platform(queue(*args, **platform))[0]
 
 
 def response_s(found: AppResult) -> float:
@@ -41,7 +41,7 @@ def test_two_applications_without_a_manager_are_one_queue():
     def of_each(seed: int) -> tuple[float, float]:
         apps = (app(0.4, 4500.0, ONE_PAGE), app(0.2, 4500.0, ONE_PAGE))
         scenario = queue(seed, 0.4, provisioning="linux", duration_s=4500.0, apps=apps)
-        one, other = simulate_platform(scenario).applications
+        one, other = simulate_platform(scenario)
         return response_s(one), response_s(other)
 
     found = [of_each(seed) for seed in SEEDS]

@@ -211,7 +211,7 @@ def test_every_attempt_and_every_session_has_one_fate(scenario):
     assert {**dict.fromkeys(attempts, 0), **rows}.items() >= attempts.items()
 
     # Sessions.
-    fates = {fate: sessions.count(fate) for fate in SessionFate}
+    fates = {fate: sessions.fate.count(fate) for fate in SessionFate}
     assert sum(fates.values()) == len(sessions)
     assert (fates[SessionFate.UNFINISHED] > 0) <= is_cut
     fate, served, length = map(np.asarray, (sessions.fate, sessions.completed, sessions.length))

@@ -101,11 +101,11 @@ def scenario_of(run: PlatformRun, seed: int) -> PlatformScenario:
 
 
 def _simulated(case: Case[PlatformRun], seed: int, log: AttemptLog | None) -> dict[str, Any]:
-    result = simulate_platform(scenario_of(case.run, seed))
+    found = simulate_platform(scenario_of(case.run, seed))
     return {
         "duration_s": case.run.duration_s,
         "bin_s": BIN_S,
-        "applications": [_simulated_application(one) for one in result.applications],
+        "applications": [_simulated_application(one) for one in found],
     }
 
 

@@ -60,7 +60,7 @@ class Figures:
 
 
 def families():
-    times = ResponseTimes()
+    times = ResponseTimes("sq")
     for response_s in (0.05, 0.1, 0.11, 1000):
         times.add("sq", "Br-1", "answered", response_s)
     text = GatewayMetrics(Figures(), times).text().decode()
@@ -129,7 +129,7 @@ def test_response_times_are_written_as_the_library_writes_them():
         def collect(self):
             yield times.family()
 
-    times = ResponseTimes()
+    times = ResponseTimes("8q-af+sbac-stable")
     for number in range(200):
         page, outcome = f"Br-{number % 3}", ("answered", "dropped")[number % 2]
         times.add("8q-af+sbac-stable", page, outcome, number / 1.5)

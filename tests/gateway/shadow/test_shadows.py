@@ -118,3 +118,20 @@ async def test_an_own_policy_is_one_more_by_its_text_and_a_mended_one_takes_its_
         sq, own = (await b.admin("GET", "/shadows"))[1]["shadows"]
     assert (sq["name"], sq["asked"]) == ("sq", 2)
     assert (own["name"], own["fault"], own["asked"]) == ("plain", "", 1)
+
+
+async def test_a_full_list_names_the_shadows_that_failed():
+    """Failed shadows stay in the list; a call that finds it full learns which ones to remove."""
+    async with bed(Shop(), workers=1) as b:
+        faulty = {"name": "own/faulty.py", "source": source(arrival="1 / 0")}
+        full = [{"name": "sq", "parameters": {"capacity": number}} for number in range(1, 8)]
+        await b.admin("PUT", "/shadows", {"policies": [faulty, *full]})
+        _, before = await b.admin("POST", "/shadows", {"name": "door-fifo"})
+        await b.get("/")
+        status, refused = await b.admin("POST", "/shadows", {"name": "door-fifo"})
+        await b.admin("DELETE", "/shadows/faulty")
+        accepted, _ = await b.admin("POST", "/shadows", {"name": "door-fifo"})
+    assert before["allowed"] == "at most 8 shadows; remove a shadow first"
+    assert (status, refused["error"]) == (409, "there are already 8 shadows")
+    assert refused["allowed"] == "at most 8 shadows; remove a failed shadow (faulty) first"
+    assert accepted == 200

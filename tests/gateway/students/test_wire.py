@@ -14,7 +14,7 @@ SHEET = Sheet(
 
 
 def through(message):
-    return wire.unpacked(wire.packed(message)[4:])
+    return wire.unpacked(wire.packed(message)[4:], wire.OF_A_FILE)
 
 
 def test_a_sheet_comes_through_whole():
@@ -86,4 +86,4 @@ def test_numbers_that_json_does_not_have_are_refused_both_ways():
         wire.packed([float("inf")])
     for text in (b"NaN", b"[Infinity]", b"{", b"\xff", b"[" * 100_000, b"9" * 5000):
         with pytest.raises(wire.WireError):
-            wire.unpacked(text)
+            wire.unpacked(text, wire.OF_A_FILE)

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from common.settings import SettingsError
-from common.telemetry.trace_context import trace_id_of
+from common.telemetry.trace_context import is_sampled, trace_id_of
 from gateway import settings as gateway_settings
 from tests.fake_shop.collector import collector
 from tests.fake_shop.in_loop import Shop
@@ -58,6 +58,21 @@ def test_a_trace_has_the_request_its_wait_and_its_service():
         "doorbuster.verdict": "dispatched",
     }
     assert shop.attributes == {"doorbuster.outcome": "answered"}
+
+
+def test_a_customer_cannot_choose_what_is_traced():
+    """Only some of the requests with an id that the sample would contain are traced."""
+    sent = next(id for id in map(str, range(100)) if is_sampled(trace_id_of(id.encode()), 0.5))
+
+    async def scene(b):
+        for _ in range(40):
+            field = b"X-Request-Id: %b\r\n" % sent.encode()
+            assert field in await b.get("/", field)
+
+    found = served(scene, telemetry_sampled_ratio=0.5)
+    traced = [span for span in found.spans if span.name == "GET Br-1"]
+    assert 0 < len(traced) < 40
+    assert {span.trace for span in traced} == {f"{trace_id_of(sent.encode()):032x}"}
 
 
 def test_a_dropped_request_has_the_reason_and_no_service():
