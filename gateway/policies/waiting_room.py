@@ -13,7 +13,7 @@ from gateway.policies.sheet import Parameter, Sheet
 
 class WaitingRoom(IgnoringPolicy):
     """A policy that serves only requests of sessions inside the shop, in the order in which the
-    requests entered; other sessions wait.
+    requests entered; other sessions wait. A session enters with all its waiting requests.
 
     A session counts as gone once it has sent no request for `idle_s` after its last answer. A
     request without a session counts as a separate session, which ends with its answer.
@@ -26,9 +26,10 @@ class WaitingRoom(IgnoringPolicy):
         self._silent_since_s: OrderedDict[str, float] = OrderedDict()  # the longest inactive first
         # The requests, waiting or in service, of each session inside that has any.
         self._asking: dict[str, int] = {}
-        self._session_of: dict[int, str] = {}
-        self._door = Line()
+        # The requests of each session that waits to enter; sessions are in order of arrival.
+        self._door: OrderedDict[str, Line] = OrderedDict()
         self._line = Line()
+        self._session_of: dict[int, str] = {}  # of each request that waits or is in service
 
     @property
     def inside(self) -> int:
@@ -37,11 +38,11 @@ class WaitingRoom(IgnoringPolicy):
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
         self._forget(time_s)
-        session = _name(request)
+        session = self._session_of[request.id] = _name(request)
         if session in self._silent_since_s or session in self._asking:
             self._enter(request, session)
         else:
-            self._door.append(request)
+            self._door.setdefault(session, Line()).append(request)
         self._let_in()
         return NOTHING
 
@@ -56,11 +57,15 @@ class WaitingRoom(IgnoringPolicy):
         return NOTHING
 
     def withdraw(self, time_s: float, id: int) -> None:
-        if id in self._door:
-            self._door.remove(id)
-        else:
+        if id in self._line:
             self._line.remove(id)
             self._ended(time_s, id)
+            return
+        session = self._session_of.pop(id)
+        requests = self._door[session]
+        requests.remove(id)
+        if not len(requests):
+            del self._door[session]
 
     def timer_due(self, time_s: float) -> Verdicts:
         self._forget(time_s)
@@ -68,36 +73,40 @@ class WaitingRoom(IgnoringPolicy):
         return NOTHING
 
     def next_timer_s(self) -> float | None:
-        if not len(self._door) or not self._silent_since_s:
+        if not self._door or not self._silent_since_s:
             return None
         return next(iter(self._silent_since_s.values())) + self._idle_s
 
     def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
         for request in requests:
-            self._door.append(request)
+            session = self._session_of[request.id] = _name(request)
+            self._door.setdefault(session, Line()).append(request)
         self._let_in()
 
     def waiting(self) -> Sequence[Request]:
-        return oldest_first([self._door, self._line])
+        return oldest_first([*self._door.values(), self._line])
 
     def snapshot(self) -> Mapping[str, object]:
         return {
             "discipline": Discipline.FIFO,
             "discipline_switches": 0,
-            "queues": {"door": len(self._door), "inside": len(self._line)},
+            "queues": {
+                "door": len(self._session_of) - sum(self._asking.values()),
+                "inside": len(self._line),
+            },
             "capacities": {},
             "sessions_inside": self.inside,
         }
 
     def _let_in(self) -> None:
-        while len(self._door) and self.inside < self._places:
-            request = self._door.take(Discipline.FIFO)
-            self._enter(request, _name(request))
+        while self._door and self.inside < self._places:
+            session, requests = self._door.popitem(last=False)
+            for request in requests:
+                self._enter(request, session)
 
     def _enter(self, request: Request, session: str) -> None:
         self._silent_since_s.pop(session, None)
         self._asking[session] = self._asking.get(session, 0) + 1
-        self._session_of[request.id] = session
         self._line.append(request)
 
     def _ended(self, time_s: float, id: int) -> None:
