@@ -68,6 +68,10 @@ class RaceForm(forms.Form):
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
+        self.fields["engine"].help_text = (
+            f"For live races, this machine has enough processors for {self.most_live} shops in "
+            "addition to the other services."
+        )
         name_labels_in_errors(self)
 
     @property

@@ -5,14 +5,8 @@ addEventListener("DOMContentLoaded", () => {
   const FIRST = { "policy-a": "sq", "policy-b": "door-lifo" };
   const WAIT_MS = 250; // a slider moves in many steps, and only the last step counts
   const PLAYED_IN_S = 20;
-  const byId = (id) => document.getElementById(id);
   const form = byId("choices");
   const fields = [...form.elements].filter((one) => one.name);
-  const { modules, pyodide } = JSON.parse(byId("addresses").textContent);
-  const absolute = (relative) => new URL(relative, location.href).href;
-  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const set = (element, text) => element.textContent !== String(text) && (element.textContent = text);
-  const format = (number, digits = 0) => number.toLocaleString("en-GB", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
   // ---- settings -------------------------------------------------------------------------------
   const defaults = () => Object.fromEntries(fields.map((one) => [one.name, FIRST[one.name] ?? one.defaultValue ?? one.options[0].value]));
@@ -25,10 +19,7 @@ addEventListener("DOMContentLoaded", () => {
     }
   }
   function show() {
-    for (const one of fields.filter((field) => field.type === "range")) {
-      const unit = one.dataset.unit ? ` ${one.dataset.unit}` : "";
-      set(form.querySelector(`output[for="${one.name}"]`), `${one.value}${unit}`);
-    }
+    showSliders(form);
     for (const side of SIDES) {
       const option = byId(`policy-${side}`).selectedOptions[0];
       set(byId(`idea-${side}`), option.dataset.idea);
@@ -50,8 +41,7 @@ addEventListener("DOMContentLoaded", () => {
     return location.pathname + (text ? `?${text}` : "");
   }
   function choices() {
-    const common = { shape: byId("shape").value };
-    for (const one of fields.filter((field) => field.type === "range")) common[one.name] = Number(one.value);
+    const common = { shape: byId("shape").value, ...valuesOf(form) };
     return SIDES.map((side) => ({ ...common, policy: byId(`policy-${side}`).value, admission: byId(`admission-${side}`).value }));
   }
 
@@ -111,10 +101,11 @@ addEventListener("DOMContentLoaded", () => {
     runs = SIDES.map((side, number) => ({ side, title: titleOf(side), colour: byId(`policy-${side}`).selectedOptions[0].dataset.colour, element: byId(`shop-${side}`).parentElement, ...answer[number] }));
     end = Math.max(...runs.map(({ samples }) => samples.time_s.at(-1)));
     set(byId("verdict"), verdict());
-    table();
+    runs.forEach(({ title }, number) => set(byId("metrics").parentElement.tHead.rows[0].cells[number + 1], title));
+    fillRows(byId("metrics"), metricRows(runs.map(({ metrics }) => metrics)));
     plots();
     set(byId("command"), command());
-    plays = isFirst && !calm;
+    plays = isFirst && !isCalm;
     time = plays ? 0 : end;
     play();
   }
@@ -130,37 +121,10 @@ addEventListener("DOMContentLoaded", () => {
     return `${more.title} sold ${format(more.confirms)}, and ${less.title} sold ${format(less.confirms)}.${limit}${chance}`;
   }
 
-  function table() {
-    const percent = (ratio) => `${format(100 * ratio, 1)} %`;
-    const rows = [
-      ["Purchases (confirms)", ({ confirms }) => format(confirms)],
-      ["Bound: the most that any policy could sell", ({ confirm_bound }) => format(confirm_bound, 1)],
-      ["Efficiency: purchases / bound", ({ revenue_efficiency_ratio }) => (revenue_efficiency_ratio === null ? "–" : format(revenue_efficiency_ratio, 2))],
-      ["Requests completed", ({ completed_ratio }) => percent(completed_ratio)],
-      ["Completed requests per second", ({ throughput_rps }) => format(throughput_rps, 2)],
-      ["Server time for customers who had left", ({ wasted_ratio }) => percent(wasted_ratio)],
-      ["Customers", ({ sessions }) => format(sessions)],
-      ["Duration", ({ duration_s }) => `${format(duration_s)} s`],
-    ];
-    const cells = byId("metrics");
-    cells.replaceChildren();
-    runs.forEach(({ title }, number) => set(cells.parentElement.tHead.rows[0].cells[number + 1], title));
-    for (const [name, of] of rows) {
-      const row = cells.insertRow();
-      const head = document.createElement("th");
-      head.scope = "row";
-      head.textContent = name;
-      row.append(head);
-      for (const { metrics } of runs) row.insertCell().textContent = of(metrics);
-    }
-  }
-
   function plots() {
-    const series = runs.map(({ title, colour }, number) => ({ label: title, colour, dash: number ? [10, 5] : undefined }));
-    const times = [...new Set(runs.flatMap(({ samples }) => samples.time_s))].sort((a, b) => a - b);
-    const step = Math.max(1, Math.ceil(times.length / 800));
-    const at = times.filter((_, i) => i % step === 0 || i === times.length - 1);
-    const column = (name) => runs.map(({ samples }) => at.map((each) => (each > samples.time_s.at(-1) ? null : samples[name][index(samples.time_s, each)])));
+    const series = runs.map(({ title, colour }, number) => ({ label: title, colour, dash: lineDash(number) }));
+    const at = timesOf(runs.map(({ samples }) => samples));
+    const column = (name) => runs.map(({ samples }) => valuesAt(at, samples, name));
     const seconds = runs[0].unanswered.map((_, second) => second);
     const drawn = [
       ["chart-waiting", [at, ...column("waiting")]],
@@ -168,13 +132,8 @@ addEventListener("DOMContentLoaded", () => {
       ["chart-unanswered", [seconds, ...runs.map(({ unanswered }) => unanswered)], () => [0, 1]],
     ];
     for (const plot of charts) plot.destroy();
-    charts = drawn.map(([id, data, range]) => {
-      byId(id).replaceChildren();
-      const saved = () => ({ note: `Simulated in a browser: ${byId("command").textContent}`, file: ["playground", ...runs.map(({ title }) => title), `rho ${byId("rho").value}`] });
-      const plot = chart(byId(id), series, [], range, { saved });
-      plot.setData(data);
-      return plot;
-    });
+    const saved = () => ({ note: `Simulated in a browser: ${byId("command").textContent}`, file: ["playground", ...runs.map(({ title }) => title), `rho ${byId("rho").value}`] });
+    charts = drawn.map(([id, data, range]) => redrawn(byId(id), data, series, saved, range));
   }
 
   function command() {
@@ -188,17 +147,6 @@ addEventListener("DOMContentLoaded", () => {
   }
 
   // ---- playback --------------------------------------------------------------------------------
-  function index(times, at) {
-    let low = 0;
-    let high = times.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (times[middle] <= at) low = middle;
-      else high = middle - 1;
-    }
-    return low;
-  }
-
   function frame(now) {
     if (!plays) return;
     time = Math.min(end, time + ((now - last) / 1000) * (end / PLAYED_IN_S));
@@ -220,16 +168,17 @@ addEventListener("DOMContentLoaded", () => {
     slider.setAttribute("aria-valuetext", `${format(time)} seconds`);
     set(byId("clock"), `${format(time)} s`);
     for (const { element, samples } of runs) {
-      const at = index(samples.time_s, time);
+      const at = indexAt(samples.time_s, time);
       const hasBegun = time >= samples.time_s[0];
       const value = (name) => (hasBegun ? samples[name][at] : 0);
-      const put = (name, number) => set(element.querySelector(`.${name}`), format(number));
-      put("waiting-now", value("waiting"));
-      put("served-now", value("in_service"));
-      put("bought", value("confirms_total"));
-      put("served", value("answered_total"));
-      put("refused", value("dropped_total") + value("rejected_total"));
-      put("wasted", value("orphaned_total"));
+      setParts(element, {
+        waiting: format(value("waiting")),
+        "in-service": format(value("in_service")),
+        bought: format(value("confirms_total")),
+        served: format(value("answered_total")),
+        refused: format(value("dropped_total") + value("rejected_total")),
+        wasted: format(value("orphaned_total")),
+      });
       element.querySelector(".till .fill").style.width = `${Math.min(100, (100 * value("in_service")) / 30)}%`;
       squares(element.querySelector("canvas"), PAGES.map((page) => value(`waiting_${page}`)));
     }
@@ -272,7 +221,7 @@ addEventListener("DOMContentLoaded", () => {
   });
   form.addEventListener("submit", (event) => event.preventDefault());
   byId("link").addEventListener("click", async () => {
-    const link = absolute(address());
+    const link = new URL(address(), location.href).href;
     try {
       await navigator.clipboard.writeText(link);
       set(byId("state"), "The link has been copied.");
@@ -296,5 +245,5 @@ addEventListener("DOMContentLoaded", () => {
 
   take({ ...defaults(), ...Object.fromEntries(new URLSearchParams(location.search)) });
   show();
-  send({ load: { modules: absolute(modules), pyodide: absolute(pyodide) } });
+  send({ load: json("addresses") });
 });

@@ -1,8 +1,8 @@
 // The search in the events and verdicts of a policy.
 "use strict";
 addEventListener("DOMContentLoaded", () => {
-  const search = document.getElementById("search");
-  const found = document.getElementById("found");
+  const search = byId("search");
+  const found = byId("found");
   const entries = [...document.querySelectorAll("#entries details")];
   search.addEventListener("input", () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);

@@ -4,15 +4,10 @@ addEventListener("DOMContentLoaded", () => {
   const KEPT_TEXT = "doorbuster.policy";
   const KEPT_SCORES = "doorbuster.policy-scores";
   const MOST_SCORES = 20;
-  const byId = (id) => document.getElementById(id);
-  const template = JSON.parse(byId("policy-template").textContent);
-  const submitting = JSON.parse(byId("submitting").textContent);
-  const addresses = JSON.parse(byId("addresses").textContent);
+  const template = json("policy-template");
+  const submitting = json("submitting");
   const source = byId("worker").dataset.source;
   const mostSilenceS = Number(byId("worker").dataset.mostSilenceS);
-  const set = (element, text) => element.textContent !== String(text) && (element.textContent = text);
-  const format = (number, digits = 0) => number.toLocaleString("en-GB", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  const sliders = [...byId("day").elements].filter((one) => one.name);
   const ACTIONS = ["check", "run", "compare"];
 
   // ---- texts that the browser stores -------------------------------------------------------------------
@@ -102,7 +97,7 @@ addEventListener("DOMContentLoaded", () => {
   const path = () => `own/${name.value}.py`;
   function save() {
     clearTimeout(saving);
-    if (!keep(KEPT_TEXT, { name: name.value, text: text() })) set(byId("name-help"), "This browser does not store the text. Save the file before you leave the page. While you write, the Tab key indents the text. To leave the editor, press Escape, then Tab.");
+    if (!keep(KEPT_TEXT, { name: name.value, text: text() })) set(byId("saves"), "This browser does not store the text. Save the file before you leave the page.");
   }
   function replaceText(newText) {
     editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: newText }, selection: { anchor: 0 }, scrollIntoView: true });
@@ -122,14 +117,7 @@ addEventListener("DOMContentLoaded", () => {
     editor.focus();
   }
   function lineButtons(marks) {
-    return marks.map(({ line }) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = "quiet";
-      button.textContent = `Go to line ${line}`;
-      button.addEventListener("click", () => goTo(line));
-      return button;
-    });
+    return marks.map(({ line }) => quietButton(`Go to line ${line}`, () => goTo(line)));
   }
 
   // ---- Python -----------------------------------------------------------------------------------
@@ -142,6 +130,7 @@ addEventListener("DOMContentLoaded", () => {
     clearTimeout(silence);
     if (work) silence = setTimeout(() => end(`The policy did not respond for ${mostSilenceS} s, so the browser ended it${work.last ? ` after the line “${work.last}” of the check` : ""}. Does the policy have an endless loop?`), 1000 * mostSilenceS);
   }
+  const missing = (why) => fail(`Python could not be loaded: ${why}. Load the page again.`);
   function start() {
     isReady = false;
     buttons();
@@ -155,7 +144,7 @@ addEventListener("DOMContentLoaded", () => {
       }
       if (!isReady) {
         isReady = !data.fault;
-        if (data.fault) fail(`Python could not be loaded: ${data.fault}. Load the page again.`);
+        if (data.fault) missing(data.fault);
         else if (byId("fault").hidden) set(byId("state"), "Ready.");
       } else {
         clearTimeout(silence);
@@ -165,9 +154,8 @@ addEventListener("DOMContentLoaded", () => {
       }
       buttons();
     });
-    worker.addEventListener("error", (event) => fail(`Python could not be loaded: ${event.message ?? "the worker failed"}. Load the page again.`));
-    const absolute = Object.fromEntries(Object.entries(addresses).map(([key, value]) => [key, key === "module" ? value : new URL(value, location.href).href]));
-    worker.postMessage({ id: ++asked, load: absolute });
+    worker.addEventListener("error", (event) => missing(event.message ?? "the worker failed"));
+    worker.postMessage({ id: ++asked, load: json("addresses") });
   }
   function end(why) {
     clearTimeout(silence);
@@ -206,7 +194,7 @@ addEventListener("DOMContentLoaded", () => {
     hush();
     buttons();
   }
-  const day = () => Object.fromEntries(sliders.map((one) => [one.name, Number(one.value)]));
+  const day = () => valuesOf(byId("day"));
 
   // ---- check ------------------------------------------------------------------------------------
   byId("check").addEventListener("click", () => {
@@ -249,45 +237,18 @@ addEventListener("DOMContentLoaded", () => {
       const { metrics, samples } = run;
       byId("ran").hidden = false;
       set(byId("ran-verdict"), `${path()} sold ${format(metrics.confirms)}. At most ${format(metrics.confirm_bound, 1)} sales were possible.`);
-      const percent = (ratio) => `${format(100 * ratio, 1)} %`;
-      const rows = [
-        ["Purchases (confirms)", format(metrics.confirms)],
-        ["Bound: the most that any policy could sell", format(metrics.confirm_bound, 1)],
-        ["Efficiency: purchases / bound", metrics.revenue_efficiency_ratio === null ? "–" : format(metrics.revenue_efficiency_ratio, 2)],
-        ["Requests completed", percent(metrics.completed_ratio)],
-        ["Completed requests per second", format(metrics.throughput_rps, 2)],
-        ["Server time for customers who had left", percent(metrics.wasted_ratio)],
-        ["Customers", format(metrics.sessions)],
-        ["Duration", `${format(metrics.duration_s)} s`],
-      ];
-      fill(byId("metrics"), rows);
+      fillRows(byId("metrics"), metricRows([metrics]));
       for (const plot of charts) plot.destroy();
       const series = [{ label: name.value, colour: style("--accent") }];
+      const saved = () => ({ note: `Simulated in a browser: ${byId("command").textContent}`, file: [name.value, `rho ${chosen.rho}`] });
       charts = [
         ["chart-waiting", "waiting"],
         ["chart-confirms", "confirms_total"],
-      ].map(([id, column]) => {
-        byId(id).replaceChildren();
-        const saved = () => ({ note: `Simulated in a browser: ${byId("command").textContent}`, file: [name.value, `rho ${chosen.rho}`] });
-        const plot = chart(byId(id), series, [], undefined, { saved });
-        plot.setData([samples.time_s, samples[column]]);
-        return plot;
-      });
+      ].map(([id, column]) => redrawn(byId(id), [samples.time_s, samples[column]], series, saved));
       set(byId("command"), `make simulate ARGS="--policies ${path()} --rho ${chosen.rho} --sessions ${chosen.sessions} --repetitions 1 --seed ${chosen.seed}"`);
       fallBack(run.fallen_back);
     });
   });
-  function fill(body, rows) {
-    body.replaceChildren();
-    for (const [head, ...values] of rows) {
-      const row = body.insertRow();
-      const th = document.createElement("th");
-      th.scope = "row";
-      th.textContent = head;
-      row.append(th);
-      for (const value of values) row.insertCell().textContent = value;
-    }
-  }
 
   // ---- comparison -------------------------------------------------------------------------------
   const title = { "8q-lifo-pri": "8Q-LIFO-Pri", "door-lifo": "DOOR-LIFO" };
@@ -306,7 +267,7 @@ addEventListener("DOMContentLoaded", () => {
       const [own, ...others] = comparison.rows;
       byId("compared").hidden = false;
       set(byId("compared-verdict"), verdict(own, others));
-      fill(byId("comparison"), [[path(), own.efficiency, format(own.confirms), "–"], ...others.map((one) => [title[one.policy], one.efficiency, format(one.confirms), one.difference])]);
+      fillRows(byId("comparison"), [[path(), own.efficiency, format(own.confirms), "–"], ...others.map((one) => [title[one.policy], one.efficiency, format(one.confirms), one.difference])]);
       const row = { ...compared, when: new Date().toISOString(), rho: chosen.rho, sessions: chosen.sessions, mean: own.mean, efficiency: own.efficiency, differences: others.map(({ difference }) => difference) };
       const scores = [row, ...kept(KEPT_SCORES, [])].slice(0, MOST_SCORES);
       while (scores.length && !keep(KEPT_SCORES, scores)) scores.pop();
@@ -328,18 +289,14 @@ addEventListener("DOMContentLoaded", () => {
     const scores = kept(KEPT_SCORES, []).sort((a, b) => b.mean - a.mean);
     byId("no-scores").hidden = scores.length > 0;
     byId("scores-table").hidden = byId("clear").hidden = scores.length === 0;
-    fill(byId("scores"), scores.map((one) => [`${one.name}.py`, new Date(one.when).toLocaleString("en-GB", { dateStyle: "short", timeStyle: "short" }), one.rho, format(one.sessions), one.efficiency, ...one.differences]));
+    fillRows(byId("scores"), scores.map((one) => [`${one.name}.py`, new Date(one.when).toLocaleString("en-GB", { dateStyle: "short", timeStyle: "short" }), one.rho, format(one.sessions), one.efficiency, ...one.differences]));
     scores.forEach((one, number) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = "quiet";
-      button.textContent = "Open";
-      button.setAttribute("aria-label", `Open the text of ${one.name}.py, efficiency ${one.efficiency}`);
-      button.addEventListener("click", () => {
+      const button = quietButton("Open", () => {
         name.value = one.name;
         replaceText(one.text);
         editor.focus();
       });
+      button.setAttribute("aria-label", `Open the text of ${one.name}.py, efficiency ${one.efficiency}`);
       byId("scores").rows[number].insertCell().append(button);
     });
   }
@@ -409,13 +366,7 @@ addEventListener("DOMContentLoaded", () => {
     replaceText(await file.text());
     set(byId("state"), `${file.name} is in the editor.`);
   });
-  byId("save").addEventListener("click", () => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text()], { type: "text/x-python" }));
-    link.download = `${name.value}.py`;
-    link.click();
-    URL.revokeObjectURL(link.href);
-  });
+  byId("save").addEventListener("click", () => download(new Blob([text()], { type: "text/x-python" }), `${name.value}.py`));
   byId("clear").addEventListener("click", () => {
     if (!confirm("Remove all rows of your private scoreboard, with their texts?")) return;
     keep(KEPT_SCORES, []);
@@ -423,7 +374,7 @@ addEventListener("DOMContentLoaded", () => {
   });
   name.addEventListener("input", save);
   function showDay() {
-    for (const one of sliders) set(byId("day").querySelector(`output[for="${one.name}"]`), format(Number(one.value), one.name === "rho" ? 2 : 0));
+    showSliders(byId("day"));
     const { rho, sessions, seed } = day();
     set(byId("day-words"), `ρ = ${rho}, ${format(sessions)} customers, seed ${seed}`);
   }

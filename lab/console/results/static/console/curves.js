@@ -4,10 +4,8 @@
 addEventListener("DOMContentLoaded", async () => {
   const section = document.querySelector(".curves");
   if (!section) return;
-  const DASHES = [[], [10, 6], [3, 4], [12, 5, 3, 5], [6, 3], [2, 6]];
-  const id = (name) => document.getElementById(name);
-  const sources = JSON.parse(id("sources").textContent);
-  const state = id("curves-state");
+  const sources = json("sources");
+  const state = byId("curves-state");
   const chosen = new URL(location.href).searchParams;
 
   const results = await Promise.all(
@@ -24,7 +22,7 @@ addEventListener("DOMContentLoaded", async () => {
   const whole = results.filter((one) => !one.error && one.lines.length);
   state.textContent = faults.join(" ") || (whole.length ? "" : "This result has no complete run yet.");
   if (!whole.length) return;
-  id("curve-choice").hidden = false;
+  byId("curve-choice").hidden = false;
   const several = sources.length > 1;
 
   // ---- choices ----
@@ -48,23 +46,23 @@ addEventListener("DOMContentLoaded", async () => {
       title: several ? `${one.source.title}: ${title}` : title,
       colour, // the policy's own, everywhere
       // With several results, each result has a dash; with one result, each policy has a dash.
-      dash: DASHES[(several ? place : policies.indexOf(policy)) % DASHES.length],
+      dash: lineDash(several ? place : policies.indexOf(policy)),
       shown: isNew ? !(crowded(one) && !isElsewhere(one, policy)) : !chosen.getAll("hide").includes(group(one, policy)),
     })),
   );
 
-  const pageNames = JSON.parse(id("page-names").textContent);
+  const pageNames = json("page-names");
   function options(select, values, wanted, words) {
     for (const value of values) select.add(new Option(words(value), value, false, value === wanted));
     select.value = values.includes(wanted) ? wanted : values[0];
     select.closest("label").hidden = values.length < 2;
   }
-  options(id("page"), pages, chosen.get("page") ?? (shared.includes("Br-1") ? "Br-1" : shared[0] ?? pages[0]), (page) => pageNames[page] ?? page);
-  options(id("load"), several && loads.length > 1 ? [...loads, HIGHEST] : loads, chosen.get("load") ?? common ?? HIGHEST, (load) => load || "closed loop");
+  options(byId("page"), pages, chosen.get("page") ?? (shared.includes("Br-1") ? "Br-1" : shared[0] ?? pages[0]), (page) => pageNames[page] ?? page);
+  options(byId("load"), several && loads.length > 1 ? [...loads, HIGHEST] : loads, chosen.get("load") ?? common ?? HIGHEST, (load) => load || "closed loop");
   const figures = [...new Map(whole.flatMap((one) => one.against_rho.map((figure) => [figure.key, figure.words])))];
-  options(id("against"), figures.map(([key]) => key), chosen.get("against") ?? figures[0]?.[0], (key) => new Map(figures).get(key));
-  id("against").closest("label").hidden = false;
-  id("rho-figure").hidden = !figures.length;
+  options(byId("against"), figures.map(([key]) => key), chosen.get("against") ?? figures[0]?.[0], (key) => new Map(figures).get(key));
+  byId("against").closest("label").hidden = false;
+  byId("rho-figure").hidden = !figures.length;
 
   for (const line of lines) {
     const label = document.createElement("label");
@@ -82,13 +80,13 @@ addEventListener("DOMContentLoaded", async () => {
     const words = document.createElement("span");
     words.append(line.title, line.value);
     label.append(box, swatch, words);
-    id("lines").append(label);
+    byId("lines").append(label);
   }
-  for (const select of ["page", "load", "against"]) id(select).addEventListener("change", () => draw());
-  id("curve-choice").addEventListener("submit", (event) => event.preventDefault());
+  for (const select of ["page", "load", "against"]) byId(select).addEventListener("change", () => draw());
+  byId("curve-choice").addEventListener("submit", (event) => event.preventDefault());
 
   // ---- drawing ----
-  const axis = (label, more) => ({ label, labelSize: 20, stroke: () => style("--soft"), grid: { stroke: () => style("--line"), width: 1 }, ticks: { stroke: () => style("--line") }, ...more });
+  const axis = (label, more) => ({ ...AXIS, label, labelSize: 20, ...more });
   let plots = [];
 
   function readout(plot, drawn) {
@@ -105,7 +103,7 @@ addEventListener("DOMContentLoaded", async () => {
     const plot = new uPlot(
       {
         width: element.clientWidth,
-        height: Math.max(240, Math.min(380, element.clientWidth * 0.6)),
+        height: curveHeight(element),
         legend: { show: false },
         cursor: { drag: { x: false, y: false }, y: false },
         scales: { x: { time: false, ...scales.x }, y: scales.y },
@@ -125,12 +123,12 @@ addEventListener("DOMContentLoaded", async () => {
   const shown = () => lines.filter((line) => line.shown);
   const parts = () =>
     shown().flatMap((line) =>
-      line.result.lines.filter((one) => one.policy === line.policy && one.load === (id("load").value === HIGHEST ? highest(line.result) : id("load").value)).map((one) => ({ line, one })),
+      line.result.lines.filter((one) => one.policy === line.policy && one.load === (byId("load").value === HIGHEST ? highest(line.result) : byId("load").value)).map((one) => ({ line, one })),
     );
-  const percent = (value, at) => `${(100 * value).toFixed(1)} % at ${at.toFixed(2)} s`;
+  const unanswered = (value, at) => `${percent(value, 1)} at ${fixed(at, 2)} s`;
 
   function above() {
-    const page = id("page").value;
+    const page = byId("page").value;
     const data = [whole[0].times_s];
     const series = [];
     const bands = [];
@@ -138,7 +136,7 @@ addEventListener("DOMContentLoaded", async () => {
     for (const { line, one } of parts()) {
       const curve = one.above[page];
       if (!curve) continue;
-      drawn.push({ line, place: data.length, words: percent });
+      drawn.push({ line, place: data.length, words: unanswered });
       data.push(curve.mean);
       series.push({ label: line.title, stroke: line.colour, width: 2.5, dash: line.dash, points: { show: false } });
       if (curve.low[0] === null) continue;
@@ -146,90 +144,51 @@ addEventListener("DOMContentLoaded", async () => {
       data.push(curve.high, curve.low);
       for (let i = 0; i < 2; i += 1) series.push({ stroke: "transparent", width: 0, points: { show: false } });
     }
-    const ratio = axis("share of attempts", { size: 56, values: (u, ticks) => ticks.map((tick) => `${Math.round(100 * tick)} %`) });
-    add(id("above"), data, series, bands, [axis("t, paper seconds"), ratio], { x: {}, y: { range: [0, 1.02] } }, drawn);
+    const ratio = axis("share of attempts", { size: 56, values: (u, ticks) => ticks.map((tick) => percent(tick)) });
+    add(byId("above"), data, series, bands, [axis("t, paper seconds"), ratio], { x: {}, y: { range: [0, 1.02] } }, drawn);
   }
 
   function histogram() {
-    const page = id("page").value;
+    const page = byId("page").value;
     const bins = whole[0].times_s.filter((time) => Number.isInteger(time)).slice(0, -1);
     const data = [bins];
     const series = [];
     const drawn = [];
     for (const { line, one } of parts()) {
       if (!one.histogram[page]) continue;
-      drawn.push({ line, place: data.length, words: (value, at) => `${(100 * value).toFixed(1)} % from ${at} to ${at + 1} s` });
+      drawn.push({ line, place: data.length, words: (value, at) => `${percent(value, 1)} from ${at} to ${at + 1} s` });
       data.push(one.histogram[page]);
       series.push({ label: line.title, isStepped: true, stroke: line.colour, fill: `${line.colour}1c`, width: 2, dash: line.dash, paths: uPlot.paths.stepped({ align: 1 }), points: { show: false } });
     }
     const ratio = axis("share of attempts", { size: 56, values: (u, ticks) => ticks.map((tick) => `${+(100 * tick).toFixed(1)} %`) });
-    add(id("histogram"), data, series, [], [axis("response time, paper seconds"), ratio], { x: {}, y: { range: (u, low, high) => [0, Math.max(0.02, high * 1.1)] } }, drawn);
-  }
-
-  function whiskers(list) {
-    return {
-      hooks: {
-        saved: [
-          (u, { line, at }) => {
-            for (const { colour, points } of list) {
-              for (const { rho, low, high } of points) {
-                if (low === null) continue;
-                const [[x, bottom], [, top]] = [at(rho, low), at(rho, high)];
-                for (const [from, to] of [[[x, bottom], [x, top]], [[x - 4, bottom], [x + 4, bottom]], [[x - 4, top], [x + 4, top]]]) line(from, to, { stroke: colour, "stroke-width": 1.5 });
-              }
-            }
-          },
-        ],
-        draw: [
-          (u) => {
-            const half = 4 * devicePixelRatio;
-            u.ctx.save();
-            u.ctx.lineWidth = 1.5 * devicePixelRatio;
-            for (const { colour, points } of list) {
-              u.ctx.strokeStyle = colour;
-              for (const { rho, low, high } of points) {
-                if (low === null) continue;
-                const x = u.valToPos(rho, "x", true);
-                const [bottom, top] = [u.valToPos(low, "y", true), u.valToPos(high, "y", true)];
-                u.ctx.beginPath();
-                for (const [fromX, fromY, toX, toY] of [[x, bottom, x, top], [x - half, bottom, x + half, bottom], [x - half, top, x + half, top]]) {
-                  u.ctx.moveTo(fromX, fromY);
-                  u.ctx.lineTo(toX, toY);
-                }
-                u.ctx.stroke();
-              }
-            }
-            u.ctx.restore();
-          },
-        ],
-      },
-    };
+    add(byId("histogram"), data, series, [], [axis("response time, paper seconds"), ratio], { x: {}, y: { range: (u, low, high) => [0, Math.max(0.02, high * 1.1)] } }, drawn);
   }
 
   function againstRho() {
-    const key = id("against").value;
+    const key = byId("against").value;
     const drawnLines = shown().flatMap((line) => {
       const figure = line.result.against_rho.find((one) => one.key === key);
       const found = figure?.lines.find((one) => one.policy === line.policy);
-      return found ? [{ line, colour: line.colour, points: found.points }] : [];
+      return found ? [{ line, points: found.points }] : [];
     });
     const rhos = [...new Set(drawnLines.flatMap(({ points }) => points.map((point) => point.rho)))].sort((a, b) => a - b);
     const data = [rhos, ...drawnLines.map(({ points }) => rhos.map((rho) => points.find((point) => point.rho === rho)?.mean ?? null))];
     const series = drawnLines.map(({ line }) => ({ label: line.title, stroke: line.colour, width: 2.5, dash: line.dash, spanGaps: true, points: { show: true, size: 9, fill: line.colour } }));
     const top = Math.max(0, ...drawnLines.flatMap(({ points }) => points.map((point) => point.high ?? point.mean)));
+    const intervals = drawnLines.map(({ line, points }) => ({ colour: line.colour, intervals: points.filter(({ low }) => low !== null).map(({ rho, low, high }) => [rho, low, high]) }));
     const drawn = drawnLines.map(({ line }, place) => ({ line, place: place + 1, words: (value, rho) => `${value.toPrecision(3)} at ρ = ${rho}` }));
     add(
-      id("against-rho"), data, series, [],
+      byId("against-rho"), data, series, [],
       [axis("offered load ρ", { splits: () => rhos, values: (u, ticks) => ticks.map(String) }), axis(undefined, { size: 62 })],
       { x: { range: () => [rhos[0] - 0.15, rhos.at(-1) + 0.15] }, y: { range: [0, top * 1.08 || 1] } },
-      drawn, [whiskers(drawnLines)],
+      drawn, [whiskers(() => intervals, 4)],
     );
   }
 
   function draw() {
     for (const [plot] of plots) plot.destroy();
     plots = [];
-    const isFolded = !id("above").clientWidth; // a chart needs its width; `toggle` draws it later
+    const isFolded = !byId("above").clientWidth; // a chart needs its width; `toggle` draws it later
     if (shown().length && !isFolded) {
       above();
       histogram();
@@ -238,29 +197,29 @@ addEventListener("DOMContentLoaded", async () => {
     state.textContent = shown().length ? faults.join(" ") : "Choose a line.";
     const address = new URL(location.href);
     for (const select of ["page", "load", "against"]) {
-      if (id(select).options.length > 1) address.searchParams.set(select, id(select).value);
+      if (byId(select).options.length > 1) address.searchParams.set(select, byId(select).value);
     }
     address.searchParams.delete("hide");
     for (const line of lines) if (!line.shown) address.searchParams.append("hide", line.key);
     history.replaceState(null, "", address);
   }
 
-  id("curves-charts").hidden = id("curves-help").hidden = false;
+  byId("curves-charts").hidden = byId("curves-help").hidden = false;
   draw();
 
   // ---- saving ----
   const experiments = [...new Set(sources.map((source) => source.title))];
   const origins = () => shown().map((line) => line.result.source).filter((source, place, all) => all.indexOf(source) === place).map((source) => `${source.title} (${source.name})`).join("; ");
-  const words = (select) => id(select).selectedOptions[0].textContent;
+  const words = (select) => byId(select).selectedOptions[0].textContent;
   const capital = (text) => text[0].toUpperCase() + text.slice(1);
   const atLoad = () => (words("load") === "closed loop" ? "closed loop" : `ρ = ${words("load")}`);
   const choices = {
-    above: () => [[words("page"), atLoad()], "Share of attempts still unanswered after t seconds (lower is better)", ["unanswered", id("page").value, atLoad()]],
-    histogram: () => [[words("page"), atLoad()], "Share of attempts for each second of response time", ["answered per second", id("page").value, atLoad()]],
-    "against-rho": () => [[], `${capital(words("against"))} against the offered load`, [id("against").value, "against load"]],
+    above: () => [[words("page"), atLoad()], "Share of attempts still unanswered after t seconds (lower is better)", ["unanswered", byId("page").value, atLoad()]],
+    histogram: () => [[words("page"), atLoad()], "Share of attempts for each second of response time", ["answered per second", byId("page").value, atLoad()]],
+    "against-rho": () => [[], `${capital(words("against"))} against the offered load`, [byId("against").value, "against load"]],
   };
   for (const [chart, choice] of Object.entries(choices)) {
-    const element = id(chart);
+    const element = byId(chart);
     saveChart(
       element.closest("figure").querySelector("figcaption"),
       () => plots.find(([, place]) => place === element)?.[0],
@@ -272,10 +231,5 @@ addEventListener("DOMContentLoaded", async () => {
   }
   addEventListener("themed", draw);
   section.querySelector("details").addEventListener("toggle", draw);
-  let width = innerWidth;
-  addEventListener("resize", () => {
-    if (width === innerWidth) return; // a phone's address bar appears and disappears
-    width = innerWidth;
-    draw();
-  });
+  onNewWidth(draw);
 });

@@ -10,7 +10,7 @@
   document.addEventListener("htmx:load", (event) => event.target !== document.body && fold(event.target.parentElement ?? event.target));
   // A link to a folded part unfolds it.
   const unfold = () => {
-    const part = location.hash && document.getElementById(location.hash.slice(1))?.closest("details");
+    const part = location.hash && byId(location.hash.slice(1))?.closest("details");
     if (part) part.open = true;
   };
   addEventListener("hashchange", unfold);

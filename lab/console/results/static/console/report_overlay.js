@@ -2,45 +2,9 @@
 // a letter.
 "use strict";
 addEventListener("DOMContentLoaded", () => {
-  const DASHES = [[], [10, 6], [3, 4], [12, 5, 3, 5], [6, 3], [2, 6]];
   const LETTERS = "ABCDEF";
+  const MOST_POINTS = 40; // lines with more points have no marks and no intervals
   const drawings = [];
-
-  function whiskers(lines) {
-    return {
-      hooks: {
-        saved: [
-          (u, { line: stroke, at }) =>
-            lines.forEach((line, place) => {
-              if (!u.series[place + 1].show || line.x.length > 40) return;
-              line.x.forEach((x, i) => {
-                if (line.half[i] === null || line.mean[i] === null) return;
-                stroke(at(x, line.mean[i] - line.half[i]), at(x, line.mean[i] + line.half[i]), { stroke: line.colour, "stroke-width": 1.5 });
-              });
-            }),
-        ],
-        draw: [
-          (u) => {
-            u.ctx.save();
-            u.ctx.lineWidth = 1.5 * devicePixelRatio;
-            lines.forEach((line, place) => {
-              if (!u.series[place + 1].show || line.x.length > 40) return;
-              u.ctx.strokeStyle = line.colour;
-              line.x.forEach((x, i) => {
-                if (line.half[i] === null || line.mean[i] === null) return;
-                const at = u.valToPos(x, "x", true);
-                u.ctx.beginPath();
-                u.ctx.moveTo(at, u.valToPos(line.mean[i] - line.half[i], "y", true));
-                u.ctx.lineTo(at, u.valToPos(line.mean[i] + line.half[i], "y", true));
-                u.ctx.stroke();
-              });
-            });
-            u.ctx.restore();
-          },
-        ],
-      },
-    };
-  }
 
   function draw(element, panel) {
     const curves = [...new Set(Object.values(panel.lines).map((line) => line.curve))];
@@ -58,8 +22,8 @@ addEventListener("DOMContentLoaded", () => {
     const column = (points) => { const known = new Map(points); return xs.map((x) => known.get(x) ?? null); };
     const data = [xs, ...lines.map((line) => column(line.x.map((x, i) => [x, line.mean[i]])))];
     const series = lines.map((line) => ({
-      label: `${line.curve}, ${LETTERS[line.report]}`, stroke: line.colour, width: named ? 0 : 2, dash: DASHES[line.report % DASHES.length], spanGaps: true,
-      points: { show: named || line.x.length < 40, size: 7, stroke: line.colour, fill: line.report ? style("--card") : line.colour },
+      label: `${line.curve}, ${LETTERS[line.report]}`, stroke: line.colour, width: named ? 0 : 2, dash: lineDash(line.report), spanGaps: true,
+      points: { show: named || line.x.length < MOST_POINTS, size: 7, stroke: line.colour, fill: line.report ? style("--card") : line.colour },
     }));
     for (const curve of curves) {
       const points = published.filter(([of]) => of === curve).map(([, x, y]) => [x, y]);
@@ -67,16 +31,20 @@ addEventListener("DOMContentLoaded", () => {
       data.push(column(points));
       series.push({ label: `${curve}, published`, stroke: colours.get(curve), width: 0, points: { show: true, size: 11, width: 2, fill: "transparent" } });
     }
-    const axis = { stroke: () => style("--soft"), grid: { stroke: () => style("--line"), width: 1 }, ticks: { stroke: () => style("--line") } };
+    const intervals = lines.map((line) => ({
+      colour: line.colour,
+      intervals: line.x.map((x, i) => [x, line.mean[i], line.half[i]]).filter(([, mean, half]) => mean !== null && half !== null).map(([x, mean, half]) => [x, mean - half, mean + half]),
+    }));
+    const shown = (plot) => intervals.filter((_, place) => plot.series[place + 1].show && lines[place].x.length <= MOST_POINTS);
     const span = xs.at(-1) - xs[0] || 1;
     const ticks = named ? { splits: () => Object.keys(panel.x_names).map(Number), values: (u, splits) => splits.map(names) } : {};
     drawings.push([
       new uPlot(
         {
-          width: element.clientWidth, height: Math.max(240, Math.min(380, element.clientWidth * 0.6)),
+          width: element.clientWidth, height: curveHeight(element),
           scales: { x: { time: false, range: () => [xs[0] - 0.03 * span, xs.at(-1) + 0.03 * span] }, y: { range: () => [lowest, highest * 1.05 || 1] } },
-          axes: [{ ...axis, label: panel.x_label, labelSize: 20, ...ticks }, { ...axis, size: 62 }],
-          series: [{ label: panel.x_label, ...(named ? { value: (u, x) => (x === null ? "--" : names(x)) } : {}) }, ...series], plugins: [whiskers(lines)],
+          axes: [{ ...AXIS, label: panel.x_label, labelSize: 20, ...ticks }, { ...AXIS, size: 62 }],
+          series: [{ label: panel.x_label, ...(named ? { value: (u, x) => (x === null ? "--" : names(x)) } : {}) }, ...series], plugins: [whiskers(shown)],
         },
         data, element,
       ),
@@ -102,10 +70,7 @@ addEventListener("DOMContentLoaded", () => {
     const figure = element.closest("[data-figure]").dataset.figure;
     saveChart(element.previousElementSibling, () => drawings.find(([, place]) => place === element)?.[0], () => ({ title: panel.title, note: reports, file: [figure, panel.title] }));
   }
-  let width = innerWidth;
-  addEventListener("resize", () => {
-    if (width === innerWidth) return; // a phone's address bar appears and disappears
-    width = innerWidth;
+  onNewWidth(() => {
     for (const [plot, element] of drawings) plot.setSize({ width: element.clientWidth, height: plot.height });
   });
 });

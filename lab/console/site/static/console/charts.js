@@ -1,9 +1,39 @@
-// The common parts of all charts: the colours of the theme, and marks at the times of changes.
+// The common parts of all charts: the colours of the theme, the dashes of lines, samples at a time, marks at
+// the times of changes, and intervals.
 "use strict";
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const DASHES = [[], [10, 6], [3, 4], [12, 5, 3, 5], [6, 3], [2, 6]];
+const lineDash = (number) => DASHES[number % DASHES.length];
+const textSize = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
+const AXIS = { stroke: () => style("--soft"), grid: { stroke: () => style("--line"), width: 1 }, ticks: { stroke: () => style("--line") } };
+const MARK_DASH = [6, 4];
 const MARKS = { start: "--good", end: "--soft", policy: "--accent", abandonment: "--accent", load: "--bad" };
+const markColour = (kind) => style(MARKS[kind] ?? "--accent");
 const MARK_WORDS = { start: (text) => `begins: ${text}`, policy: (text) => `${text} decides from here` };
 const markWords = ({ x, text, kind }) => `${x.toFixed(0)} s: ${MARK_WORDS[kind]?.(text) ?? text}`;
+
+// The place of the last sample at or before a time, or of the first sample.
+function indexAt(times, time) {
+  let low = 0;
+  let high = times.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (times[middle] <= time) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+// All times of several runs in order, thinned to about the number that a chart can show.
+function timesOf(runs) {
+  const MOST = 800;
+  const times = [...new Set(runs.flatMap(({ time_s: own }) => own))].sort((a, b) => a - b);
+  const every = Math.max(1, Math.ceil(times.length / MOST));
+  return times.filter((_, i) => i % every === 0 || i === times.length - 1);
+}
+
+// A column of a run's samples at these times, with nothing after the run's end.
+const valuesAt = (times, run, column) => times.map((time) => (time > run.time_s.at(-1) ? null : run[column][indexAt(run.time_s, time)]));
 
 function marks(list) {
   // list: [{x, text, kind}]; drawn as dashed lines with texts that do not overlap.
@@ -30,8 +60,8 @@ function marks(list) {
           list.forEach(({ x, text, kind }, i) => {
             if (x < plot.scales.x.min || x > plot.scales.x.max) return;
             const [left] = at(x, plot.scales.y.min);
-            const stroke = style(MARKS[kind] ?? "--accent");
-            line([left, box.top], [left, box.top + box.height], { stroke, "stroke-width": 1.5, "stroke-dasharray": "6 4" });
+            const stroke = markColour(kind);
+            line([left, box.top], [left, box.top + box.height], { stroke, "stroke-width": 1.5, "stroke-dasharray": MARK_DASH.join(" ") });
             if (kind !== "end") words(text, left + 5, box.top + 14 * (1 + (i % 5)), stroke);
           });
         },
@@ -49,10 +79,10 @@ function marks(list) {
           ctx.textBaseline = "alphabetic";
           ctx.font = `600 ${size}px system-ui, sans-serif`;
           const inside = list
-            .map((mark) => ({ ...mark, at: plot.valToPos(mark.x, "x", true), colour: style(MARKS[mark.kind] ?? "--accent") }))
+            .map((mark) => ({ ...mark, at: plot.valToPos(mark.x, "x", true), colour: markColour(mark.kind) }))
             .filter(({ at }) => at >= bbox.left && at <= bbox.left + bbox.width);
           ctx.lineWidth = 1.5 * devicePixelRatio;
-          ctx.setLineDash([6, 4]);
+          ctx.setLineDash(MARK_DASH);
           for (const { at, colour } of inside) {
             ctx.strokeStyle = colour;
             ctx.beginPath();
@@ -84,14 +114,58 @@ function marks(list) {
   };
 }
 
-const textSize = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
+// Intervals as upright lines. `linesOf` returns the lines that are drawn now, each with its `colour` and its
+// `intervals` of [x, low, high]; `cap`: half the length of the bars at both ends, in CSS pixels.
+function whiskers(linesOf, cap = 0) {
+  const draw = (plot, at, half, line) => {
+    for (const { colour, intervals } of linesOf(plot)) {
+      for (const [x, low, high] of intervals) {
+        const [[across, bottom], [, top]] = [at(x, low), at(x, high)];
+        line([across, bottom], [across, top], colour);
+        if (half) for (const end of [bottom, top]) line([across - half, end], [across + half, end], colour);
+      }
+    }
+  };
+  return {
+    hooks: {
+      saved: [(plot, { line, at }) => draw(plot, at, cap, (from, to, stroke) => line(from, to, { stroke, "stroke-width": 1.5 }))],
+      draw: [
+        (plot) => {
+          const { ctx } = plot;
+          ctx.save();
+          ctx.lineWidth = 1.5 * devicePixelRatio;
+          draw(plot, (x, y) => [plot.valToPos(x, "x", true), plot.valToPos(y, "y", true)], cap * devicePixelRatio, (from, to, colour) => {
+            ctx.strokeStyle = colour;
+            ctx.beginPath();
+            ctx.moveTo(...from);
+            ctx.lineTo(...to);
+            ctx.stroke();
+          });
+          ctx.restore();
+        },
+      ],
+    },
+  };
+}
+
+const curveHeight = (element) => Math.max(240, Math.min(380, element.clientWidth * 0.6));
+
+// A phone's address bar appears and disappears, which changes only the height of the window.
+function onNewWidth(listener) {
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    if (width === innerWidth) return;
+    width = innerWidth;
+    listener();
+  });
+}
 
 // `sync`: charts with the same name share the cursor; `rem`: a function for the height in rem;
 // `saved`: the `note` of a saved picture, and the parts of its `file` name.
 function chart(element, series, markList, range, { sync, rem = () => 14, xLabel = "paper seconds", saved } = {}) {
   const height = () => Math.round(textSize() * rem());
   const font = () => `${Math.round(textSize() * 0.8)}px system-ui, sans-serif`;
-  const axis = { stroke: () => style("--soft"), grid: { stroke: () => style("--line") }, ticks: { stroke: () => style("--line") }, font: font(), labelFont: font() };
+  const axis = { ...AXIS, font: font(), labelFont: font() };
   const gone = new AbortController(); // a destroyed plot no longer listens to the window
   const plot = new uPlot(
     {
@@ -101,7 +175,7 @@ function chart(element, series, markList, range, { sync, rem = () => 14, xLabel 
       cursor: { drag: { x: false, y: false }, ...(sync ? { sync: { key: sync } } : {}) },
       scales: { x: { time: false }, y: { range: range || ((u, low, high) => [0, Math.max(1, high * 1.15)]) } },
       axes: [{ ...axis, ...(xLabel ? { label: xLabel, labelSize: textSize() * 1.4 } : {}), size: textSize() * (xLabel ? 2 : 1.7) }, { ...axis, size: textSize() * 3.2 }],
-      series: [{ label: xLabel ? "paper s" : "at", value: (u, v) => (v === null || v === undefined ? "–" : `${v.toFixed(0)}${xLabel ? "" : " s"}`) }, ...series.map((one) => ({ width: 2.5, points: { show: false }, value: (u, v) => (v === null || v === undefined ? "–" : v.toFixed(v < 10 && v % 1 ? 2 : 0)), ...one, stroke: () => (one.colour.startsWith("--") ? style(one.colour) : one.colour) }))],
+      series: [{ label: xLabel ? "paper s" : "at", value: (u, v) => (v == null ? "–" : `${fixed(v)}${xLabel ? "" : " s"}`) }, ...series.map((one) => ({ width: 2.5, points: { show: false }, value: (u, v) => fixed(v, v < 10 && v % 1 ? 2 : 0), ...one, stroke: () => (one.colour.startsWith("--") ? style(one.colour) : one.colour) }))],
     },
     [[], ...series.map(() => [])],
     element,
@@ -129,8 +203,6 @@ function bars(element, lengths, most, names = []) {
   lengths.forEach((length, page) => {
     const row = element.children[page];
     row.querySelector(".bar").style.width = `${Math.min(100, (100 * length) / most)}%`;
-    const number = row.querySelector(".length");
-    const text = String(length ?? "–"); // a baseline proxy does not report which pages wait
-    if (number.textContent !== text) number.textContent = text;
+    setParts(row, { length: length ?? "–" }); // a baseline proxy does not report which pages wait
   });
 }

@@ -1,9 +1,9 @@
 // The panel of the gallery, visible while a live run that the user can watch is in progress.
 "use strict";
 addEventListener("DOMContentLoaded", () => {
-  const panel = document.getElementById("glance");
+  const panel = byId("glance");
   const queues = panel.querySelector(".queues");
-  const pages = JSON.parse(document.getElementById("pages").textContent);
+  const pages = json("pages");
   let most = 20;
   live.onLook(() => {
     const frame = live.state.newest;

@@ -42,8 +42,6 @@ const live = (() => {
   }
 
   const time = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium", timeZone: "UTC" });
-  const digits = (value, n = 1) => (value === null || value === undefined ? "–" : value.toFixed(n));
-  const percent = (ratio) => (ratio === null || ratio === undefined ? "–" : `${Math.round(100 * ratio)} %`);
 
   function wasted(frame) {
     if (frame.run && !frame.run.run) return null; // before a run, for example while the capacity is measured
@@ -83,21 +81,19 @@ const live = (() => {
       waiting: frame.waiting ?? "–",
       "in-service": `${frame.in_service} / ${frame.workers}`,
       cpu: percent(frame.cpu_utilisation_ratio),
-      dropped: digits(rate(at, "dropped", "rejected")),
+      dropped: fixed(rate(at, "dropped", "rejected"), 1),
       wasted: percent(wasted(frame)),
       beyond: frame.strip && frame.waiting > frame.strip.length ? beyondWords(frame.waiting - frame.strip.length) : "",
     };
-    for (const fate of ["arrived", "answered", "abandoned_waiting"]) found[fate] = digits(rate(at, fate));
+    for (const fate of ["arrived", "answered", "abandoned_waiting"]) found[fate] = fixed(rate(at, fate), 1);
     if (frame.sessions) found.sessions = `${frame.sessions.admitted} / ${frame.sessions.rejected}`;
     if (frame.connections) found.connections = ["new", "resumed", "refused"].map((kind) => frame.connections[kind]).join(" / ");
     return found;
   }
 
-  const set = (element, text) => element.textContent !== String(text) && (element.textContent = text);
-
   function show() {
     const frame = state.newest;
-    const away = document.getElementById("away");
+    const away = byId("away");
     if (away) {
       away.hidden = !frame.away;
       set(away, frame.away ?? "");
@@ -111,12 +107,10 @@ const live = (() => {
   }
 
   // Screen readers get a sentence from time to time instead of every changed number.
-  const SAY_EVERY_MS = 10000;
-  let saidAt = -Infinity;
+  const isDue = seldom();
   function say() {
-    const place = document.getElementById("summary");
-    if (!place || state.newest.away || performance.now() - saidAt < SAY_EVERY_MS) return;
-    saidAt = performance.now();
+    const place = byId("summary");
+    if (!place || state.newest.away || !isDue()) return;
     const found = texts();
     const confirms = found.confirms === "–" ? "" : ` ${found.confirms} ${found.confirms === 1 ? "confirm" : "confirms"} so far.`;
     set(place, `${found.policy}. ${found.moment}${confirms}`);
@@ -165,7 +159,6 @@ const live = (() => {
 function strip(element) {
   const DENSE = 130; // if there are more squares, they are drawn smaller
   const shown = new Map();
-  const motion = !matchMedia("(prefers-reduced-motion: reduce)").matches;
   return (requests) => {
     const now = new Map(requests.map((request) => [request[0], request]));
     element.classList.toggle("dense", requests.length > DENSE);
@@ -173,13 +166,13 @@ function strip(element) {
       if (now.has(id)) continue;
       shown.delete(id);
       dot.classList.add("goes");
-      setTimeout(() => dot.remove(), motion ? 350 : 0);
+      setTimeout(() => dot.remove(), isCalm ? 0 : 350);
     }
     for (const [id, page, left] of requests) {
       let dot = shown.get(id);
       if (!dot) {
         dot = document.createElement("i");
-        dot.className = `request q${page}${motion ? " comes" : ""}`;
+        dot.className = `request q${page}${isCalm ? "" : " comes"}`;
         shown.set(id, dot);
         element.append(dot); // ids only grow: the newest is always the last
       }

@@ -1,16 +1,13 @@
 // Simultaneous live shops side by side, from the stream of samples, until their runs end.
 "use strict";
 addEventListener("DOMContentLoaded", () => {
-  const DASHES = [undefined, [10, 5], [3, 4], [12, 4, 3, 4]];
-  const SAY_EVERY_MS = 10000;
-  const place = document.getElementById("live-shops");
-  const pages = JSON.parse(document.getElementById("pages").textContent);
+  const place = byId("live-shops");
+  const pages = json("pages");
   const find = (name) => place.querySelector(name);
-  const set = (element, text) => element.textContent !== String(text) && (element.textContent = text);
   let shown = ""; // the keys of the shops on the page
   let charts = [];
   let most = 10;
-  let saidAt = -Infinity;
+  const isDue = seldom();
 
   // Clients of a closed loop buy nothing, so the page shows their completed pages instead of sales.
   const sells = (shops) => shops.some((shop) => shop.confirms > 0) || shops.every((shop) => shop.counts.answered === 0);
@@ -21,21 +18,16 @@ addEventListener("DOMContentLoaded", () => {
     find(".race-runs").replaceChildren();
     find(".race-runs").dataset.count = shops.length;
     shops.forEach((shop) => {
-      const row = document.createElement("li");
-      row.style.setProperty("--colour", shop.colour);
-      row.innerHTML = '<span class="who"></span><span class="track"><span class="fill"></span></span><span class="score"></span><span class="leads"></span>';
-      row.querySelector(".who").textContent = shop.title;
-      find(".board").append(row);
+      board.add(find(".board"), shop.title, shop.colour);
       const element = document.createElement("section");
       element.className = "race-run";
       element.style.setProperty("--colour", shop.colour);
-      element.innerHTML = `<h3></h3><p class="discipline"><span class="badge"></span></p><div class="queues" role="img"></div>
-        <dl class="tiles small"><div class="lead-tile"><dt>Confirms</dt><dd class="confirms"></dd></div><div><dt>Completed</dt><dd class="answered"></dd></div><div><dt>Waiting</dt><dd class="waiting"></dd></div><div><dt>Turned away</dt><dd class="refused"></dd></div><div><dt>Served in vain</dt><dd class="orphaned"></dd></div><div><dt>CPU</dt><dd class="cpu"></dd></div></dl>`;
+      element.append(find("template").content.cloneNode(true));
       element.querySelector("h3").textContent = shop.title;
       element.querySelector(".queues").setAttribute("aria-label", `Queue lengths of ${shop.title}`);
       find(".race-runs").append(element);
     });
-    const series = () => shops.map((shop, number) => ({ label: shop.title, colour: shop.colour, dash: DASHES[number] }));
+    const series = () => shops.map((shop, number) => ({ label: shop.title, colour: shop.colour, dash: lineDash(number) }));
     for (const one of charts) one.destroy();
     charts = ["score", "waiting"].map((name) => {
       const element = find(`[data-chart="${name}"]`);
@@ -64,29 +56,23 @@ addEventListener("DOMContentLoaded", () => {
     }
     const measure = sells(shops) ? 0 : 1; // its place in live_shop_totals
     const scores = live.state.newest.live_shop_totals.map((totals) => totals[measure]);
-    const best = Math.max(1, ...scores);
-    const leaders = scores.filter((score) => score === best).length;
     most = Math.max(most, ...shops.flatMap((shop) => shop.waiting_by_page));
     set(find(".measure"), measure ? "pages completed" : "confirms");
     set(find(".measured"), measure ? "Pages completed" : "Confirms");
-    set(find(".clock"), `${live.state.newest.live_shops_time_s.toFixed(0)} s`);
+    set(find(".clock"), `${fixed(live.state.newest.live_shops_time_s)} s`);
+    board.show(find(".board"), scores, Math.max(1, ...scores));
     shops.forEach((shop, number) => {
-      const row = find(".board").children[number];
-      const leads = scores[number] === best && leaders === 1;
-      row.classList.toggle("leader", leads);
-      row.querySelector(".fill").style.width = `${(100 * scores[number]) / best}%`;
-      set(row.querySelector(".score"), scores[number]);
-      set(row.querySelector(".leads"), leads ? "leads" : "");
       const element = find(".race-runs").children[number];
-      const show = (name, value) => set(element.querySelector(`.${name}`), value);
       bars(element.querySelector(".queues"), shop.waiting_by_page, most, pages);
-      show("badge", shop.discipline || "");
-      show("confirms", shop.confirms);
-      show("answered", shop.counts.answered);
-      show("waiting", shop.waiting);
-      show("refused", shop.counts.dropped + shop.counts.rejected);
-      show("orphaned", shop.counts.orphaned);
-      show("cpu", shop.cpu_utilisation_ratio === null ? "–" : `${Math.round(100 * shop.cpu_utilisation_ratio)} %`);
+      setParts(element, {
+        badge: shop.discipline || "",
+        confirms: shop.confirms,
+        answered: shop.counts.answered,
+        waiting: shop.waiting,
+        refused: shop.counts.dropped + shop.counts.rejected,
+        orphaned: shop.counts.orphaned,
+        cpu: percent(shop.cpu_utilisation_ratio),
+      });
     });
     // Use only samples of this race, because the clock begins again with every race.
     let from = live.state.frames.length - 1;
@@ -96,15 +82,7 @@ addEventListener("DOMContentLoaded", () => {
     const values = (at) => shops.map((_, number) => frames.map((frame) => frame.live_shop_totals[number][at]));
     charts[0].setData([times, ...values(measure)]);
     charts[1].setData([times, ...values(2)]);
-    say(shops, scores, measure);
-  }
-
-  function say(shops, scores, measure) {
-    // The text for screen readers changes only from time to time.
-    if (performance.now() - saidAt < SAY_EVERY_MS) return;
-    saidAt = performance.now();
-    const told = shops.map((shop, number) => `${shop.title} ${scores[number]}`).join(", ");
-    set(find("[data-say]"), `${live.state.newest.live_shops_time_s.toFixed(0)} seconds, ${measure ? "pages completed" : "confirms"}: ${told}`);
+    if (isDue()) set(find("[data-say]"), `${fixed(live.state.newest.live_shops_time_s)} seconds, ${find(".measure").textContent}: ${board.words(shops.map(({ title }) => title), scores)}`);
   }
 
   live.onLook(draw);

@@ -163,12 +163,6 @@ const saveChart = (() => {
   // `what` in a file's name: lower-case letters, digits, points and hyphens.
   const slug = (words) => words.toLowerCase().replaceAll("ρ", "rho").replace(/[^a-z0-9.]+/g, "-").replace(/^[-.]+|[-.]+$/g, "");
 
-  function download(content, name) {
-    const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(content), download: name });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
-  }
-
   // The text of a caption without its controls. A button of class "term" is a word of the text (glossary.js).
   function wordsOf(caption) {
     const copy = caption.cloneNode(true);
@@ -182,9 +176,7 @@ const saveChart = (() => {
     const place = Object.assign(document.createElement("span"), { className: "save-chart" });
     const name = wordsOf(caption);
     for (const kind of ["PNG", "SVG"]) {
-      const button = Object.assign(document.createElement("button"), { type: "button", className: "quiet", textContent: kind, title: `Save this chart as ${kind}` });
-      button.setAttribute("aria-label", `Save the chart “${name}” as ${kind}`);
-      button.addEventListener("click", async () => {
+      const button = quietButton(kind, async () => {
         const plot = plotOf();
         if (!plot) return;
         const facts = describe();
@@ -192,6 +184,8 @@ const saveChart = (() => {
         const content = kind === "SVG" ? new Blob([`<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(drawing)}\n`], { type: "image/svg+xml" }) : await png(drawing);
         download(content, `${facts.file.map(slug).filter(Boolean).join("-").slice(0, 120)}.${kind.toLowerCase()}`);
       });
+      button.title = `Save this chart as ${kind}`;
+      button.setAttribute("aria-label", `Save the chart “${name}” as ${kind}`);
       place.append(button);
     }
     caption.querySelector(".save-chart")?.remove();

@@ -1,26 +1,24 @@
 // The decisions that shadow policies would have made: a row for each shadow, and the last disagreements.
 "use strict";
 addEventListener("DOMContentLoaded", () => {
-  const SAY_EVERY_MS = 15000;
-  const place = document.getElementById("shadows");
+  const place = byId("shadows");
   const find = (name) => place.querySelector(name);
-  const set = (element, text) => element.textContent !== String(text) && (element.textContent = text);
-  const percent = (ratio) => (ratio === null ? "–" : `${(100 * ratio).toFixed(ratio > 0.99 && ratio < 1 ? 2 : 0)} %`);
-  const seconds = (value) => `${value.toFixed(1)} s`;
-  const away = document.getElementById("shadow-away");
-  let saidAt = -Infinity;
+  const share = (ratio) => percent(ratio, ratio > 0.99 && ratio < 1 ? 2 : 0);
+  const seconds = (value) => `${fixed(value, 1)} s`;
+  const away = byId("shadow-away");
+  const isDue = seldom();
 
-  const share = (one, verdict) => (one.asked ? `${one.verdicts[verdict]} (${percent(one.verdicts[verdict] / one.asked)})` : "–");
-  const shifted = (one, verdict) => (one.verdicts[verdict] ? `${share(one, verdict)}, ${seconds(one[`${verdict}_s`])}` : share(one, verdict));
+  const counted = (one, verdict) => (one.asked ? `${one.verdicts[verdict]} (${share(one.verdicts[verdict] / one.asked)})` : "–");
+  const shifted = (one, verdict) => (one.verdicts[verdict] ? `${counted(one, verdict)}, ${seconds(one[`${verdict}_s`])}` : counted(one, verdict));
 
   function cells(one) {
-    return [percent(one.agrees_ratio), share(one, "would_refuse"), share(one, "would_serve"), shifted(one, "earlier"), shifted(one, "later"), share(one, "would_lose"), one.verdicts.absent, one.waiting];
+    return [share(one.agrees_ratio), counted(one, "would_refuse"), counted(one, "would_serve"), shifted(one, "earlier"), shifted(one, "later"), counted(one, "would_lose"), one.verdicts.absent, one.waiting];
   }
   function ofPage(page) {
     if (!page) return "–";
     const [, agrees, earlier, later] = page;
     const shifts = [later !== null ? `later ${seconds(later)}` : "", earlier !== null ? `earlier ${seconds(earlier)}` : ""];
-    return [percent(agrees), ...shifts].filter(Boolean).join(", ");
+    return [share(agrees), ...shifts].filter(Boolean).join(", ");
   }
 
   // The rows are replaced only if the shadows change, so that a button does not move under the user's finger.
@@ -29,23 +27,12 @@ addEventListener("DOMContentLoaded", () => {
     while (body.children.length < many) body.append(make());
   }
   function row(columns, hasButton) {
-    const element = document.createElement("tr");
-    const name = document.createElement("th");
-    name.scope = "row";
-    element.append(name);
-    for (let i = 0; i < columns; i += 1) element.append(document.createElement("td"));
-    if (hasButton) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = "quiet";
-      button.textContent = "Remove";
-      button.addEventListener("click", () => {
-        away.elements.name.value = element.dataset.name;
-        away.requestSubmit();
-      });
-      element.append(document.createElement("td"));
-      element.lastElementChild.append(button);
-    }
+    const element = tableRow(Array(1 + columns).fill(""));
+    const remove = () => {
+      away.elements.name.value = element.dataset.name;
+      away.requestSubmit();
+    };
+    if (hasButton) element.insertCell().append(quietButton("Remove", remove));
     return element;
   }
   function fill(element, texts) {
@@ -75,8 +62,8 @@ addEventListener("DOMContentLoaded", () => {
       element.classList.toggle("failed", Boolean(one.fault));
       fill(pages.children[number], [one.title, ...one.pages.map(ofPage)]);
     });
-    if (!document.getElementById("hold").checked) list(live.state.newest.disagreements ?? []);
-    say(shadows);
+    if (!byId("hold").checked) list(live.state.newest.disagreements ?? []);
+    if (shadows.length && isDue()) set(find("[data-say]"), shadows.map((one) => (one.fault ? `${one.title} was removed` : `${one.title} agrees in ${share(one.agrees_ratio)} of ${one.asked}`)).join("; "));
   }
 
   function list(last) {
@@ -86,13 +73,6 @@ addEventListener("DOMContentLoaded", () => {
       const page = each.page + (each.attempt > 1 ? `, attempt ${each.attempt}` : "") + (each.is_new ? ", new session" : "");
       fill(body.children[number], [each.id, page, words(each.acted), each.shadow, words(each.said)]);
     });
-  }
-
-  function say(shadows) {
-    // The text for screen readers changes only from time to time.
-    if (!shadows.length || performance.now() - saidAt < SAY_EVERY_MS) return;
-    saidAt = performance.now();
-    set(find("[data-say]"), shadows.map((one) => (one.fault ? `${one.title} was removed` : `${one.title} agrees in ${percent(one.agrees_ratio)} of ${one.asked}`)).join("; "));
   }
 
   live.onLook(draw);

@@ -2,8 +2,7 @@
 "use strict";
 addEventListener("DOMContentLoaded", () => {
   const { state } = live;
-  const byId = (id) => document.getElementById(id);
-  const pages = JSON.parse(byId("pages").textContent);
+  const pages = json("pages");
   const queues = document.querySelector(".queues");
   const drawStrip = strip(document.querySelector(".strip"));
   const drawn = []; // the marks in the form that the charts need
@@ -55,20 +54,13 @@ addEventListener("DOMContentLoaded", () => {
     const wanted = drawn.map(markWords).toReversed();
     if (place.childElementCount === wanted.length && (place.firstElementChild?.textContent ?? "") === (wanted[0] ?? "")) return;
     byId("changes-number").textContent = wanted.length;
-    place.replaceChildren(
-      ...wanted.map((text) => {
-        const row = document.createElement("li");
-        row.textContent = text;
-        return row;
-      }),
-    );
+    place.replaceChildren(...wanted.map((textContent) => Object.assign(document.createElement("li"), { textContent })));
   }
 
-  let describedAt = -Infinity;
+  const isDue = seldom();
   function describe() {
-    // The pictures as text for screen readers, which changes only from time to time, so that a user can hear it to the end.
-    if (performance.now() - describedAt < 10000) return;
-    describedAt = performance.now();
+    // The pictures as text for screen readers.
+    if (!isDue()) return;
     const lengths = pages.map((page, i) => `${page} ${state.newest.waiting_by_page[i] ?? "unknown"}`).join(", ");
     queues.setAttribute("aria-label", `Queue lengths: ${lengths}`);
     const gone = (state.newest.strip ?? []).filter(([, , left]) => left).length;
