@@ -115,6 +115,7 @@ class Parts:
             self.clock,
             settings.connection_admission,
             settings.connection_admission_parameters,
+            most_processors=len(shop_ports),  # a shop process uses at most one
         )
         self.handshakes = _handshakes(settings, self.front, self.gate)
         self.cpu_manager = self._cpu_manager()

@@ -40,7 +40,8 @@ class PlatformOptions:
       schedules all applications over all processors, and the admission policy of each application
       assumes that the application has all of them (section 2).
     - `admission`: the policy `eac` needs `cto_s` and `ctn_s`, the CPU time of a resumed and of a
-      new connection in paper seconds.
+      new connection in paper seconds. With `none`, the load is not measured, and the CPU manager
+      counts each application as needing all processors.
     - `key`: the kind of key of the server's certificate (runtime/certificates.py).
     - `shop_threads`: the number of threads of each shop process. If it is None, the platform uses
       as many as PostgreSQL has connections for, at most MOST_THREADS.
@@ -148,20 +149,6 @@ def most_halves(priorities: Sequence[float], sharing: Sharing) -> int:
     if sharing == "to-high":  # two applications of equal priority share nothing
         pairs = min(pairs, len(priorities) - max(Counter(priorities).values()))
     return pairs
-
-
-def even_shares(
-    applications: int, processors: tuple[int, ...]
-) -> list[tuple[float, tuple[int, ...]]]:
-    """Return (number of processors, CPUs) for each application; the number is a multiple of 0.5,
-    and a remainder stays unused.
-    """
-    halves = 2 * len(processors) // applications
-    shares = []
-    for i in range(applications):
-        on = {processors[half // 2] for half in range(i * halves, (i + 1) * halves)}
-        shares.append((halves / 2, tuple(sorted(on))))
-    return shares
 
 
 class Finite(click.FloatRange):

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from common import ports, processes
 from common.waiting import wait_while
+from gateway.policies.processor_assignment import even_shares
 from hosting import database, starting, template
 from hosting.ecm.process import ManagerProcess
-from hosting.options import PlatformOptions, even_shares
+from hosting.options import PlatformOptions
 from hosting.running import RunningApplication
 from hosting.starting import HostingError, Started
 from hosting.template import Application

@@ -13,8 +13,8 @@ from simulator.scenario import ScenarioError, is_above_0, require, require_one_o
 
 Provisioning = Literal["ecm", "static", "linux"]
 """The assignment of processors to applications. `ecm`: the CPU manager assigns them at every
-interval. `static`: each application keeps the processors that it gets at equal priorities. `linux`:
-all applications share all processors by demand.
+interval. `static`: each application always has an even share, rounded down to half processors.
+`linux`: all applications share all processors by demand.
 """
 
 Admission = Literal["eac", "none"]
@@ -89,7 +89,8 @@ class PlatformScenario:
     """The description of a run of a hosting platform. The run starts without sessions and is cut
     off at `duration_s`. With `admission` eac, each application has eDragon's load monitor and
     admission. The admission's capacity depends on `provisioning`: the assigned processors (ecm,
-    static) or all processors (linux). Up to `backlog` connections wait for one of `threads`
+    static) or all processors (linux). With `admission` none, the CPU manager counts each
+    application as needing all processors. Up to `backlog` connections wait for one of `threads`
     HttpProcessors; None means no limit.
     """
 
@@ -117,6 +118,12 @@ class PlatformScenario:
         require_one_of("provisioning", self.provisioning, Provisioning)
         require_one_of("sharing", self.sharing, Sharing)
         require_one_of("admission", self.admission, Admission)
+        if self.provisioning == "static" and len(self.applications) > 2 * self.processors:
+            raise ScenarioError(
+                "applications",
+                f"{len(self.applications)} share {self.processors} processors; with provisioning "
+                "static, give at most two for each processor",
+            )
         for i, app in enumerate(self.applications):
             self.costs.page_s(app.model, self.persistence_s)
             if self.admission == "eac" and (app.ctn_s is None or app.cto_s is None):

@@ -16,7 +16,8 @@ class ConnectionAdmission(Protocol):
 
     name: str
     asks_for_processors: bool
-    """Whether the policy requests processors from the CPU manager; if not, `requested` stays None.
+    """Whether the policy measures the load and requests processors from the CPU manager. If not,
+    `requested` stays None, and the application counts as needing all processors.
     """
 
     def connection(self, time_s: float, *, resumed: bool) -> bool:
@@ -46,7 +47,8 @@ class ConnectionAdmission(Protocol):
 NONE = Sheet(
     name="none",
     idea="Every connection is accepted, whatever its handshake costs.",
-    rule="accept every connection",
+    rule="accept every connection. The load is not measured, so the CPU manager counts the "
+    "application as needing all processors",
     source="eDragon, section 5.1: the original server",
     deviations="none",
 )

@@ -128,6 +128,20 @@ def place(
     return {name: frozenset(cpus_of) for name, cpus_of in placed.items()}
 
 
+def even_shares(applications: int, cpus: Sequence[int]) -> list[tuple[float, tuple[int, ...]]]:
+    """Return (number of processors, CPUs) for each application if all have the same constant share.
+
+    The number is a multiple of 0.5, and a remainder stays unused. At most two applications have the
+    same CPU.
+    """
+    halves = 2 * len(cpus) // applications
+    shares = []
+    for i in range(applications):
+        on = {cpus[half // 2] for half in range(i * halves, (i + 1) * halves)}
+        shares.append((halves / 2, tuple(sorted(on))))
+    return shares
+
+
 def _check(wishes: Sequence[Wish], processors: int) -> None:
     if len({wish.application for wish in wishes}) != len(wishes):
         raise ValueError("an application occurs twice")

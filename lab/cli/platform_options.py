@@ -102,7 +102,8 @@ of_platform = all_of(
         "--admission",
         "admission",
         Admission,
-        "eac: refuse new connections that the application's processors cannot serve.",
+        "eac: refuse new connections that the application's processors cannot serve. none: refuse "
+        "no connection; the CPU manager counts each application as needing all processors.",
     ),
     click.option(
         "--cto",

@@ -344,6 +344,7 @@ class PlatformRun(_Run):
     """The capacity of the processors, in new sessions per paper second."""
     provisioning: Provisioning = "ecm"
     admission: Admission = "eac"
+    """With `none`, the CPU manager counts each application as needing all processors."""
     sharing: Sharing = "both"
     priorities: tuple[float, ...] = (1.0,)
     cto_s: float | None = None
