@@ -19,9 +19,9 @@ from common import hosts, log_tail, ports, processes
 from common.answering import get_refusal
 from common.waiting import wait_while
 from hosting import affinity, database, starting
+from hosting.environment import application_environment, application_settings
 from hosting.starting import HostingError, Started
 from runtime import monitoring
-from runtime.native.services import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 
 START_PATIENCE_S = 240.0
@@ -35,11 +35,8 @@ def settings_of(
 ) -> Settings:
     """Return the settings of an additional shop, on free ports of the loopback address."""
     port, admin_port, shop_port, controller_port = ports.free(4)
-    return lab.changed(
-        host=hosts.LOOPBACK,
-        inner_host=hosts.LOOPBACK,
-        gateway_host=hosts.LOOPBACK,
-        shop_host=hosts.LOOPBACK,
+    return application_settings(
+        lab,
         gateway_port=port,
         gateway_admin_port=admin_port,
         shop_port=shop_port,
@@ -51,23 +48,8 @@ def settings_of(
 
 
 def environment(settings: Settings, name: str) -> dict[str, str]:
-    """Return the environment of a shop, whose `name` has only lower-case letters, digits and
-    hyphens.
-    """
-    schema = name.replace("-", "_")
-    own = {
-        APPLIANCE_VARIABLE: settings.state_dir,  # so that `make down` also ends it
-        "DJANGO_SETTINGS_MODULE": "shop.settings",  # a process of another site may start it
-        "DOORBUSTER_SHOP_SCHEMA": schema,
-        "DOORBUSTER_ADS_PORT": "",
-        "DOORBUSTER_TELEMETRY_ENDPOINT": "",  # traces would cost the measurement CPU time
-        "DOORBUSTER_GATEWAY_TLS_PORT": "",
-        "DOORBUSTER_GATEWAY_SESSION_COOKIE": f"{schema}_sessionid",
-        "DOORBUSTER_GATEWAY_SIGNED_COOKIE": f"{schema}_doorbuster_session",
-        "DOORBUSTER_GATEWAY_APPLICATION": name,
-        "DOORBUSTER_GATEWAY_DRAIN_S": DRAIN_S,
-    }
-    return settings.environment() | {variable: str(value) for variable, value in own.items()}
+    """Return the environment of the additional shop `name`, whose gateway has no TLS."""
+    return application_environment(settings, name, {"TLS_PORT": "", "DRAIN_S": DRAIN_S})
 
 
 @dataclass(frozen=True, slots=True)
