@@ -9,18 +9,13 @@ from typing import Any, Literal, get_args
 import click
 
 from common import cpus
-from gateway.policies.processor_assignment import Sharing
+from gateway.policies.connection_admission import PlatformAdmission
+from gateway.policies.processor_assignment import INTERVAL_S, Provisioning, Sharing
 from hosting.starting import HostingError
 from runtime.certificate_files import CertificateError, rsa_bits
 
-Provisioning = Literal["ecm", "static", "linux"]
-Admission = Literal["eac", "none"]
 Profile = Literal["paper", "cpu", "real"]
 
-K_ECM_S = K_APL_S = 2.0
-"""The time, in paper seconds, between two decisions of the CPU manager or of an admission policy
-(section 3.2).
-"""
 PERSISTENCE_S = 10.0
 """The time, in paper seconds, after which an idle connection is closed (section 4)."""
 MOST_THREADS = 30
@@ -55,7 +50,7 @@ class PlatformOptions:
     priorities: tuple[float, ...] = (1.0, 1.0)
     provisioning: Provisioning = "ecm"
     sharing: Sharing = "both"
-    admission: Admission = "eac"
+    admission: PlatformAdmission = "eac"
     cto_s: float | None = None
     ctn_s: float | None = None
     key: str = KEY
@@ -84,7 +79,7 @@ class PlatformOptions:
         for field, kind in (
             ("provisioning", Provisioning),
             ("sharing", Sharing),
-            ("admission", Admission),
+            ("admission", PlatformAdmission),
             ("profile", Profile),
         ):
             if (given := getattr(self, field)) not in get_args(kind):
@@ -136,7 +131,7 @@ class PlatformOptions:
     @property
     def manager_interval_s(self) -> float:
         """The real seconds between two decisions of the CPU manager."""
-        return K_ECM_S / self.time_scale
+        return INTERVAL_S / self.time_scale
 
 
 def most_halves(priorities: Sequence[float], sharing: Sharing) -> int:

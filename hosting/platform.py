@@ -26,7 +26,6 @@ from runtime import certificates, monitoring
 from runtime.certificate_files import CertificateError, CertificateFiles
 from runtime.settings import Settings
 
-START_PATIENCE_S = 240.0
 END_PATIENCE_S = 60.0
 _PAUSE_S = 0.1
 
@@ -188,7 +187,7 @@ class Platform(Started):
         )
 
     def _wait_until_all_serve(self) -> None:
-        deadline_s = time.monotonic() + START_PATIENCE_S
+        deadline_s = time.monotonic() + starting.START_PATIENCE_S
         for application in self.applications:
             left_s = deadline_s - time.monotonic()
             why = wait_while(partial(self._refusal, application), left_s, every_s=_PAUSE_S)

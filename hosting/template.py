@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common.shared_settings import LEAST_BOOKS
+from gateway.policies.processor_assignment import INTERVAL_S
 from hosting.environment import application_environment, application_settings
-from hosting.options import K_APL_S, PERSISTENCE_S, PlatformOptions
+from hosting.options import PERSISTENCE_S, PlatformOptions
 from runtime.settings import Settings
 
 CATALOGUE_BOOKS = LEAST_BOOKS
@@ -62,7 +63,7 @@ def environment(
         parameters = {
             "cto_s": options.cto_s,
             "ctn_s": options.ctn_s,
-            "k_apl_s": K_APL_S,
+            "k_apl_s": INTERVAL_S,
             "processors": application.processors,
         }
     gateway = {

@@ -6,9 +6,12 @@ accepts all connections.
 """
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Literal, Protocol
 
 from gateway.policies.sheet import Sheet
+
+PlatformAdmission = Literal["eac", "none"]
+"""The policies among which the applications of a hosting platform can choose."""
 
 
 class ConnectionAdmission(Protocol):

@@ -9,7 +9,18 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
+
+INTERVAL_S: Final = 2.0
+"""The time, in paper seconds, between two decisions of the CPU manager (k_ECM) or of an admission
+policy (k_APL; section 3.2).
+"""
+
+Provisioning = Literal["ecm", "static", "linux"]
+"""The assignment of processors to applications. `ecm`: the CPU manager assigns them at every
+interval. `static`: each application always has an even share, rounded down to half processors.
+`linux`: all applications share all processors by demand.
+"""
 
 Sharing = Literal["both", "to-high", "none"]
 """The rule about which applications may share a processor. `both`: any two applications. `to-high`:
