@@ -23,7 +23,7 @@ from rich.table import Table
 
 from bench.harness import interleaved, listeners, running
 from bench.servers import database, redis, settings_for, temporary_folder
-from common import ports
+from common import ports, seeded_shop
 from common.one_line import OneLineCommand
 from common.page_types import NAMES as PAGES
 
@@ -116,7 +116,6 @@ def seed(settings: dict[str, str]) -> None:
 
 
 def walk(shop: Shop, rng: random.Random, servers: list[psutil.Process], counts: bool) -> None:
-    from shop.accounts import seeded_username
     from shop.page_costs.calibration import controller_at
     from shop.page_costs.walker import Walker
 
@@ -128,7 +127,8 @@ def walk(shop: Shop, rng: random.Random, servers: list[psutil.Process], counts: 
         before_s = sum(map(cpu_s, servers))
         before = controller.call("GET", "/status")["pages"]
         book = 97 * rng.randrange(40) + rng.randrange(1, 97)
-        for visit in walker.walk("crime", "winter", book, seeded_username(rng.randint(1, 1000))):
+        username = seeded_shop.ACCOUNT_NAME % rng.randint(1, seeded_shop.ACCOUNTS)
+        for visit in walker.walk("crime", "winter", book, username):
             after = controller.call("GET", "/status")["pages"]
             grown = {name: after[visit.page][name] - before[visit.page][name]
                      for name in ("own_cpu_s", "own_wait_s")}  # fmt: skip

@@ -5,7 +5,7 @@ import os
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from common import hosts
 from common.http_api import Callers
@@ -21,6 +21,7 @@ from gateway.http.session_cookie import SessionCookie
 from gateway.http.sessions import Sessions
 from gateway.http.upstream import Balance, Pool, Processors, ShopAddress
 from gateway.policies.interface import Policy
+from gateway.policies.processor_assignment import INTERVAL_S
 from gateway.queues.load_probe import LoadProbe
 from gateway.queues.request_queues import BypassQueue, PolicyQueue
 from gateway.queues.routing import ADS, OTHER, Bypass, Router
@@ -32,12 +33,6 @@ from gateway.tls.handshake import Handshakes
 from gateway.tls.processor_client import ProcessorClient
 from gateway.tls.processor_protocol import Register
 from gateway.tracing import Tracer
-
-_K_APL_S: Final = 2.0
-"""The longest interval, in paper seconds, between two requests to the CPU manager (Guitart et al.,
-2008, section 3.2). A request also follows when the timer of the admission policy for
-connections is due, or when this policy is switched.
-"""
 
 
 class Parts:
@@ -115,6 +110,7 @@ class Parts:
             self.clock,
             settings.connection_admission,
             settings.connection_admission_parameters,
+            most_processors=len(shop_ports),  # a shop process uses at most one
         )
         self.handshakes = _handshakes(settings, self.front, self.gate)
         self.cpu_manager = self._cpu_manager()
@@ -181,7 +177,9 @@ class Parts:
         client = ProcessorClient(
             settings.cpu_manager,
             Register(settings.application, settings.priority, process),
-            interval_s=lambda: self.clock.real_s(_K_APL_S),
+            # A request also follows when the timer of the admission policy for connections is due,
+            # or when this policy is switched.
+            interval_s=lambda: self.clock.real_s(INTERVAL_S),
             requested=lambda: self.gate.request,
             assigned=self._assigned,
         )

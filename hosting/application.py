@@ -2,17 +2,12 @@
 
 import signal
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from common import cpus, log_tail, processes
+from common import cpus, log_tail
 from hosting import starting
 
-END_PATIENCE_S = 30.0
-"""The time, in real seconds, in which the gateway and the shops may finish their requests before
-they are killed.
-"""
 MOST_WORKERS = 1000
 VARIABLES = ("DOORBUSTER_SHOP_CPUS", "DOORBUSTER_SHOP_WORKERS")
 """The environment variables that `run` reads."""
@@ -55,14 +50,8 @@ def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]
             if signal.sigwait(_SIGNALS) != signal.SIGCHLD:
                 return None
     finally:
-        _end(list(children.values()))
-
-
-def _end(children: Sequence[subprocess.Popen[bytes]]) -> None:
-    """End the gateway before the shops, because a gateway that drains still needs its shops."""
-    deadline_s = time.monotonic() + END_PATIENCE_S
-    processes.end_all(children[-1:], deadline_s - time.monotonic())
-    processes.end_all(children[:-1], deadline_s - time.monotonic())
+        started = list(children.values())
+        starting.end(gateways=started[-1:], shops=started[:-1])
 
 
 def _how(status: int) -> str:

@@ -9,18 +9,13 @@ from typing import Any, Literal, get_args
 import click
 
 from common import cpus
-from gateway.policies.processor_assignment import Sharing
+from gateway.policies.connection_admission import PlatformAdmission
+from gateway.policies.processor_assignment import INTERVAL_S, Provisioning, Sharing
 from hosting.starting import HostingError
 from runtime.certificate_files import CertificateError, rsa_bits
 
-Provisioning = Literal["ecm", "static", "linux"]
-Admission = Literal["eac", "none"]
 Profile = Literal["paper", "cpu", "real"]
 
-K_ECM_S = K_APL_S = 2.0
-"""The time, in paper seconds, between two decisions of the CPU manager or of an admission policy
-(section 3.2).
-"""
 PERSISTENCE_S = 10.0
 """The time, in paper seconds, after which an idle connection is closed (section 4)."""
 MOST_THREADS = 30
@@ -40,7 +35,8 @@ class PlatformOptions:
       schedules all applications over all processors, and the admission policy of each application
       assumes that the application has all of them (section 2).
     - `admission`: the policy `eac` needs `cto_s` and `ctn_s`, the CPU time of a resumed and of a
-      new connection in paper seconds.
+      new connection in paper seconds. With `none`, the load is not measured, and the CPU manager
+      counts each application as needing all processors.
     - `key`: the kind of key of the server's certificate (runtime/certificates.py).
     - `shop_threads`: the number of threads of each shop process. If it is None, the platform uses
       as many as PostgreSQL has connections for, at most MOST_THREADS.
@@ -54,7 +50,7 @@ class PlatformOptions:
     priorities: tuple[float, ...] = (1.0, 1.0)
     provisioning: Provisioning = "ecm"
     sharing: Sharing = "both"
-    admission: Admission = "eac"
+    admission: PlatformAdmission = "eac"
     cto_s: float | None = None
     ctn_s: float | None = None
     key: str = KEY
@@ -83,7 +79,7 @@ class PlatformOptions:
         for field, kind in (
             ("provisioning", Provisioning),
             ("sharing", Sharing),
-            ("admission", Admission),
+            ("admission", PlatformAdmission),
             ("profile", Profile),
         ):
             if (given := getattr(self, field)) not in get_args(kind):
@@ -135,7 +131,7 @@ class PlatformOptions:
     @property
     def manager_interval_s(self) -> float:
         """The real seconds between two decisions of the CPU manager."""
-        return K_ECM_S / self.time_scale
+        return INTERVAL_S / self.time_scale
 
 
 def most_halves(priorities: Sequence[float], sharing: Sharing) -> int:
@@ -148,20 +144,6 @@ def most_halves(priorities: Sequence[float], sharing: Sharing) -> int:
     if sharing == "to-high":  # two applications of equal priority share nothing
         pairs = min(pairs, len(priorities) - max(Counter(priorities).values()))
     return pairs
-
-
-def even_shares(
-    applications: int, processors: tuple[int, ...]
-) -> list[tuple[float, tuple[int, ...]]]:
-    """Return (number of processors, CPUs) for each application; the number is a multiple of 0.5,
-    and a remainder stays unused.
-    """
-    halves = 2 * len(processors) // applications
-    shares = []
-    for i in range(applications):
-        on = {processors[half // 2] for half in range(i * halves, (i + 1) * halves)}
-        shares.append((halves / 2, tuple(sorted(on))))
-    return shares
 
 
 class Finite(click.FloatRange):

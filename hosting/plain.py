@@ -9,23 +9,20 @@ because all processes end with the thread.
 """
 
 import subprocess
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from common import hosts, log_tail, ports, processes
+from common import hosts, log_tail, ports
 from common.answering import get_refusal
 from common.waiting import wait_while
 from hosting import affinity, database, starting
+from hosting.environment import application_environment, application_settings
 from hosting.starting import HostingError, Started
 from runtime import monitoring
-from runtime.native.services import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 
-START_PATIENCE_S = 240.0
-END_PATIENCE_S = 30.0
 DRAIN_S = 2.0
 _PAUSE_S = 0.1
 
@@ -35,11 +32,8 @@ def settings_of(
 ) -> Settings:
     """Return the settings of an additional shop, on free ports of the loopback address."""
     port, admin_port, shop_port, controller_port = ports.free(4)
-    return lab.changed(
-        host=hosts.LOOPBACK,
-        inner_host=hosts.LOOPBACK,
-        gateway_host=hosts.LOOPBACK,
-        shop_host=hosts.LOOPBACK,
+    return application_settings(
+        lab,
         gateway_port=port,
         gateway_admin_port=admin_port,
         shop_port=shop_port,
@@ -51,23 +45,8 @@ def settings_of(
 
 
 def environment(settings: Settings, name: str) -> dict[str, str]:
-    """Return the environment of a shop, whose `name` has only lower-case letters, digits and
-    hyphens.
-    """
-    schema = name.replace("-", "_")
-    own = {
-        APPLIANCE_VARIABLE: settings.state_dir,  # so that `make down` also ends it
-        "DJANGO_SETTINGS_MODULE": "shop.settings",  # a process of another site may start it
-        "DOORBUSTER_SHOP_SCHEMA": schema,
-        "DOORBUSTER_ADS_PORT": "",
-        "DOORBUSTER_TELEMETRY_ENDPOINT": "",  # traces would cost the measurement CPU time
-        "DOORBUSTER_GATEWAY_TLS_PORT": "",
-        "DOORBUSTER_GATEWAY_SESSION_COOKIE": f"{schema}_sessionid",
-        "DOORBUSTER_GATEWAY_SIGNED_COOKIE": f"{schema}_doorbuster_session",
-        "DOORBUSTER_GATEWAY_APPLICATION": name,
-        "DOORBUSTER_GATEWAY_DRAIN_S": DRAIN_S,
-    }
-    return settings.environment() | {variable: str(value) for variable, value in own.items()}
+    """Return the environment of the additional shop `name`, whose gateway has no TLS."""
+    return application_environment(settings, name, {"TLS_PORT": "", "DRAIN_S": DRAIN_S})
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +82,12 @@ class PlainShops(Started):
         self._shop_cpus = tuple(shop_cpus)
         self._other_cpus = other_cpus
         self._say = say
-        self._parts: list[_Part] = []
+        self._shops: list[_Part] = []
+        self._gateways: list[_Part] = []
 
     def check(self) -> None:
         """Raise HostingError, with the reason, if a process of the shops has ended."""
-        for part in self._parts:
+        for part in (*self._shops, *self._gateways):
             if part.process.poll() is not None:
                 raise HostingError(f"{part.name} has ended; {log_tail.of(part.log)}")
 
@@ -137,8 +117,12 @@ class PlainShops(Started):
             )
         self._running.callback(self._end)
         for settings, name, environ in zip(self.settings, self.names, environments, strict=True):
-            self._part(f"{name}-shop", ["shop", "serve"], settings.shop_cpus, environ)
-            self._part(f"{name}-gateway", ["gateway"], self._other_cpus, environ)
+            self._shops.append(
+                self._started(f"{name}-shop", ["shop", "serve"], settings.shop_cpus, environ)
+            )
+            self._gateways.append(
+                self._started(f"{name}-gateway", ["gateway"], self._other_cpus, environ)
+            )
         for settings, name in zip(self.settings, self.names, strict=True):
             self._wait_until_it_serves(name, settings)
         targets = [
@@ -150,12 +134,11 @@ class PlainShops(Started):
         ]
         self._running.enter_context(monitoring.also_scraped(self.lab, self.folder.name, targets))
 
-    def _part(
+    def _started(
         self, name: str, program: list[str], on: tuple[int, ...], environ: Mapping[str, str]
-    ) -> None:
+    ) -> _Part:
         log = self.folder / f"{name}.log"
-        process = starting.start(program, on=on, environment=environ, log=log)
-        self._parts.append(_Part(name, process, log))
+        return _Part(name, starting.start(program, on=on, environment=environ, log=log), log)
 
     def _wait_until_it_serves(self, name: str, settings: Settings) -> None:
         where = (
@@ -171,14 +154,13 @@ class PlainShops(Started):
                 self.check()
             return why
 
-        if (why := wait_while(refusal, START_PATIENCE_S, every_s=_PAUSE_S)) is not None:
+        if (why := wait_while(refusal, starting.START_PATIENCE_S, every_s=_PAUSE_S)) is not None:
             raise HostingError(f"{name} does not serve: {why}")
 
     # ---- the end -------------------------------------------------------------------------------
 
     def _end(self) -> None:
-        """End the gateways before the shops, because a gateway that drains still needs its shop."""
-        deadline_s = time.monotonic() + END_PATIENCE_S
-        for program in ("gateway", "shop"):
-            ended = [part.process for part in self._parts if part.name.endswith(program)]
-            processes.end_all(ended, deadline_s - time.monotonic())
+        starting.end(
+            gateways=[part.process for part in self._gateways],
+            shops=[part.process for part in self._shops],
+        )

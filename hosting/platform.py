@@ -15,9 +15,10 @@ from pathlib import Path
 
 from common import ports, processes
 from common.waiting import wait_while
+from gateway.policies.processor_assignment import even_shares
 from hosting import database, starting, template
 from hosting.ecm.process import ManagerProcess
-from hosting.options import PlatformOptions, even_shares
+from hosting.options import PlatformOptions
 from hosting.running import RunningApplication
 from hosting.starting import HostingError, Started
 from hosting.template import Application
@@ -25,7 +26,6 @@ from runtime import certificates, monitoring
 from runtime.certificate_files import CertificateError, CertificateFiles
 from runtime.settings import Settings
 
-START_PATIENCE_S = 240.0
 END_PATIENCE_S = 60.0
 _PAUSE_S = 0.1
 
@@ -187,7 +187,7 @@ class Platform(Started):
         )
 
     def _wait_until_all_serve(self) -> None:
-        deadline_s = time.monotonic() + START_PATIENCE_S
+        deadline_s = time.monotonic() + starting.START_PATIENCE_S
         for application in self.applications:
             left_s = deadline_s - time.monotonic()
             why = wait_while(partial(self._refusal, application), left_s, every_s=_PAUSE_S)

@@ -1,15 +1,18 @@
-"""The start of processes that end with the thread that started them, and hosted shops' seeding."""
+"""The start of processes that end with the thread that started them, the seeding of hosted shops,
+and the end of gateways and shops.
+"""
 
 import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from common import log_tail, pinned
+from common import log_tail, pinned, processes
 from runtime.settings import REPOSITORY
 
 
@@ -40,6 +43,12 @@ class Started:
         raise NotImplementedError
 
 
+START_PATIENCE_S = 240.0
+"""The time, in real seconds, in which a started part must be ready."""
+END_PATIENCE_S = 30.0
+"""The time, in real seconds, in which gateways and shops may finish their requests before they are
+killed.
+"""
 SEEDING_PATIENCE_S = 300.0
 SEEDING_PATIENCE_S_PER_BOOK = 0.002
 
@@ -73,6 +82,15 @@ def start(
             stderr=output,
             start_new_session=own_session,
         )
+
+
+def end(
+    gateways: Sequence[subprocess.Popen[bytes]], shops: Sequence[subprocess.Popen[bytes]]
+) -> None:
+    """End the gateways before the shops, because a gateway that drains still needs its shop."""
+    deadline_s = time.monotonic() + END_PATIENCE_S
+    processes.end_all(gateways, deadline_s - time.monotonic())
+    processes.end_all(shops, deadline_s - time.monotonic())
 
 
 def seed(

@@ -1,23 +1,20 @@
-"""The template of an application: its names, ports, folders and environment."""
+"""The template of an application: its name, ports, processors and settings."""
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import hosts
-from hosting.options import K_APL_S, PERSISTENCE_S, PlatformOptions
-from runtime.native.services import APPLIANCE_VARIABLE
+from common.shared_settings import LEAST_BOOKS
+from gateway.policies.processor_assignment import INTERVAL_S
+from hosting.environment import application_environment, application_settings
+from hosting.options import PERSISTENCE_S, PlatformOptions
 from runtime.settings import Settings
 
-CATALOGUE_BOOKS = 1_000
-"""The number of books in the shop's catalogue: the smallest allowed number, because eDragon's
-experiment does not study searches.
+CATALOGUE_BOOKS = LEAST_BOOKS
+"""The number of books in the shop's catalogue, because eDragon's experiment does not study
+searches.
 """
 DRAIN_S = 5.0
-_HOSTS = tuple(f"DOORBUSTER_{name}HOST" for name in ("", "INNER_", "GATEWAY_", "SHOP_"))
-"""The environment variables of hosts; all parts of an application use this machine's loopback
-address.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +37,6 @@ class Application:
     shop_threads: int
     cpus: tuple[int, ...]
     processors: float
-
-    @property
-    def schema(self) -> str:
-        """The name of the application's schema, from which the names of its cache keys and cookies
-        are derived.
-        """
-        return self.name.replace("-", "_")
 
 
 def name_of(number: int) -> str:
@@ -73,38 +63,30 @@ def environment(
         parameters = {
             "cto_s": options.cto_s,
             "ctn_s": options.ctn_s,
-            "k_apl_s": K_APL_S,
+            "k_apl_s": INTERVAL_S,
             "processors": application.processors,
         }
     gateway = {
-        "ADMIN_PORT": application.admin_port,
-        "PORT": application.port,
         "SHOP_PORTS": ",".join(map(str, application.shop_ports)),
-        "SESSION_COOKIE": f"{application.schema}_sessionid",
-        "SIGNED_COOKIE": f"{application.schema}_doorbuster_session",
         "TIME_SCALE": options.time_scale,
         "IDLE_S": PERSISTENCE_S / options.time_scale,
         "DRAIN_S": DRAIN_S,
-        "TLS_PORT": application.tls_port,
-        "TLS_CERTIFICATE": certificate,
-        "TLS_KEY": key,
         "CONNECTION_ADMISSION": options.admission,
         "CONNECTION_ADMISSION_PARAMETERS": json.dumps(parameters),
-        "APPLICATION": application.name,
         "PRIORITY": application.priority,
         "CPU_MANAGER": cpu_manager or "",
     }
-    own = {
-        APPLIANCE_VARIABLE: lab.state_dir,  # so that `make down` also ends it
-        **dict.fromkeys(_HOSTS, hosts.LOOPBACK),
-        "DOORBUSTER_SHOP_SCHEMA": application.schema,
-        "DOORBUSTER_SHOP_PORT": application.shop_ports[0],
-        "DOORBUSTER_SHOP_CONTROLLER_PORT": application.controller_ports[0],
-        "DOORBUSTER_SHOP_CPUS": ",".join(map(str, application.cpus)),
-        "DOORBUSTER_SHOP_WORKERS": application.shop_threads,
-        "DOORBUSTER_CATALOGUE_BOOKS": CATALOGUE_BOOKS,
-        "DOORBUSTER_ADS_PORT": "",  # no banners, because the platform has no ad server
-        "DOORBUSTER_TELEMETRY_ENDPOINT": "",  # traces would cost the measurement CPU time
-        **{f"DOORBUSTER_GATEWAY_{name}": value for name, value in gateway.items()},
-    }
-    return lab.environment() | {name: str(value) for name, value in own.items()}
+    settings = application_settings(
+        lab,
+        gateway_port=application.port,
+        gateway_tls_port=application.tls_port,
+        gateway_tls_certificate=certificate,
+        gateway_tls_key=key,
+        gateway_admin_port=application.admin_port,
+        shop_port=application.shop_ports[0],
+        shop_controller_port=application.controller_ports[0],
+        shop_cpus=application.cpus,
+        shop_workers=application.shop_threads,
+        catalogue_books=CATALOGUE_BOOKS,
+    )
+    return application_environment(settings, application.name, gateway)

@@ -27,7 +27,7 @@ from loadgen.customers.shop_pages import PageRequest
 from loadgen.options import OPTIONS, OptionError, gateway_url, plan_of, plan_of_master
 from loadgen.plan import LoadPlan, Part
 from loadgen.records.attempts import Attempt, AttemptOutcome
-from loadgen.roles import Alone, Master, Role, Worker, warn_of_no_part
+from loadgen.roles import Alone, Master, Role, Worker
 from loadgen.run import LoadRun
 
 logger = logging.getLogger(__name__)
@@ -169,7 +169,9 @@ def _started(environment: Environment, **_: object) -> None:
     if isinstance(role, Alone | Master):
         plan, address = _checked(vars(_options(environment)), _host(environment))
     elif not isinstance(role, Worker) or role.given is None:
-        warn_of_no_part()
+        logger.warning(
+            "this worker joined during a run, so it gets no sessions before the next run"
+        )
         return
     else:
         try:

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from common import hosts
+from common import hosts, seeded_shop
 from common.settings import SettingsModel, read
 from common.shared_settings import GatewayHost, GatewayPort
 from loadgen.plan import RHO, SESSIONS, LoadPlan, PlanError
@@ -283,8 +283,10 @@ OPTIONS: tuple[Option, ...] = (
         "lag above which an attempt counts as behind schedule, real ms", field="late_tolerance_s"),
     Option("attempts-file", "PATH", "attempts.parquet", _path,
         "file for the log of all attempts; if empty, no file is written"),
-    Option("account", "FORMAT", "customer-%04d", str, "format of the names of the shop's accounts"),
-    Option("account-password", "WORD", "doorbuster-2005", str, "password of the shop's accounts"),
+    Option("account", "FORMAT", seeded_shop.ACCOUNT_NAME, str,
+        "format of the names of the shop's accounts"),
+    Option("account-password", "WORD", seeded_shop.PASSWORD, str,
+        "password of the shop's accounts"),
     Option("progress", "none|json", "none", str,
         "json: one line of progress per second on standard output"),
     Option("plan", "FILE", "", _path,

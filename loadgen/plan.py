@@ -22,6 +22,7 @@ from pydantic import (
     model_validator,
 )
 
+from common import seeded_shop
 from common.page_types import CAPACITY_RPS
 from loadgen.workload.clients import ClientModel
 from loadgen.workload.load_schedule import RateStep
@@ -375,8 +376,8 @@ class LoadPlan(_Values):
     late_tolerance_s: _Positive = 0.05
     """The lag, in real seconds, above which an attempt counts as late."""
     attempts_file: Path | None = None
-    account: str = "customer-%04d"
-    account_password: str = "doorbuster-2005"
+    account: str = seeded_shop.ACCOUNT_NAME
+    account_password: str = seeded_shop.PASSWORD
     progress: Literal["none", "json"] = "none"
 
     @model_validator(mode="after")

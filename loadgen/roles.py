@@ -150,7 +150,7 @@ class Worker(Role):
         self.given = None
 
     def play(self, stop_customers: Callable[[], None]) -> None:
-        if self._run is None or self._run.clock is not None:
+        if self._run is None or self._run.has_begun:
             # When a worker joins or leaves, Locust starts `Arrivals` again in every process, but
             # each part is played only once.
             return
@@ -274,10 +274,6 @@ class Master(_Recorder):
         if not part.lost:
             part.lost = True
             logger.error("worker %s %s; the rest of its sessions are lost", part.name, how)
-
-
-def warn_of_no_part() -> None:
-    logger.warning("this worker joined during a run, so it gets no sessions before the next run")
 
 
 def show_progress(collector: Collector) -> None:

@@ -53,7 +53,8 @@ class LoadRun:
         self.log = AttemptLog()
         self.connections = ConnectionLog()
         """The log of connections, which is empty except in a partly-open run."""
-        self.clock: RunClock | None = None
+        self.clock = RunClock(plan.time_scale)
+        self.has_begun = False
         self.pace = Pace()
         self.tally.load_changes = self.pace.changes
         self.finished = Event()
@@ -74,7 +75,8 @@ class LoadRun:
         """Run the part in the calling greenlet. At the end of a capacity measurement,
         `stop_customers` ends the active customers.
         """
-        self.clock = RunClock(self.plan.time_scale)
+        self.has_begun = True
+        self.clock.restart()
         load = self.plan.load
         if isinstance(load, ClosedLoop):
             self._play_closed(load)
@@ -118,7 +120,6 @@ class LoadRun:
 
     def _start_at(self, arrivals: Iterable[float], play: Callable[[int, float], object]) -> None:
         """Start this part's sessions when they are due; `play` gets a session and its due time."""
-        assert self.clock is not None
         of_part = islice(enumerate(arrivals), self.part.index, None, self.part.of)
         for session, arrival_s in of_part:
             due_s = self._sleep_until_due(arrival_s)
@@ -126,7 +127,6 @@ class LoadRun:
             self._spawn(partial(play, session, due_s))
 
     def _sleep_until_due(self, schedule_s: float) -> float:
-        assert self.clock is not None
         file = self.plan.load_factor_file
         while True:
             now_s = self.clock.now_s()
@@ -141,7 +141,6 @@ class LoadRun:
             self.clock.sleep_until(due_s if file is None else min(due_s, look_s))
 
     def _play_closed(self, closed: ClosedLoop) -> None:
-        assert self.clock is not None
         customers = closed.sessions().customers(self.plan.seed)
         play = partial(self._one_session_after_another, customers)
         for _ in range(self.tally.planned):
@@ -149,7 +148,6 @@ class LoadRun:
         self.clock.sleep_until(closed.warm_up_s + closed.duration_s)
 
     def _one_session_after_another(self, customers: Customers) -> None:
-        assert self.clock is not None
         while True:
             session = self._next_session
             self._next_session += self.part.of
@@ -159,7 +157,6 @@ class LoadRun:
                 self.clock.sleep_until(self.clock.now_s() + _AFTER_FAILURE_S)
 
     def _play_session(self, customers: Customers, session: int, arrival_s: float) -> bool:
-        assert self.clock is not None
         customer = CustomerSession(
             session, customers, self._shopper(session), self._address, self.clock, self._saw
         )
@@ -168,7 +165,6 @@ class LoadRun:
     def _play_persistent_session(
         self, sessions: Partly, stop_s: float | None, session: int, arrival_s: float
     ) -> bool:
-        assert self.clock is not None
         played = PersistentSession(
             session,
             sessions,
@@ -187,7 +183,6 @@ class LoadRun:
     def _play_client(
         self, clients: Clients, pages: ClientPages, until_s: float, client: int
     ) -> None:
-        assert self.clock is not None
         process = ClientProcess(client, clients, pages, self._address, self.clock, self._saw)
         self._until_ended(partial(process.run, until_s))
 

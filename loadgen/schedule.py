@@ -13,6 +13,10 @@ class RunClock:
 
     def __init__(self, time_scale: float) -> None:
         self.time_scale = time_scale
+        self.restart()
+
+    def restart(self) -> None:
+        """Set the present time to 0 s."""
         self._start = time.monotonic()
 
     def now_s(self) -> float:

@@ -59,11 +59,7 @@ def choose(settings: Settings) -> Choice:
     yet, containers are used if an engine answers, and processes if none does. Raises
     RuntimeChoiceError if the appliance already runs in a runtime other than RUNTIME.
     """
-    wanted, now = asked(), running(settings)
-    if now is not None and wanted not in (None, now):
-        raise RuntimeChoiceError(
-            f"RUNTIME={wanted}: the appliance already runs {_in(now)}; fix: make down first"
-        )
+    wanted, now = _asked_and_running(settings, fix="make down first")
     if wanted is not None:
         return Choice(wanted, f"{VARIABLE}={wanted}")
     if now is not None:
@@ -83,13 +79,16 @@ def why_native() -> str | None:
 def to_use(settings: Settings) -> Runtime:
     """Return the runtime of the appliance, for commands that show, stop or measure it. Raises
     RuntimeChoiceError if RUNTIME names another."""
-    wanted, now = asked(), running(settings)
-    if now is not None and wanted not in (None, now):
-        raise RuntimeChoiceError(
-            f"RUNTIME={wanted}: the appliance runs {_in(now)}; fix: omit RUNTIME="
-        )
+    wanted, now = _asked_and_running(settings, fix="omit RUNTIME=")
     return wanted or now or "native"
 
 
-def _in(runtime: Runtime) -> str:
-    return "in containers" if runtime == "docker" else "natively"
+def _asked_and_running(settings: Settings, *, fix: str) -> tuple[Runtime | None, Runtime | None]:
+    """Return the results of `asked` and `running`. Raises RuntimeChoiceError with this fix if they
+    name two runtimes.
+    """
+    wanted, now = asked(), running(settings)
+    if now is not None and wanted not in (None, now):
+        how = "in containers" if now == "docker" else "natively"
+        raise RuntimeChoiceError(f"RUNTIME={wanted}: the appliance runs {how}; fix: {fix}")
+    return wanted, now

@@ -267,10 +267,11 @@ def exporter(job: str, program: Program, settings: Settings) -> list[str]:
     if job == "redis":
         store = hosts.authority(settings.redis_host, settings.redis_port)
         address = f"--redis.addr=redis://{store}"
-        secret = ("REDIS_PASSWORD", "DOORBUSTER_REDIS_PASSWORD")
-        return _given_by_environment(*secret, str(program.path), listens, address)
+        # The password is not an argument, because other users can see command lines.
+        script = 'REDIS_PASSWORD="$DOORBUSTER_REDIS_PASSWORD" exec "$@"'
+        return ["sh", "-c", script, "sh", str(program.path), listens, address]
     if job == "postgres":
-        # The password is in a file, because other users can see command lines.
+        # The password is in a file for the same reason.
         database = hosts.authority(settings.postgres_host, settings.postgres_port)
         return [
             "env",
@@ -281,14 +282,6 @@ def exporter(job: str, program: Program, settings: Settings) -> list[str]:
             listens,
         ]
     return [str(program.path), listens]
-
-
-def _given_by_environment(name: str, setting: str, *command: str) -> list[str]:
-    """Return a command that sets the variable `name` to the value of the variable `setting`.
-
-    The password is not an argument, because other users can see command lines.
-    """
-    return ["sh", "-c", f'{name}="${setting}" exec "$@"', "sh", *command]
 
 
 def prepare_postgres(settings: Settings) -> None:

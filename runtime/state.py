@@ -8,6 +8,7 @@ import hashlib
 import os
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,6 +125,8 @@ class State:
             private_file.write(self.folder / MARKER, marker)
         except OSError as error:
             raise self._unwritable(error) from error
+        if not self.has_locks:
+            raise StateError(f"{self.folder} {NO_LOCKS}")
         free = shutil.disk_usage(self.folder).free
         if free < LEAST_DISK_BYTES:
             raise StateError(
@@ -231,18 +234,20 @@ class State:
 
     @property
     def has_locks(self) -> bool:
-        """Whether the folder's disk supports the locks that the appliance needs."""
+        """Whether the folder's disk supports the locks that the appliance needs.
+
+        NFS without its lock service locks folders, within this machine, but no files.
+        """
         here = next(one for one in (self.folder, *self.folder.parents) if one.exists())
         try:
-            folder = os.open(here, os.O_RDONLY)
+            probe = tempfile.TemporaryFile(dir=here)
         except OSError:
             return True  # other checks report this fault
-        try:
-            locks.hold(folder)
-        except OSError as error:
-            return not locks.are_missing(error)
-        finally:
-            os.close(folder)
+        with probe:
+            try:
+                locks.hold(probe.fileno())
+            except OSError as error:
+                return not locks.are_missing(error)
         return True
 
     @contextlib.contextmanager

@@ -1,9 +1,6 @@
-"""Customers' accounts: the hashing of passwords, and the seeded accounts."""
+"""The hashing of the passwords of customers' accounts."""
 
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
-
-SEEDED_ACCOUNTS = 1000
-SEEDED_PASSWORD = "doorbuster-2005"
 
 
 class QuickPBKDF2PasswordHasher(PBKDF2PasswordHasher):
@@ -14,8 +11,3 @@ class QuickPBKDF2PasswordHasher(PBKDF2PasswordHasher):
 
     algorithm = "pbkdf2_sha256_quick"
     iterations = 1_000
-
-
-def seeded_username(number: int) -> str:
-    """Return the name of a seeded account: `customer-0001` to `customer-1000`."""
-    return f"customer-{number:04d}"

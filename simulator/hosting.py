@@ -3,12 +3,13 @@
 """
 
 import math
+from collections.abc import Callable, Sequence
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 
 from gateway.policies.connection_admission import ConnectionAdmission
-from gateway.policies.processor_assignment import Wish, assign
+from gateway.policies.processor_assignment import Wish, assign, even_shares
 from gateway.policies.registry import create_connection_admission
 from loadgen.workload.draws import stream_key
 from simulator.hosted_application import HostedApplication, HostedSession, Work
@@ -150,14 +151,20 @@ class _Platform:
 
     def _begin(self) -> None:
         """Assign processors at the start; with `linux`, all applications share them."""
-        if self._scenario.provisioning == "linux":
+        scenario, count = self._scenario, len(self._applications)
+        if scenario.provisioning == "ecm":
+            self._assign(0.0, [None] * count)
+            return
+        if scenario.provisioning == "linux":
             self._processors.grant(0.0, None)
-            for application in self._applications:
-                application.ledger.assignments.append(
-                    (0.0, float(self._scenario.processors), math.nan)
-                )
+            assigned = [float(scenario.processors)] * count
         else:
-            self._assign(0.0, [None] * len(self._applications))
+            shares = even_shares(count, range(scenario.processors))
+            self._processors.grant(0.0, _grants([set(on) for _, on in shares]))
+            assigned = [number for number, _ in shares]
+        for application, number in zip(self._applications, assigned, strict=True):
+            application.admission.assigned(0.0, number)
+            application.ledger.assignments.append((0.0, number, math.nan))
 
     def _manage(self, now_s: float) -> None:
         """Record the use of processors, and let the CPU manager, if any, assign them."""
@@ -170,14 +177,14 @@ class _Platform:
     def _assign(self, now_s: float, requests: list[int | None]) -> None:
         """Assign processors.
 
-        An application that has not requested processors yet counts as needing all of them.
+        An application that has not requested processors counts as needing all of them. It has not
+        requested any before the first prediction of its load, or if its admission is `none`.
         """
         scenario = self._scenario
-        is_static = scenario.provisioning == "static"
         wishes = [
             Wish(
                 name,
-                1.0 if is_static else described.priority,
+                described.priority,
                 scenario.processors if requested is None else requested,
             )
             for name, described, requested in zip(
@@ -199,6 +206,19 @@ class _Platform:
             application.ledger.assignments.append(
                 (now_s, share.processors, math.nan if requested is None else requested)
             )
+
+
+def _grants(cpus: Sequence[set[int]]) -> list[Grant]:
+    """Return the grants of applications that always have these CPUs. Two applications that have the
+    same CPU share it. An application that has half a CPU without a partner may use the CPU
+    fully, because affinities limit no application to half a CPU.
+    """
+    grants = []
+    for number, own in enumerate(cpus):
+        sharing = (i for i, other in enumerate(cpus) if i != number and own & other)
+        partner = next(sharing, None)
+        grants.append(Grant(len(own) - (partner is not None), partner))
+    return grants
 
 
 def _admission(scenario: PlatformScenario, number: int) -> ConnectionAdmission:

@@ -4,20 +4,12 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal
 
-from gateway.policies.processor_assignment import Sharing
+from gateway.policies.connection_admission import PlatformAdmission
+from gateway.policies.processor_assignment import INTERVAL_S, Provisioning, Sharing
 from loadgen.workload.partly_open import PartlyOpenModel
 from loadgen.workload.sessions import Schedule
 from simulator.scenario import ScenarioError, is_above_0, require, require_one_of
-
-Provisioning = Literal["ecm", "static", "linux"]
-"""The assignment of processors to applications. `ecm`: the CPU manager assigns them at every
-interval. `static`: each application keeps the processors that it gets at equal priorities. `linux`:
-all applications share all processors by demand.
-"""
-
-Admission = Literal["eac", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +81,8 @@ class PlatformScenario:
     """The description of a run of a hosting platform. The run starts without sessions and is cut
     off at `duration_s`. With `admission` eac, each application has eDragon's load monitor and
     admission. The admission's capacity depends on `provisioning`: the assigned processors (ecm,
-    static) or all processors (linux). Up to `backlog` connections wait for one of `threads`
+    static) or all processors (linux). With `admission` none, the CPU manager counts each
+    application as needing all processors. Up to `backlog` connections wait for one of `threads`
     HttpProcessors; None means no limit.
     """
 
@@ -98,13 +91,13 @@ class PlatformScenario:
     processors: int = 4
     provisioning: Provisioning = "ecm"
     sharing: Sharing = "both"
-    admission: Admission = "eac"
+    admission: PlatformAdmission = "eac"
     costs: Costs = field(default_factory=Costs)
     threads: int = 100
     backlog: int | None = 100
     persistence_s: float = 10.0
-    interval_s: float = 2.0
-    """The paper's intervals k_ECM and k_APL, in seconds."""
+    interval_s: float = INTERVAL_S
+    """The intervals k_ECM and k_APL, in seconds."""
     ewma_alpha: float = 0.7
     duration_s: float = 5400.0
 
@@ -116,7 +109,13 @@ class PlatformScenario:
         require(self, "backlog", lambda value: value >= 0, "0 or more")
         require_one_of("provisioning", self.provisioning, Provisioning)
         require_one_of("sharing", self.sharing, Sharing)
-        require_one_of("admission", self.admission, Admission)
+        require_one_of("admission", self.admission, PlatformAdmission)
+        if self.provisioning == "static" and len(self.applications) > 2 * self.processors:
+            raise ScenarioError(
+                "applications",
+                f"{len(self.applications)} share {self.processors} processors; with provisioning "
+                "static, give at most two for each processor",
+            )
         for i, app in enumerate(self.applications):
             self.costs.page_s(app.model, self.persistence_s)
             if self.admission == "eac" and (app.ctn_s is None or app.cto_s is None):

@@ -6,9 +6,12 @@ accepts all connections.
 """
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Literal, Protocol
 
 from gateway.policies.sheet import Sheet
+
+PlatformAdmission = Literal["eac", "none"]
+"""The policies among which the applications of a hosting platform can choose."""
 
 
 class ConnectionAdmission(Protocol):
@@ -16,7 +19,8 @@ class ConnectionAdmission(Protocol):
 
     name: str
     asks_for_processors: bool
-    """Whether the policy requests processors from the CPU manager; if not, `requested` stays None.
+    """Whether the policy measures the load and requests processors from the CPU manager. If not,
+    `requested` stays None, and the application counts as needing all processors.
     """
 
     def connection(self, time_s: float, *, resumed: bool) -> bool:
@@ -46,7 +50,8 @@ class ConnectionAdmission(Protocol):
 NONE = Sheet(
     name="none",
     idea="Every connection is accepted, whatever its handshake costs.",
-    rule="accept every connection",
+    rule="accept every connection. The load is not measured, so the CPU manager counts the "
+    "application as needing all processors",
     source="eDragon, section 5.1: the original server",
     deviations="none",
 )

@@ -5,6 +5,7 @@ admission control EAC (section 3.2.2).
 import math
 from collections.abc import Mapping
 
+from gateway.policies.processor_assignment import INTERVAL_S
 from gateway.policies.sheet import Parameter, Sheet
 
 # A sum of floats that differs from a whole number only by rounding counts as whole.
@@ -196,7 +197,7 @@ EAC = Sheet(
         ),
         Parameter(
             "k_apl_s",
-            2.0,
+            INTERVAL_S,
             "seconds (paper)",
             "sampling interval of the load monitor and the admission control",
             "3.2: k_APL = 2 s",

@@ -9,7 +9,18 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
+
+INTERVAL_S: Final = 2.0
+"""The time, in paper seconds, between two decisions of the CPU manager (k_ECM) or of an admission
+policy (k_APL; section 3.2).
+"""
+
+Provisioning = Literal["ecm", "static", "linux"]
+"""The assignment of processors to applications. `ecm`: the CPU manager assigns them at every
+interval. `static`: each application always has an even share, rounded down to half processors.
+`linux`: all applications share all processors by demand.
+"""
 
 Sharing = Literal["both", "to-high", "none"]
 """The rule about which applications may share a processor. `both`: any two applications. `to-high`:
@@ -127,6 +138,20 @@ def place(
             free.discard(cpu)
             placed[name].add(cpu)
     return {name: frozenset(cpus_of) for name, cpus_of in placed.items()}
+
+
+def even_shares(applications: int, cpus: Sequence[int]) -> list[tuple[float, tuple[int, ...]]]:
+    """Return (number of processors, CPUs) for each application if all have the same constant share.
+
+    The number is a multiple of 0.5, and a remainder stays unused. At most two applications have the
+    same CPU.
+    """
+    halves = 2 * len(cpus) // applications
+    shares = []
+    for i in range(applications):
+        on = {cpus[half // 2] for half in range(i * halves, (i + 1) * halves)}
+        shares.append((halves / 2, tuple(sorted(on))))
+    return shares
 
 
 def _check(wishes: Sequence[Wish], processors: int) -> None:

@@ -45,13 +45,18 @@ class ConnectionGate:
         clock: PaperClock,
         name: str = "none",
         parameters: Mapping[str, object] | None = None,
+        *,
+        most_processors: int = 1,
     ) -> None:
-        """Create the policy `name`; raise PolicyError if the choice is invalid."""
+        """Create the policy `name`; raise PolicyError if the choice is invalid. `most_processors`
+        is the number of processors that the application can use.
+        """
         self._loop = loop
         self._clock = clock
         self._lock = threading.Lock()
         self._parameters: Mapping[str, object] = parameters or {}
         self.admission = registry.create_connection_admission(name, self._parameters)
+        self._most_processors = most_processors
         self._processors: float | None = None
         self._newest_s = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -94,11 +99,13 @@ class ConnectionGate:
     @property
     def request(self) -> int | None:
         """The request R_i for the CPU manager; None if there is nothing to send. If the policy
-        never requests processors, the value is 0, to cancel an earlier policy's request.
+        never requests processors, it does not measure the load, and the application requests all
+        processors that it can use.
         """
         with self._lock:
-            is_silent = not self.admission.asks_for_processors
-            return 0 if is_silent else self.admission.requested
+            if not self.admission.asks_for_processors:
+                return self._most_processors
+            return self.admission.requested
 
     def replace(self, name: str, parameters: Mapping[str, object]) -> None:
         """Switch the policy; if the choice is invalid, raise PolicyError and change nothing."""

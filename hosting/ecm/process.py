@@ -15,7 +15,6 @@ from runtime import monitoring
 from runtime.native.services import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 
-START_PATIENCE_S = 240.0
 END_PATIENCE_S = 60.0
 LEFT_OVER_PATIENCE_S = 10.0  # a killed platform has ended within this time
 
@@ -96,7 +95,7 @@ class ManagerProcess:
             environment=self._lab.environment() | {APPLIANCE_VARIABLE: str(self._lab.state_dir)},
             log=self._log,
         )
-        if not processes.becomes_ready(process, self._accepts, START_PATIENCE_S):
+        if not processes.becomes_ready(process, self._accepts, starting.START_PATIENCE_S):
             processes.end(process, END_PATIENCE_S)
             raise HostingError(f"the CPU manager did not start; {log_tail.of(self._log)}")
 

@@ -17,7 +17,6 @@ ERRORS: Final = "haproxy-errors.log"
 STATS: Final = "haproxy.sock"
 
 STATS_QUESTION: Final = b"show stat\n"
-_FORGEABLE: Final = ("Forwarded", "X-Real-IP", "Proxy", "traceparent", "tracestate")
 _FIELDS: Final = 12
 """The number of fields in a log line (`_LOG_FORMAT`)."""
 _LOG_FORMAT: Final = (
@@ -161,7 +160,7 @@ def read_stats(text: str) -> Queue:
 def _forwarding() -> list[str]:
     """Return the lines that forward a customer's address and scheme and remove forged headers."""
     return [
-        *(f"  http-request del-header {name}" for name in _FORGEABLE),
+        *(f"  http-request del-header {name}" for name in limits.FORGEABLE),
         "  http-request del-header X-Forwarded- -m beg",
         "  http-request set-header X-Forwarded-For %[src]",
         "  http-request set-header X-Forwarded-Proto http",

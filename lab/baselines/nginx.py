@@ -20,6 +20,10 @@ _LOG_FORMAT: Final = (
     "$msec $page $status $request_time $upstream_status $upstream_response_time "
     '$limit_req_status $limit_conn_status "$request_completion" $request_id "$request"'
 )
+_FORGEABLE_SCHEMES: Final = tuple(f"X-Forwarded-{end}" for end in ("Port", "Protocol", "Ssl"))
+"""The other X-Forwarded-* fields that Django or Gunicorn could read. They are listed, because nginx
+can remove a field only by its full name.
+"""
 _LINE: Final = re.compile(
     r"(?P<ended>[\d.]+) (?P<page>\S+) (?P<status>\d+) (?P<took>[\d.]+) "
     r"(?P<upstream>-|\d+(?:, (?:-|\d+))*) (?P<upstream_took>-|[\d.]+(?:, (?:-|[\d.]+))*) "
@@ -37,6 +41,9 @@ def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: P
     pages = "".join(f"    {_page(rule)}\n" for rule in rules)
     limited = "".join(
         f"    {page} $server_name;\n" for page, limit in parameters["limited"].items() if limit
+    )
+    removed = "".join(
+        f'      proxy_set_header {name} "";\n' for name in (*limits.FORGEABLE, *_FORGEABLE_SCHEMES)
     )
     nodelay = " nodelay" if parameters["nodelay"] else ""
     ignores = "off" if place.abandonment == "cancel" else "on"
@@ -102,14 +109,9 @@ http {{
       proxy_set_header X-Forwarded-For $remote_addr;
       proxy_set_header X-Forwarded-Proto $scheme;
       proxy_set_header X-Forwarded-Host $http_host;
-      proxy_set_header X-Forwarded-Port "";
       proxy_set_header X-Request-Id $request_id;
       proxy_set_header Via "1.1 nginx";
-      proxy_set_header Forwarded "";
-      proxy_set_header X-Real-IP "";
-      proxy_set_header Proxy "";
-      proxy_set_header traceparent "";
-      proxy_set_header tracestate "";
+{removed}\
       proxy_hide_header X-Doorbuster-Verdict;
       proxy_hide_header X-Request-Id;
       add_header X-Request-Id $request_id always;

@@ -36,6 +36,10 @@ OTHER_LIMIT: Final = 4
 """HAProxy's concurrency limit for requests that are not for the eight pages, as in the gateway."""
 OTHER: Final = "other"
 """The gateway's name for requests that are not for the eight pages."""
+FORGEABLE: Final = ("Forwarded", "X-Real-IP", "Proxy", "traceparent", "tracestate")
+"""The header fields that the proxies remove from customers' requests, as the gateway does, in
+addition to X-Forwarded-*.
+"""
 
 BUSY: Final = "<h1>The shop is very busy right now.</h1><p>Please try again in a moment.</p>"
 """The page for requests that the proxy turns away."""

@@ -5,15 +5,14 @@ from typing import Any, get_args
 
 import click
 
-from gateway.policies.processor_assignment import Sharing
+from gateway.policies.connection_admission import PlatformAdmission
+from gateway.policies.processor_assignment import Provisioning, Sharing
 from hosting.options import (
     MOST_APPLICATIONS,
-    Admission,
     CpuList,
     Finite,
     PlatformOptions,
     Profile,
-    Provisioning,
 )
 from hosting.starting import HostingError
 from lab.cli.command import Decorator, all_of
@@ -101,8 +100,9 @@ of_platform = all_of(
     _choice(
         "--admission",
         "admission",
-        Admission,
-        "eac: refuse new connections that the application's processors cannot serve.",
+        PlatformAdmission,
+        "eac: refuse new connections that the application's processors cannot serve. none: refuse "
+        "no connection; the CPU manager counts each application as needing all processors.",
     ),
     click.option(
         "--cto",

@@ -6,8 +6,8 @@ import os
 import socket
 import time
 
-from common import machine_lock
 from lab.errors import ExperimentError
+from lab.machine import machine_lock
 from lab.machine.progress_file import progress_file
 
 GIVES_WAY = "DOORBUSTER_GIVES_WAY"

@@ -13,14 +13,14 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 from gateway.policies import Abandonment
+from gateway.policies.connection_admission import PlatformAdmission
 from gateway.policies.interface import PAGES
-from gateway.policies.processor_assignment import Sharing
+from gateway.policies.processor_assignment import Provisioning, Sharing
 from lab.spec.experiment import Spec
 from lab.spec.sections import FifoServerSection, PolicyChoice, SharedCpusServer
 from loadgen.workload.clients import KIND_PAGE, ClientModel
 from loadgen.workload.load_schedule import Segment
 from loadgen.workload.sessions import MEAN_EXECUTION_S, Schedule, SessionModel
-from simulator.hosting_scenario import Admission, Provisioning
 from simulator.scenario import FifoServer, FileClass, SessionKnown, SharedCpus, server_capacity_rps
 
 CPU_PAGE_S = 0.30
@@ -343,7 +343,8 @@ class PlatformRun(_Run):
     capacity_ps: float
     """The capacity of the processors, in new sessions per paper second."""
     provisioning: Provisioning = "ecm"
-    admission: Admission = "eac"
+    admission: PlatformAdmission = "eac"
+    """With `none`, the CPU manager counts each application as needing all processors."""
     sharing: Sharing = "both"
     priorities: tuple[float, ...] = (1.0,)
     cto_s: float | None = None

@@ -6,10 +6,11 @@ that two runs with the same seed send the same requests. The clients have no cac
 
 from urllib.parse import urlencode
 
+from common.seeded_shop import SEARCH_WORDS
+from common.shared_settings import LEAST_BOOKS
 from loadgen.customers.shop_pages import (
     BOOK_LINK,
     CATEGORY_LINK,
-    SEARCH_WORDS,
     PageRequest,
     WrongPageError,
 )
@@ -40,9 +41,6 @@ CATEGORIES = (
 )
 """The shop's categories, as in their URLs."""
 
-BOOKS = 1000
-"""The minimum number of books in a catalogue; their ids begin at 1."""
-
 _COVER = b"<svg"
 
 
@@ -65,7 +63,7 @@ class ClientPages:
             words = SEARCH_WORDS[int(draw * len(SEARCH_WORDS))]
             path = "/search/?" + urlencode({"q": words})
         else:
-            book = 1 + int(draw * BOOKS)
+            book = 1 + int(draw * LEAST_BOOKS)  # in every catalogue, ids begin at 1
             path = f"/books/{book}/" if page == "Br-4" else f"/covers/{book}.svg"
         return PageRequest("GET", path)
 

@@ -7,24 +7,8 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from common.page_types import PAGE_TYPES
+from common.seeded_shop import ACCOUNTS, SEARCH_WORDS
 from loadgen.customers.forms import Form, find_form
-
-ACCOUNTS = 1000
-"""The number of seeded accounts; session i uses the account `customer-%04d` of (i mod 1000) + 1."""
-
-SEARCH_WORDS = (
-    "detective",
-    "history",
-    "letters",
-    "night",
-    "photograph",
-    "secret",
-    "spring",
-    "stolen",
-    "story",
-    "street",
-)
-"""Words from titles and descriptions of the seeded catalogue; each finds several pages of books."""
 
 CHECKOUT = {page.name: page.path for page in PAGE_TYPES if page.is_transaction}
 _NEXT_FORM = {page: CHECKOUT[following] for page, following in pairwise(CHECKOUT)}
@@ -69,7 +53,9 @@ class Shopper:
     """The clicks and entries of one customer, drawn from the session's random stream."""
 
     def __init__(self, seed: int, session: int, user: str, password: str) -> None:
-        """Create a customer; `user` is a format such as `customer-%04d`."""
+        """Create a customer. `user` is a format such as `customer-%04d`; session i uses the account
+        number (i mod ACCOUNTS) + 1.
+        """
         self._rng = Random(f"{seed}/shop/{session}")
         self._typed = {
             "username": user % (session % ACCOUNTS + 1),

@@ -18,10 +18,7 @@ class AttemptObserver(Protocol):
     ) -> None: ...
 
 
-class ConnectionObserver(Protocol):
-    def __call__(self, connection: OpenedConnection, /) -> None: ...
-
-
+ConnectionObserver = Callable[[OpenedConnection], None]
 Judge = Callable[[bytes], None]
 """A function that checks a received page and raises `WrongPageError` if it is wrong."""
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from common import cpus, hosts, log_tail, ports
+from common import cpus, hosts, log_tail, ports, seeded_shop
 from runtime import certificate_files, credentials, docs_site, monitoring
 from runtime.native import down, services
 from runtime.native.services import Service, Tables
@@ -27,9 +27,11 @@ LOOPBACK_PORTS = tuple(  # with `make up`
     f"DOORBUSTER_{name}_PORT" for name in ("POSTGRES", "REDIS", "BROKER")
 )
 PUBLIC_PORTS = ("DOORBUSTER_GATEWAY_PORT", "DOORBUSTER_GATEWAY_TLS_PORT")
-# The shop's seeded accounts (docs/shop.md), whose module the runtime must not import. Two rows,
-# because one would be too long for a terminal of 80 columns.
-SIGN_IN = {"Sign in": "customer-0001 … customer-1000", "Password": "doorbuster-2005"}
+# Two rows, because one would be too long for a terminal of 80 columns.
+SIGN_IN = {
+    "Sign in": " … ".join(seeded_shop.ACCOUNT_NAME % n for n in (1, seeded_shop.ACCOUNTS)),
+    "Password": seeded_shop.PASSWORD,
+}
 
 
 class StartError(RuntimeError):

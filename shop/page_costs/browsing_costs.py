@@ -17,16 +17,11 @@ from rich.console import Console
 from rich.table import Table
 
 from common import cpus
+from common.seeded_shop import SEARCH_WORDS
 from shop import sentry
 from shop.catalogue.shelves import SHELVES
 from shop.page_costs import page_work
 from shop.stock import shelf_filling
-
-# The search words of the load generator's customers; a test compares them.
-SEARCH_WORDS = (
-    "detective", "history", "letters", "night", "photograph", "secret", "spring", "stolen",
-    "story", "street",
-)  # fmt: skip
 
 
 class Cost(NamedTuple):

@@ -20,10 +20,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from common import hosts, ports, processes
+from common import hosts, ports, processes, seeded_shop
 from common.http_json import JsonClient, NoAnswerError, RefusedError
 from common.page_types import PAGE_TYPES
-from shop import accounts, settings
+from shop import settings
 from shop.catalogue.books import OUT_OF_STOCK_EVERY
 from shop.catalogue.shelves import SHELVES
 from shop.page_costs import page_work
@@ -184,7 +184,7 @@ def _walk(url: str, controller: JsonClient, rng: random.Random) -> dict[str, Req
             shelf=rng.choice(SHELVES).slug,
             words=rng.choice(_WORDS),
             book=book_on_sale(rng, status["books"]),
-            username=accounts.seeded_username(rng.randint(1, accounts.SEEDED_ACCOUNTS)),
+            username=seeded_shop.ACCOUNT_NAME % rng.randint(1, seeded_shop.ACCOUNTS),
         ):
             after = controller.call("GET", "/status")["pages"]
             then, now = before[visit.page], after[visit.page]

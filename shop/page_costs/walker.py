@@ -12,8 +12,8 @@ from http.cookies import SimpleCookie
 from typing import NamedTuple, Self
 from urllib.parse import urlencode, urlsplit
 
+from common import seeded_shop
 from common.page_types import PAGE_TYPES
-from shop.accounts import SEEDED_PASSWORD
 
 ADDRESS = {
     "full_name": "Ada Penrose",
@@ -133,7 +133,7 @@ class Walker:
         """
         filled = {
             "Tr-1": {},
-            "Tr-2": {"username": username, "password": SEEDED_PASSWORD},
+            "Tr-2": {"username": username, "password": seeded_shop.PASSWORD},
             "Tr-3": ADDRESS,
             "Tr-4": PAYMENT,
         }

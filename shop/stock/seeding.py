@@ -3,6 +3,7 @@
 from django.contrib.auth.hashers import make_password
 from django.db import connection, transaction
 
+from common import seeded_shop
 from shop import accounts, searching
 from shop.catalogue import books as book_making
 from shop.catalogue import shelves as shelf_words
@@ -14,7 +15,7 @@ from shop.stock.shelf_filling import Progress
 
 def fingerprint() -> str:
     """Return a digest that changes whenever the seeded catalogue or accounts would change."""
-    return digest_of(book_making, shelf_words, accounts, searching)
+    return digest_of(book_making, shelf_words, seeded_shop, accounts, searching)
 
 
 def seed(count: int, progress: Progress) -> bool:
@@ -29,7 +30,7 @@ def seed(count: int, progress: Progress) -> bool:
     with transaction.atomic():
         _empty()
         _put_up_shelves()
-        progress(f"Opening {accounts.SEEDED_ACCOUNTS:,} accounts")
+        progress(f"Opening {seeded_shop.ACCOUNTS:,} accounts")
         _open_accounts()
         SeedState.objects.create(fingerprint=wanted)
     return shelf_filling.resize(count, progress)
@@ -57,16 +58,15 @@ def _put_up_shelves() -> None:
 def _open_accounts() -> None:
     # One salt for all accounts, because they share a documented password, and hashing it once is
     # quick.
-    password = make_password(accounts.SEEDED_PASSWORD)
+    password = make_password(seeded_shop.PASSWORD)
+    names = {n: seeded_shop.ACCOUNT_NAME % n for n in range(1, seeded_shop.ACCOUNTS + 1)}
     Customer.objects.bulk_create(
-        (
-            Customer(
-                username=accounts.seeded_username(number),
-                email=f"{accounts.seeded_username(number)}@example.org",
-                full_name=f"Customer {number:04d}",
-                password=password,
-                is_seeded=True,
-            )
-            for number in range(1, accounts.SEEDED_ACCOUNTS + 1)
-        ),
+        Customer(
+            username=name,
+            email=f"{name}@example.org",
+            full_name=f"Customer {number:04d}",
+            password=password,
+            is_seeded=True,
+        )
+        for number, name in names.items()
     )

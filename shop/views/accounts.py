@@ -9,12 +9,18 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from common import seeded_shop
 from shop.forms import LoginForm, SignUpForm
 from shop.models import Customer
 from shop.views.freshness import always_fresh
 
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 _RECENT = 20
+_SEEDED = {
+    "first": seeded_shop.ACCOUNT_NAME % 1,
+    "last": seeded_shop.ACCOUNT_NAME % seeded_shop.ACCOUNTS,
+    "password": seeded_shop.PASSWORD,
+}
 
 
 def customer_of(request: HttpRequest) -> Customer:
@@ -38,7 +44,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "shop/sign_in.html",
-        {"form": form, "next": _next(request)},
+        {"form": form, "next": _next(request), "seeded": _SEEDED},
         status=422 if form.is_bound else 200,
     )
 

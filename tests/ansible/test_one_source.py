@@ -149,6 +149,16 @@ def test_every_unit_is_listed() -> None:
     }
 
 
+def test_the_cluster_of_postgres_is_checked() -> None:
+    """Debian's `postgresql.service` is active even while no cluster runs."""
+    units = read(ROLES / "common/vars/main.yml")["doorbuster_units_of_groups"]
+    (checked,) = (each["unit"] for each in units if each["group"] == "postgres")
+    tasks = yaml.safe_load((ROLES / "postgres/tasks/cluster.yml").read_text(encoding="utf-8"))
+    service = "ansible.builtin.systemd_service"
+    (started,) = (task[service]["name"] for task in tasks if service in task)
+    assert checked == started.replace("{{ postgres_version }}", "*")
+
+
 def test_the_collection_has_the_version_of_doorbuster() -> None:
     """`galaxy.yml` repeats the version, because Ansible reads nothing else."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -87,6 +87,16 @@ def test_it_does_what_it_is_for(lab: Machines) -> None:
     assert played.status == 0, played.output[-5000:]
 
 
+def test_a_stopped_database_is_found(lab: Machines) -> None:
+    """`postgresql.service` stays active without its cluster, so the cluster itself is checked."""
+    lab.ssh("here", "systemctl stop 'postgresql@*-main.service'")
+    played = lab.play("verify.yml")
+    lab.ssh("here", "systemctl restart postgresql.service")
+    assert played.status != 0
+    assert "postgresql@*-main.service" in played.output
+    lab.ssh("here", "systemctl is-active 'postgresql@*-main.service'")
+
+
 def test_accounts_are_made_on_the_host(lab: Machines) -> None:
     made = lab.ssh("here", "doorbuster class students -", "name\nada\ngrace\n")
     assert [line.split(",")[0] for line in made.splitlines()] == ["ada", "grace"]

@@ -17,8 +17,8 @@ from random import Random
 
 import requests
 
+from common import seeded_shop
 from loadgen.customers.forms import Form, find_form
-from shop.accounts import SEEDED_PASSWORD
 from shop.page_costs.walker import ADDRESS, PAYMENT
 from tests.chaos import rough
 
@@ -122,7 +122,7 @@ class Buyers:
                 with requests.Session() as browser:
                     if self._is_rough:
                         self._page(browser, "GET", "/", None)
-                    username = f"customer-{FIRST_ACCOUNT + buyer:04d}"
+                    username = seeded_shop.ACCOUNT_NAME % (FIRST_ACCOUNT + buyer)
                     in_cart = rng.randrange(2) if self._is_rough else 0
                     if is_scarce:
                         in_cart = rng.randint(1, 5)
@@ -143,7 +143,7 @@ class Buyers:
         in_cart: int,
     ) -> None:
         """Buy `in_cart` copies by the cart; with 0 buy one by *Buy*."""
-        typed = {"username": username, "password": SEEDED_PASSWORD, **ADDRESS, **PAYMENT}
+        typed = {"username": username, "password": seeded_shop.PASSWORD, **ADDRESS, **PAYMENT}
         page = self._page(browser, "GET", f"/books/{book}/", None)
         into_cart = find_form(page, "/cart/")
         if in_cart and into_cart is not None:

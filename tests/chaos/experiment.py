@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from common.seeded_shop import ACCOUNT_NAME
 from tests.chaos.runtimes import Runtime, wait_for
 
 SESSIONS = 600
@@ -87,14 +88,14 @@ class Experiment:
     def _hold_against_database(self, attempts: bytes) -> None:
         """Compare with the database: each session has an account with one order, or none."""
         orders = {username: int(count) for username, count in self.runtime.rows(_ORDERS)}
-        orders = {name: n for name, n in orders.items() if name <= f"customer-{SESSIONS:04d}"}
+        orders = {name: n for name, n in orders.items() if name <= ACCOUNT_NAME % SESSIONS}
         self.orders_doubled = sum(count - 1 for count in orders.values())
         if not attempts:
             return
         rows = pq.read_table(io.BytesIO(attempts)).to_pydict()
         self.outcomes = Counter(rows["outcome"])
         confirmed = {
-            f"customer-{session + 1:04d}"
+            ACCOUNT_NAME % (session + 1)
             for session, page, outcome in zip(
                 rows["session"], rows["page"], rows["outcome"], strict=True
             )

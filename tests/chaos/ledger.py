@@ -5,13 +5,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
 
+from common.seeded_shop import ACCOUNT_NAME, ACCOUNTS
 from tests.chaos.buyers import FIRST_ACCOUNT, Purchase
 from tests.chaos.runtimes import Runtime
 
 _ORDERS = f"""
     SELECT shop_order.idempotency_key, 'DB-' || lpad(shop_order.id::text, 6, '0')
     FROM shop_order JOIN shop_customer ON shop_customer.id = customer_id
-    WHERE username >= 'customer-{FIRST_ACCOUNT:04d}' AND username < 'customer-1000'
+    WHERE username >= '{ACCOUNT_NAME % FIRST_ACCOUNT}' AND username < '{ACCOUNT_NAME % ACCOUNTS}'
 """
 # A copy is on its shelf or in an order: the two together never change.
 _COPIES = """

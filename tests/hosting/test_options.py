@@ -5,7 +5,7 @@ import pytest
 from common import cpus
 from gateway.policies.processor_assignment import Wish, assign
 from hosting import database
-from hosting.options import PlatformOptions, even_shares, most_halves
+from hosting.options import PlatformOptions, most_halves
 from hosting.starting import HostingError
 
 COSTS = {"cto_s": 0.1, "ctn_s": 0.3}
@@ -89,21 +89,6 @@ def test_who_can_share_a_processor_with_whom(priorities, sharing, halves):
 
 def test_without_admission_no_costs_are_needed():
     assert PlatformOptions(admission="none").cto_s is None
-
-
-@pytest.mark.parametrize(
-    ("applications", "processors", "shares"),
-    [
-        (2, (0, 1), [(1, (0,)), (1, (1,))]),
-        (2, (0, 1, 2), [(1.5, (0, 1)), (1.5, (1, 2))]),
-        (2, (4,), [(0.5, (4,)), (0.5, (4,))]),
-        (3, (0, 1, 2, 3), [(1, (0,)), (1, (1,)), (1, (2,))]),
-        (3, (0, 1), [(0.5, (0,)), (0.5, (0,)), (0.5, (1,))]),
-        (1, (0, 1, 2), [(3, (0, 1, 2))]),
-    ],
-)
-def test_even_shares(applications, processors, shares):
-    assert even_shares(applications, processors) == shares
 
 
 def test_shop_threads_are_sized_by_the_connections_there_are(appliance_database):

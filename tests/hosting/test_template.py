@@ -28,10 +28,9 @@ def application(number):
     )
 
 
-def told(number, **given):
-    """Return the settings of that application's gateway, in an appliance with the
-    settings `given`."""
-    environment = template.environment(
+def environment(number, **given):
+    """Return that application's environment, in an appliance with the settings `given`."""
+    return template.environment(
         load(given or None),
         OPTIONS,
         application(number),
@@ -39,7 +38,11 @@ def told(number, **given):
         key=Path("key"),
         cpu_manager=Path("socket"),
     )
-    return gateway_settings.read(environment, {})
+
+
+def told(number, **given):
+    """Return the settings of that application's gateway."""
+    return gateway_settings.read(environment(number, **given), {})
 
 
 def test_one_browser_can_be_a_customer_of_two_applications():
@@ -50,6 +53,12 @@ def test_one_browser_can_be_a_customer_of_two_applications():
     assert len(names) == 4
     appliance = gateway_settings.Settings()
     assert not names & {appliance.session_cookie, appliance.signed_cookie}
+
+
+def test_its_shop_is_a_shop_whoever_starts_the_platform(monkeypatch):
+    monkeypatch.setenv("DJANGO_SETTINGS_MODULE", "lab.console.site.settings")
+    assert environment(1)["DJANGO_SETTINGS_MODULE"] == "shop.settings"
+    assert environment(1)["DOORBUSTER_SHOP_SCHEMA"] == "application_1"
 
 
 def test_admission_decides_as_often_as_the_cpu_manager():

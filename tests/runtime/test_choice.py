@@ -39,7 +39,7 @@ def test_what_runs_already_wins_and_is_not_overlooked(settings: Settings, docker
     assert choice.to_use(settings) == "docker"
     docker.setenv("RUNTIME", "native")
     refused = choice.RuntimeChoiceError
-    with pytest.raises(refused, match="already runs in containers; fix: make down first"):
+    with pytest.raises(refused, match="the appliance runs in containers; fix: make down first"):
         choice.choose(settings)
     with pytest.raises(refused, match="RUNTIME=native: the appliance runs in c"):
         choice.to_use(settings)

@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,25 @@ def test_a_state_folder_without_locks_is_refused_with_the_setting(
     monkeypatch.setenv("DOORBUSTER_STATE_DIR", str(state.folder))
     found = {one.subject: one for one in doctor.examine()}["State folder"]
     assert (found.verdict, found.fix) == (Verdict.BAD, FIX)
+
+
+def test_a_disk_that_locks_only_folders_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So does the real NFS 3 without its lock service."""
+
+    def flock(handle: int, _: int) -> None:
+        if not stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    state = State(tmp_path / "state")
+    assert not state.has_locks
+    with pytest.raises(StateError) as refused:
+        state.make()
+    assert str(refused.value).endswith(FIX)
+    with state.locked():  # an appliance that was started there can be stopped
+        assert state.folder.exists()
 
 
 def test_a_lock_that_another_process_holds_is_not_a_missing_one(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from django.test import Client
 
-from common import ports
+from common import ports, seeded_shop
 from tests.conftest import serving
 
 
@@ -62,9 +62,7 @@ def visitor(db, no_page_work):
 @pytest.fixture
 def customer(visitor):
     """Return a browser signed in as customer-0001."""
-    from shop.accounts import SEEDED_PASSWORD
-
-    assert visitor.login(username="customer-0001", password=SEEDED_PASSWORD)
+    assert visitor.login(username="customer-0001", password=seeded_shop.PASSWORD)
     return visitor
 
 

@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from common import seeded_shop
+
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 
@@ -37,7 +39,7 @@ def press(page, name):
     page.get_by_role("button", name=name, exact=True).click()
 
 
-def sign_in(page, password="doorbuster-2005"):
+def sign_in(page, password=seeded_shop.PASSWORD):
     page.get_by_label("User name").fill("customer-0042")
     page.get_by_label("Password").fill(password)
     press(page, "Sign in and go on")

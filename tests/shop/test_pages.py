@@ -1,5 +1,7 @@
 """Every page is sound, lean and safe, and refuses invalid values."""
 
+import re
+
 import pytest
 import redis
 from django.contrib.sessions.models import Session
@@ -10,6 +12,7 @@ from django.test.signals import template_rendered
 from django.test.utils import CaptureQueriesContext
 from django.urls import resolve
 
+from common import seeded_shop
 from shop import outages
 from shop.models import Book, Category, Order
 from shop.page_costs.walker import ADDRESS, PAYMENT, form
@@ -34,7 +37,7 @@ def steps(client, book="5"):
         yield page, response.status_code, html
 
 
-SIGN_IN = {"username": "customer-0003", "password": "doorbuster-2005"}
+SIGN_IN = {"username": "customer-0003", "password": seeded_shop.PASSWORD}
 
 
 def upto(client, page):
@@ -329,6 +332,13 @@ def test_out_of_stock_cannot_be_bought(visitor):
     response = visitor.post("/checkout/login/", {"book": "97"})
     assert response.status_code == 409
     assert "out of stock" in response.content.decode()
+
+
+def test_the_sign_in_page_names_accounts_that_exist(visitor):
+    html = visitor.get("/account/sign-in/").content.decode()
+    (named,) = re.findall(r"accounts (\S+) to (\S+) have the password “(.+?)”", html)
+    *usernames, password = named
+    assert all(visitor.login(username=name, password=password) for name in usernames)
 
 
 @pytest.mark.parametrize("book", ["0", "-1", "x", "", "99999999999999"])

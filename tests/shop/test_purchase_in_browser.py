@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from common import seeded_shop
+
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
 
@@ -52,7 +54,7 @@ def test_buy_a_book(running_shop, chromium, width):
     page.get_by_role("button", name="Sign in and go on").click()
     assert "do not match" in page.get_by_role("alert").inner_text()
     page.get_by_label("User name").fill("customer-0042")
-    page.get_by_label("Password").fill("doorbuster-2005")
+    page.get_by_label("Password").fill(seeded_shop.PASSWORD)
     page.get_by_role("button", name="Sign in and go on").click()
     fits()
     page.get_by_label("Street and number").fill("3 Lantern Street")

@@ -12,7 +12,7 @@ from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
-from common import ports
+from common import ports, seeded_shop
 from shop import sessions
 from shop.models import Order
 from shop.page_costs.walker import ADDRESS, PAYMENT, form
@@ -22,7 +22,7 @@ from tests.shop.test_redis_memory import options
 
 pytestmark = pytest.mark.usefixtures("visitor")
 
-WHO = {"username": "customer-0003", "password": "doorbuster-2005"}
+WHO = {"username": "customer-0003", "password": seeded_shop.PASSWORD}
 
 
 @pytest.fixture(autouse=True)

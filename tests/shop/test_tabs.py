@@ -6,6 +6,7 @@ import pytest
 from django.core import signing
 from django.test import Client
 
+from common.seeded_shop import PASSWORD
 from shop import purchases
 from shop.models import Book, Order
 from shop.page_costs.walker import ADDRESS, PAYMENT, form
@@ -17,7 +18,6 @@ LOGIN, SHIPPING, PAY, CONFIRM = (
     f"/checkout/{step}/" for step in ("login", "shipping", "payment", "confirm")
 )
 TYPED = {LOGIN: {}, SHIPPING: {}, PAY: ADDRESS, CONFIRM: PAYMENT}
-PASSWORD = "doorbuster-2005"
 A, B = 5, 6
 
 

@@ -104,6 +104,31 @@ def test_the_manager_assigns_what_its_policy_says_of_the_requests():
     assert other.series["processors"][0] == 1
 
 
+def test_without_admission_each_application_counts_as_needing_all_processors():
+    apps = (app(1.0, 60.0, priority=3.0), app(20.0, 60.0))
+    found = simulate_platform(short(applications=apps, duration_s=60.0, admission="none"))
+    assert [set(each.series["processors"]) for each in found.applications] == [{3}, {1}]
+
+
+@pytest.mark.parametrize(
+    ("applications", "processors", "share", "busy"),
+    [
+        (3, 4, 1.0, [1, 1, 1]),
+        (2, 3, 1.5, [1.5, 1.5]),
+        (3, 2, 0.5, [0.5, 0.5, 1]),  # the third has its processor for itself
+        (3, 5, 1.5, [1.5, 1.5, 2]),
+    ],
+)
+def test_static_shares_are_even(applications, processors, share, busy):
+    rates_ps = [20.0] * applications
+    found = simulate_platform(
+        short(*rates_ps, processors=processors, provisioning="static", admission="none")
+    ).applications
+    assert {assigned for each in found for assigned in each.series["processors"]} == {share}
+    used = [each.series["busy"][60:-2].mean() for each in found]
+    assert used == pytest.approx(busy, abs=1e-6)
+
+
 def test_an_application_uses_no_more_than_it_is_assigned():
     """The shared processor is an exception: it is the partner's when that one has no
     work for it."""

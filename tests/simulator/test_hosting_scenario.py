@@ -61,6 +61,13 @@ def test_admission_needs_to_know_what_connections_cost():
     PlatformScenario((unknown,), 1, admission="none")
 
 
+def test_static_provisioning_gives_everyone_half_a_processor_or_refuses():
+    three = (app(1.0, 10.0),) * 3
+    PlatformScenario(three, 1, processors=2, provisioning="static")
+    with pytest.raises(ScenarioError, match="at most two for each processor"):
+        PlatformScenario(three, 1, processors=1, provisioning="static")
+
+
 def test_a_session_costs_more_than_its_handshakes():
     with pytest.raises(ScenarioError) as refused:
         PlatformScenario((app(1.0, 10.0),), 1, costs=Costs(session_s=0.17))

@@ -10,14 +10,14 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from common import cpus
-from gateway.policies.processor_assignment import Sharing
+from gateway.policies.connection_admission import PlatformAdmission
+from gateway.policies.processor_assignment import Provisioning, Sharing
 from lab.analysis.published import published
 from lab.spec.cases import Case
 from lab.spec.runs import Host, Loads, PlatformRun
 from lab.studies.study import Engine, PaperCases
 from loadgen.workload.partly_open import PartlyOpenModel
 from simulator.connection_profile import ConnectionProfile, static_profile
-from simulator.hosting_scenario import Admission, Provisioning
 
 METRICS = "studies.edragon:applications"
 
@@ -189,7 +189,7 @@ MANAGED = (EQUAL, TWO_TO_ONE, TO_HIGH)
 ARRANGEMENTS = (STATIC, LINUX, *MANAGED)
 
 ORIGINAL, SELF_MANAGED = "original", "self-managed"
-SERVERS: dict[str, tuple[Provisioning, Admission]] = {
+SERVERS: dict[str, tuple[Provisioning, PlatformAdmission]] = {
     ORIGINAL: ("static", "none"),
     SELF_MANAGED: ("ecm", "eac"),
 }

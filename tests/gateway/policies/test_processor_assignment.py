@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.policies.processor_assignment import Share, Wish, assign, place
+from gateway.policies.processor_assignment import Share, Wish, assign, even_shares, place
 
 PRIORITIES = st.sampled_from([0.5, 1.0, 2.0, 3.0])
 SHARING = st.sampled_from(["both", "to-high", "none"])
@@ -208,3 +208,18 @@ def test_impossible_wishes(wanted, processors, reason):
 def test_too_few_processors_to_place():
     with pytest.raises(ValueError, match="there are only 1"):
         place({"one": Share(2)}, [0], {})
+
+
+@pytest.mark.parametrize(
+    ("applications", "processors", "shares"),
+    [
+        (2, (0, 1), [(1, (0,)), (1, (1,))]),
+        (2, (0, 1, 2), [(1.5, (0, 1)), (1.5, (1, 2))]),
+        (2, (4,), [(0.5, (4,)), (0.5, (4,))]),
+        (3, (0, 1, 2, 3), [(1, (0,)), (1, (1,)), (1, (2,))]),
+        (3, (0, 1), [(0.5, (0,)), (0.5, (0,)), (0.5, (1,))]),
+        (1, (0, 1, 2), [(3, (0, 1, 2))]),
+    ],
+)
+def test_even_shares(applications, processors, shares):
+    assert even_shares(applications, processors) == shares

@@ -115,8 +115,8 @@ def test_a_new_policy_knows_the_processors_and_a_wrong_one_changes_nothing(loop,
     assert gate.requested is None
 
 
-def test_what_the_policy_before_asked_for_is_withdrawn_at_once(loop, clock):
-    gate = ConnectionGate(loop, clock, "eac", EAC)
+def test_without_a_load_monitor_all_processors_are_requested_at_once(loop, clock):
+    gate = ConnectionGate(loop, clock, "eac", EAC, most_processors=4)
     told = []
     gate.requested_anew = lambda: told.append(gate.request)
     gate.start()
@@ -127,7 +127,7 @@ def test_what_the_policy_before_asked_for_is_withdrawn_at_once(loop, clock):
     gate.replace("eac", EAC)  # it does not know yet: what was asked for stays
     assert told[-1] is None
     gate.replace("none", {})
-    assert told[-1] == 0
+    assert told[-1] == 4
 
 
 def test_a_wrong_policy_at_the_start_is_refused(loop, clock):

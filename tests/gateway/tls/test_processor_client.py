@@ -206,6 +206,7 @@ async def test_the_gate_asks_and_is_told(folder):
         cpu_manager=manager.path,
         application="gold",
         priority=3,
+        shop_ports=(8001, 8002, 8003),
         time_scale=1000,
         connection_admission="eac",
         connection_admission_parameters={"ctn_s": 2.0, "cto_s": 0.1},
@@ -220,7 +221,7 @@ async def test_the_gate_asks_and_is_told(folder):
         assert b"doorbuster_gateway_assigned_processors 1.5\n" in metrics
         assert b"doorbuster_gateway_requested_processors 1.0\n" in metrics
         b.gateway.controls.switch_connection_admission("none", {})
-        await until_in_loop(lambda: manager.told[-1] == CpusRequest(0))
+        await until_in_loop(lambda: manager.told[-1] == CpusRequest(3))
     await until_in_loop(lambda: manager.writers[-1].transport.is_closing())
     await manager.stop()
 

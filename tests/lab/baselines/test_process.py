@@ -106,8 +106,10 @@ def fates(proxy, pages="Br-1"):
 
 @pytest.mark.parametrize("name", sheets.PROXIES)
 def test_the_shop_hears_of_the_customer_what_the_gateway_tells_it(name, tmp_path):
-    names = ("X-Forwarded-For", "X-Real-IP", "Forwarded", "Proxy", "traceparent", "tracestate")
-    forged = dict.fromkeys((*names, "X_Forwarded_For"), "for=9.9.9.9") | {"X-Request-Id": "forged"}
+    names = ("X-Real-IP", "Forwarded", "Proxy", "traceparent", "tracestate", "X_Forwarded_For")
+    ends = ("For", "Proto", "Host", "Port", "Protocol", "Ssl")
+    names += tuple(f"X-Forwarded-{end}" for end in ends)
+    forged = dict.fromkeys(names, "for=9.9.9.9") | {"X-Request-Id": "forged"}
     with serving(name, tmp_path) as (shop, proxy):
         response = Customer(proxy, "/quick/", **forged).answer()
         (request,) = shop.requests

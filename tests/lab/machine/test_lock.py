@@ -18,7 +18,7 @@ with live_run_lock():
 """
 SQUAT = """
 import os, sys
-from common import machine_lock
+from lab.machine import machine_lock
 os.environ["DOORBUSTER_GIVES_WAY"] = "1"
 os.setresuid(65534, 65534, 65534)
 lock = machine_lock.take(os.environ["DOORBUSTER_LIVE_RUN_LOCK"])

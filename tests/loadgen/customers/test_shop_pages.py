@@ -7,16 +7,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from common.seeded_shop import SEARCH_WORDS
 from loadgen.customers.browser import Browser, ShopAddress
-from loadgen.customers.shop_pages import (
-    ACCOUNTS,
-    SEARCH_WORDS,
-    Shopper,
-    WrongPageError,
-)
-from loadgen.options import plan_of
+from loadgen.customers.shop_pages import Shopper, WrongPageError
 from loadgen.workload.lengths import walk_of
-from shop import accounts
 from shop.catalogue.books import books as catalogue_books
 from tests.fake_shop.pages import small_shop
 
@@ -79,7 +73,6 @@ def test_choices_are_the_sessions_own():
 
 
 def test_sessions_share_the_seeded_accounts():
-    assert ACCOUNTS == 1000
     for session, user in ((0, "customer-0001"), (999, "customer-1000"), (1000, "customer-0001")):
         shopper = Shopper(1, session, "customer-%04d", "x")
         shopper.read(
@@ -130,10 +123,3 @@ def test_every_search_word_finds_several_pages_of_books_in_the_real_catalogue():
     ]
     for word in SEARCH_WORDS:
         assert sum(bool(re.search(rf"\b{word}\b", text)) for text in texts) > 60, word
-
-
-def test_accounts_and_payment_are_what_the_real_shop_takes():
-    defaults = plan_of({})
-    assert defaults.account % 7 == accounts.seeded_username(7)
-    assert defaults.account_password == accounts.SEEDED_PASSWORD
-    assert accounts.SEEDED_ACCOUNTS == ACCOUNTS

@@ -1,7 +1,5 @@
 """The command that prints the costs of a large catalogue's pages."""
 
-from loadgen.customers import shop_pages
-from shop.page_costs import browsing_costs
 from tests.programs import python
 
 
@@ -22,7 +20,3 @@ def test_no_database_is_said_in_one_line(shop_environment):
     assert said.returncode == 1
     assert "port 9 failed: Connection refused" in said.stderr
     assert len(said.stderr.splitlines()) == 1
-
-
-def test_the_words_are_the_customers():
-    assert browsing_costs.SEARCH_WORDS == shop_pages.SEARCH_WORDS

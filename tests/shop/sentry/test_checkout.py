@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import pytest
 from django.db import connection, transaction
 
-from shop.accounts import SEEDED_PASSWORD
+from common import seeded_shop
 from shop.checkout import place_order
 from shop.models import Book, Customer, Order, OrderLine
 from shop.page_costs.walker import ADDRESS, PAYMENT, Walker, form
@@ -72,7 +72,7 @@ class Leaver(Walker):
         _, html, _ = self.request(SIGN_IN)
         fields = form(html, "").fields | {
             "username": "customer-0001",
-            "password": SEEDED_PASSWORD,
+            "password": seeded_shop.PASSWORD,
         }
         self.request(SIGN_IN, fields)
 
@@ -200,7 +200,7 @@ def test_leaving_tr_1_to_tr_3_at_random_moments(shop):
             _, html, took_s = visitor.request("/books/24/")
             for path, next_path, filled in (
                 (LOGIN, SHIPPING, {}),
-                (SHIPPING, PAY, {"username": "customer-0002", "password": SEEDED_PASSWORD}),
+                (SHIPPING, PAY, {"username": "customer-0002", "password": seeded_shop.PASSWORD}),
                 (PAY, CONFIRM, ADDRESS),
             ):
                 fields = form(html, path).fields | filled

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from common import machine_lock
 from lab.errors import ExperimentError
 from lab.files.documents import read_json
+from lab.machine import machine_lock
 from lab.results.study import StudyResult
 from lab.studies.ad_server import host as ad_server_host
 from lab.studies.ad_server import live as ad_server_live

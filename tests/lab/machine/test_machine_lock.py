@@ -9,13 +9,13 @@ import uuid
 
 import pytest
 
-from common import machine_lock
+from lab.machine import machine_lock
 from tests.programs import holder, python
 
 # The user is changed after the imports: root's folders may be closed to others.
 HOLD = """
 import os, sys
-from common import machine_lock
+from lab.machine import machine_lock
 if sys.argv[2]:
     os.setresuid(*[int(sys.argv[2])] * 3)
 lock = machine_lock.take(sys.argv[1])
@@ -105,7 +105,7 @@ def test_another_user_sees_who_holds_it(name):
     """A user who may not look into the holder's process learns user and process, too."""
     look = f"os.setresuid(*[{STRANGER}] * 3); print(machine_lock.holder_of({name!r}))"
     with held(name, user=STRANGER - 1) as other:
-        done = python("-c", f"import os; from common import machine_lock; {look}")
+        done = python("-c", f"import os; from lab.machine import machine_lock; {look}")
     assert done.stdout.startswith(f"user {STRANGER - 1}, process {other.pid}, since "), done.stderr
 
 
