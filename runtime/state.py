@@ -240,14 +240,10 @@ class State:
         """
         here = next(one for one in (self.folder, *self.folder.parents) if one.exists())
         try:
-            probe = tempfile.TemporaryFile(dir=here)
-        except OSError:
-            return True  # other checks report this fault
-        with probe:
-            try:
+            with tempfile.TemporaryFile(dir=here) as probe:
                 locks.hold(probe.fileno())
-            except OSError as error:
-                return not locks.are_missing(error)
+        except OSError as error:
+            return not locks.are_missing(error)  # other checks report other faults
         return True
 
     @contextlib.contextmanager
