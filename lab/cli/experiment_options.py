@@ -146,7 +146,7 @@ def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
         policies = [choice.model_dump(mode="json", exclude_none=True) for choice in choices]
     return changed(
         spec,
-        options=_OPTIONS,
+        _OPTIONS,
         engine=given.get("engine"),
         policy=policies,
         load__rho=given.get("rho"),

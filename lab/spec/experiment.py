@@ -487,7 +487,7 @@ def _reason(fault: OSError | UnicodeDecodeError) -> str:
     return fault.strerror or str(fault) if isinstance(fault, OSError) else "it is not UTF-8"
 
 
-def changed(spec: Spec, *, options: Mapping[str, str] = _NO_OPTIONS, **changes: object) -> Spec:
+def changed(spec: Spec, options: Mapping[str, str] = _NO_OPTIONS, /, **changes: object) -> Spec:
     """Return `spec` with some fields replaced, after checking it again; None keeps the value of a
     field.
 
