@@ -15,15 +15,16 @@ _SOCKET_FOLDER_PREFIX: Final = "doorbuster-"
 
 
 def write(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Write a file that is always complete and never has more permissions than `mode`."""
-    aside = path.with_name(path.name + ".new")
-    aside.unlink(missing_ok=True)
+    """Write a file completely or not at all; it never has more permissions than `mode`."""
+    # Two processes can write the same file, so each has a draft with a random name.
+    opened, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    aside = Path(draft)
     try:
-        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        with os.fdopen(opened, "wb") as file:
             file.write(content)
             os.fchmod(file.fileno(), mode)
         put(aside, path)
-    except OSError:  # a full disk
+    except BaseException:  # for example a full disk, or Ctrl-C
         aside.unlink(missing_ok=True)
         raise
 

@@ -41,11 +41,10 @@ def curves_of(folder: ComparisonResult) -> dict[str, Any]:
     Raises ExperimentError if a file is damaged, or if a run has no attempts after its warm-up.
     """
     cells = read_cells(folder)
-    capacity = folder.capacity()
     return {
         "times_s": TIMES_S.tolist(),
         "bin_s": BIN_S,
-        "capacity_rps": capacity.median_rps if capacity else None,
+        "capacity_rps": folder.capacity_rps(),
         "lines": [_line(folder, cell) for cell in cells],
         "against_rho": [] if any(cell.rho is None for cell in cells) else _against_rho(cells),
     }

@@ -200,9 +200,7 @@ def explain(folder: ComparisonResult, planned: PlannedRun, wanted: Wanted) -> De
             f"engine: {spec.engine!r}: a decision trace needs a run that can be repeated exactly; "
             "allowed: 'simulated'"
         )
-    capacity = folder.capacity()
-    capacity_rps = capacity.median_rps if capacity else None
-    run = ShopRun.of_spec(spec, planned.policy, planned.rho, capacity_rps)
+    run = ShopRun.of_spec(spec, planned.policy, planned.rho, folder.capacity_rps())
     scenario = scenario_of(run, planned.seed)
     watched = TracingPolicy(scenario.policy, wanted)
     log = AttemptLog()

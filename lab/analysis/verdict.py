@@ -4,13 +4,14 @@ The sentence also states whether chance can explain the lead. For this, the verd
 differences by seed (`lab.intervals.paired`). Runs with the same seed have the same customers.
 """
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from lab.analysis.cells import Cell, wasted_percent
 from lab.analysis.outcomes import Outcomes
+from lab.analysis.warnings import honesty
+from lab.files.conclusion import Conclusion, LoadVerdict, joined
 from lab.intervals import paired
 from lab.spec.experiment import Spec
 
@@ -80,54 +81,84 @@ _USEFUL_WORK: Final = _Aim(
 )
 
 
-def verdict(spec: Spec, cells: Sequence[Cell]) -> list[str]:
-    """Return a sentence for each load at which at least two policies can be compared. A closed loop
+def conclude(spec: Spec, cells: Sequence[Cell]) -> Conclusion:
+    """Return the conclusion of a comparison: the verdict, and the lines of `honesty`."""
+    return Conclusion(verdict=verdict(spec, cells), lines=honesty(cells))
+
+
+def verdict(spec: Spec, cells: Sequence[Cell]) -> list[LoadVerdict]:
+    """Return the verdict at each load at which at least two policies can be compared. A closed loop
     has no verdict, because it has no single measure by which a policy is best."""
     if spec.clients:
         return []
     aim = _USEFUL_WORK if spec.customers.lengths else _SALES
-    sentences = []
+    verdicts = []
     for load in dict.fromkeys(cell.load for cell in cells):
         there = [cell for cell in cells if cell.load == load]
         if len(there) > 1:
-            sentences.append(f"At ρ = {load}, {_sentence(aim, there)}")
-    return sentences
+            verdicts.append(_verdict_at(load, aim, there))
+    return verdicts
 
 
-def _sentence(aim: _Aim, cells: Sequence[Cell]) -> str:
+def _verdict_at(load: str, aim: _Aim, cells: Sequence[Cell]) -> LoadVerdict:
     first, *others = sorted(cells, key=aim.of, reverse=True)
-    second, last = others[0], others[-1]
-    if aim.of(first) == 0:
-        return "no policy sold anything." if aim is _SALES else "no session was completed."
-    limit = _limit(first) if aim is _SALES else ""
     signs = [_sign(aim, first, other) for other in others]
-    if None in signs:
+    is_unsure = False
+    if aim.of(first) == 0:
+        best: list[Cell] = []
+        words = "no policy sold anything." if aim is _SALES else "no session was completed."
+    elif None in signs:
         number = aim.text(aim.of(first))
-        tied = [cell for cell in [first, *others] if aim.text(aim.of(cell)) == number]
-        words = (aim.best if len(tied) == 1 else aim.equal).format(
-            policy=first.title, policies=_and(tied), number=number, limit=limit
-        )
-        lead = f", {_lead(aim, first, cell)}" if (cell := _next(others, tied)) else ""
-        return (
-            f"{words}{lead}. The runs {_UNSURE} to tell this from chance: "
-            f"give at least two repetitions.{_reason(first, last)}"
-        )
-    alike = [first, *(other for other, sign in zip(others, signs, strict=True) if sign != 1)]
-    if len(alike) == 1:
+        best = [cell for cell in [first, *others] if aim.text(aim.of(cell)) == number]
+        is_unsure = True
+        words = _unsure_words(aim, best, others)
+    else:
+        best = [first, *(other for other, sign in zip(others, signs, strict=True) if sign != 1)]
+        words = _sure_words(aim, best, others)
+    return LoadVerdict(
+        load=load,
+        sentence=f"At ρ = {load}, {words}",
+        best=[cell.title for cell in best],
+        is_unsure=is_unsure,
+    )
+
+
+def _unsure_words(aim: _Aim, best: Sequence[Cell], others: Sequence[Cell]) -> str:
+    """Return the sentence if the runs share too few seeds; `best` have the same largest number."""
+    first, last = best[0], others[-1]
+    words = (aim.best if len(best) == 1 else aim.equal).format(
+        policy=first.title,
+        policies=_and(best),
+        number=aim.text(aim.of(first)),
+        limit=_limit(aim, first),
+    )
+    lead = f", {_lead(aim, first, cell)}" if (cell := _next(others, best)) else ""
+    return (
+        f"{words}{lead}. The runs share too few seeds to tell this from chance: "
+        f"give at least two repetitions.{_reason(first, last)}"
+    )
+
+
+def _sure_words(aim: _Aim, best: Sequence[Cell], others: Sequence[Cell]) -> str:
+    """Return the sentence if the runs share enough seeds; chance can explain the differences
+    between `best`."""
+    first, second, last = best[0], others[0], others[-1]
+    limit = _limit(aim, first)
+    if len(best) == 1:
         return (
             aim.best.format(policy=first.title, number=aim.text(aim.of(first)), limit=limit)
             + f", {_lead(aim, first, second)}. The lead is more than chance.{_reason(first, last)}"
         )
-    low, high = (aim.text(aim.of(cell)) for cell in (min(alike, key=aim.of), first))
+    low, high = (aim.text(aim.of(cell)) for cell in (min(best, key=aim.of), first))
     number = low if low == high else f"{low} to {high}"
     nearly_all = aim is _SALES and all(
-        cell.bound and cell.confirms >= _NEARLY_ALL_RATIO * cell.bound for cell in alike
+        cell.bound and cell.confirms >= _NEARLY_ALL_RATIO * cell.bound for cell in best
     )
     words_alike = aim.equal if low == high else aim.alike
     words = (_SOLD_OUT if nearly_all else words_alike).format(
-        policies=_and(alike), number=number, limit=limit
+        policies=_and(best), number=number, limit=limit
     )
-    next_one = _next(others, alike)
+    next_one = _next(others, best)
     if next_one is None:
         return f"{words}."
     return (
@@ -161,9 +192,9 @@ def _sign(aim: _Aim, first: Cell, other: Cell) -> int | None:
     return int(found.is_above_zero) - int(found.is_below_zero)
 
 
-def _limit(first: Cell) -> str:
-    """Return the bound as text; by chance, sales can slightly exceed the bound."""
-    if not first.bound:
+def _limit(aim: _Aim, first: Cell) -> str:
+    """Return the bound of sales as text; by chance, sales can slightly exceed the bound."""
+    if aim is not _SALES or not first.bound:
         return ""
     if first.confirms > first.bound:
         return f", about as many as the bound of {first.bound:,.0f} allows"
@@ -179,56 +210,4 @@ def _lead(aim: _Aim, first: Cell, second: Cell) -> str:
 
 
 def _and(cells: Sequence[Cell]) -> str:
-    *most, last = (cell.title for cell in cells)
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-_LOAD: Final = re.compile(r"At ρ = (?P<load>[^,]+), (?P<rest>.+)", re.DOTALL)
-_ONE: Final = re.compile(r"(?P<policy>.+?) (?:sold the most|did the most useful work): ")
-_ALIKE: Final = re.compile(
-    r"chance can explain the differences between (?P<unsure>.+?): "
-    r"|(?P<equal>.+?) (?:sold the same|did the same|sold nearly all)\b"
-)
-_NOBODY: Final = re.compile(r"no policy sold anything|no session was completed")
-_UNSURE: Final = "share too few seeds"
-_MOST_READ: Final = 1000
-"""The number of characters of a sentence that the parser reads. It is limited because a sentence
-can come from another machine.
-"""
-_MOST_NAMES: Final = 40
-"""The maximum length of the names of several policies in a short form, in characters."""
-
-
-def short_form(sentences: Sequence[str]) -> str:
-    """Return a short text, for lists, with the winner at each load: `DOOR-LIFO`, or `ρ = 1: SQ;
-    ρ = 2: DOOR-LIFO`. The text is empty if the sentences are not from `verdict`."""
-    found = [(load, winner) for one in sentences for load, winner in [_short(one)] if winner]
-    if len({winner for _, winner in found}) == 1:
-        return found[0][1]
-    return "; ".join(f"ρ = {load}: {winner}" for load, winner in found)
-
-
-def is_unsure(sentences: Iterable[str]) -> bool:
-    """Return whether a sentence of `verdict` states that the runs share too few seeds."""
-    return any(_UNSURE in sentence[:_MOST_READ] for sentence in sentences)
-
-
-def _short(sentence: str) -> tuple[str, str]:
-    """Return the load and the winner of one sentence. The winner is `none` if nothing was sold or
-    completed, and an empty text if the sentence is not from `verdict`."""
-    parts = _LOAD.match(sentence[:_MOST_READ])
-    if parts is None:
-        return "", ""
-    load, rest = parts["load"], parts["rest"]
-    if _NOBODY.match(rest):
-        return load, "none"
-    if found := _ONE.match(rest):
-        is_unsure = _UNSURE in rest
-        return load, found["policy"] + (" (may be chance)" if is_unsure else "")
-    if found := _ALIKE.match(rest):
-        return load, f"{_few(found['unsure'] or found['equal'])} (alike)"
-    return load, ""
-
-
-def _few(policies: str) -> str:
-    return policies if len(policies) <= _MOST_NAMES else "several"
+    return joined([cell.title for cell in cells])

@@ -40,6 +40,7 @@ _DESCRIPTIONS = {
     "average without knowing who will buy.",
     "capacity.json": "The capacity of the shop, to which the offered loads refer.",
     "claims.json": "The claims of the paper, and whether they hold here.",
+    "conclusion.json": "The verdict at each load, the warnings and the checks.",
     "curves.json": "The curves of the result: response times and metrics with 95 % intervals.",
     "events.jsonl": "The events of the run, one event on each line: the start, changes during the "
     "run, and the end.",

@@ -1,6 +1,5 @@
 """The options that change a spec, and the shell's completion of names."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -145,34 +144,32 @@ def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
         if given.get("abandonment"):
             choices = list(_when_left(choices, given["abandonment"]))
         policies = [choice.model_dump(mode="json", exclude_none=True) for choice in choices]
-    try:
-        return changed(
-            spec,
-            engine=given.get("engine"),
-            policy=policies,
-            load__rho=given.get("rho"),
-            load__sessions=given.get("sessions"),
-            load__duration_s=given.get("duration_s"),
-            repetitions=given.get("repetitions"),
-            seed=given.get("seed"),
-            time_scale=given.get("time_scale"),
-            page_profile=given.get("page_profile"),
-            at_once="crowded" if given.get("crowded") else given.get("at_once"),
-        )
-    except SpecError as fault:
-        raise SpecError(_KEY.sub(_as_option, str(fault))) from None
+    return changed(
+        spec,
+        _OPTIONS,
+        engine=given.get("engine"),
+        policy=policies,
+        load__rho=given.get("rho"),
+        load__sessions=given.get("sessions"),
+        load__duration_s=given.get("duration_s"),
+        repetitions=given.get("repetitions"),
+        seed=given.get("seed"),
+        time_scale=given.get("time_scale"),
+        page_profile=given.get("page_profile"),
+        at_once="crowded" if given.get("crowded") else given.get("at_once"),
+    )
 
 
-_KEY = re.compile(
-    r"^options: (?:load\.)?"
-    r"(rho|sessions|duration_s|repetitions|seed|time_scale|page_profile)(?:\.\d+)?: ",
-    re.M,
-)
-"""A key of the spec with which a message begins, if an option has the same name."""
-
-
-def _as_option(key: re.Match[str]) -> str:
-    return f"--{key[1].replace('_', '-')}: "
+_OPTIONS = {
+    "load.rho": "--rho",
+    "load.sessions": "--sessions",
+    "load.duration_s": "--duration-s",
+    "repetitions": "--repetitions",
+    "seed": "--seed",
+    "time_scale": "--time-scale",
+    "page_profile": "--page-profile",
+}
+"""The option with which an error message names each key of the spec."""
 
 
 def _standing(

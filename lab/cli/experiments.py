@@ -182,8 +182,7 @@ def report(folder: ComparisonResult) -> Mapping[str, Any]:
     from lab.runner.expectation import Expectation
 
     spec = folder.spec()
-    capacity = folder.capacity()
-    requests = Expectation(spec, capacity and capacity.median_rps).all_requests
+    requests = Expectation(spec, folder.capacity_rps()).all_requests
     with stopwatch.measuring("read", requests, at_least=LEAST_READ_REQUESTS):
         cells = read_cells(folder)
     if not cells:
@@ -191,29 +190,26 @@ def report(folder: ComparisonResult) -> Mapping[str, Any]:
     drawn = "draw leaderboard" if spec.leaderboard else "draw comparison"
     with stopwatch.measuring(drawn, DRAWN + len(cells)):
         _draw(folder, cells)
-    return _summary(folder, cells)
+    return _summary(folder)
 
 
-def _summary(folder: ComparisonResult, cells: "Sequence[Cell]") -> Mapping[str, Any]:
-    from lab.analysis.verdict import verdict
-    from lab.analysis.warnings import honesty, is_warning
+def _summary(folder: ComparisonResult) -> Mapping[str, Any]:
+    from lab.analysis.warnings import is_warning
 
-    spec, lines = folder.spec(), honesty(cells)
+    spec, conclusion = folder.spec(), folder.conclusion()
     return {
         "name": folder.path.name,
         "path": str(folder.path),
         "title": spec.title,
         "engine": spec.engine,
-        "verdict": verdict(spec, cells),
-        "warnings": [line for line in lines if is_warning(line)],
-        "checks": [line for line in lines if not is_warning(line)],
+        "verdict": conclusion.sentences,
+        "warnings": [line for line in conclusion.lines if is_warning(line)],
+        "checks": [line for line in conclusion.lines if not is_warning(line)],
         "tables": read_json(folder.path / "tables.json"),
     }
 
 
 def _draw(folder: ComparisonResult, cells: "Sequence[Cell]") -> None:
-    from lab.analysis.verdict import verdict
-    from lab.analysis.warnings import honesty
     from lab.report.figures import draw_figures
     from lab.report.tables import of_terminal, write_tables
     from lab.report.terminal import show
@@ -232,7 +228,8 @@ def _draw(folder: ComparisonResult, cells: "Sequence[Cell]") -> None:
         f"Tables: {folder.path / 'tables.md'}",
         f"Figures: {len(figures)} in {folder.figures} (PNG and SVG)",
     ]
-    _conclude(honesty(cells), places, verdict(folder.spec(), cells), headline)
+    conclusion = folder.conclusion()
+    _conclude(conclusion.lines, places, conclusion.sentences, headline)
 
 
 def _conclude(

@@ -21,6 +21,7 @@ from typing import Any
 from common import log_tail, processes
 from lab.analysis.curves import ALL_PAGES, curves_of
 from lab.errors import ExperimentError
+from lab.files.conclusion import CONCLUSION_FILE
 from lab.files.documents import read_json, write_text
 from lab.leaderboard import BOARD_FILE
 from lab.machine.description import ROOT, describe_machine, describe_versions
@@ -268,6 +269,7 @@ def _keep_comparison(part: Part, made: Path, draft: Path) -> None:
         if not (is_board and one["title"].startswith("Table "))
     ]
     _write(draft / "tables.json", tables)
+    _write(draft / CONCLUSION_FILE, read_json(made / CONCLUSION_FILE))
     head, _, _ = (made / "tables.md").read_text(encoding="utf-8").partition("\n### ")
     write_text(draft / "tables.md", head + "\n")  # tables.json has the tables
     if part.keeps_logs:

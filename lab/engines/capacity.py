@@ -105,40 +105,19 @@ def file_of(capacity: Capacity, lab: Settings) -> Path:
     return _file(lab, capacity, capacity.lengths)
 
 
-def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity:
-    """Return the stored capacity for the customers and the shop of `spec`.
+def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity | None:
+    """Return the stored capacity for the customers and the shop of `spec`; None if no valid
+    capacity is stored.
 
-    Raises ExperimentError if no valid capacity is stored. A capacity is invalid if it was measured
-    on another machine, with other code, or more than KEPT_FOR before `now` (by default, the present
-    time).
+    A capacity is invalid if it was measured on another machine, with other code, or more than
+    KEPT_FOR before `now` (by default, the present time).
     """
-    path = _file(lab, spec, lengths_words(spec.customers.lengths))
-    if not path.is_file():
-        raise ExperimentError(
-            f"No capacity is stored for page profile {spec.page_profile} at time scale "
-            f"{spec.time_scale:g}; measure it with `make capacity`."
-        )
-    capacity = from_json(read_json(path))
-    if capacity.machine != fingerprint(lab):
-        raise ExperimentError(
-            f"The capacity that was measured at {capacity.measured_at} is invalid. This machine "
-            "(CPUs, kernel, memory, Python or workers) or the code of the shop, the gateway or "
-            "the customers has changed since then; measure it again with `make capacity`."
-        )
     try:
+        capacity = from_json(read_json(_file(lab, spec, lengths_words(spec.customers.lengths))))
         age = (now or datetime.now(UTC)) - datetime.fromisoformat(capacity.measured_at)
-    except (TypeError, ValueError):
-        raise ExperimentError(
-            f"{path}: measured_at is {capacity.measured_at!r}; it must be a time with its zone. "
-            "Measure the capacity again with `make capacity`."
-        ) from None
-    if age > KEPT_FOR:
-        hours = KEPT_FOR / timedelta(hours=1)
-        raise ExperimentError(
-            f"The capacity that was measured at {capacity.measured_at} is more than {hours:g} "
-            "hours old; measure it again with `make capacity`."
-        )
-    return capacity
+    except (ExperimentError, TypeError, ValueError):  # a damaged file, or a time without its zone
+        return None
+    return capacity if capacity.machine == fingerprint(lab) and age <= KEPT_FOR else None
 
 
 def facts_of(capacity: Capacity | None) -> dict[str, object]:

@@ -4,8 +4,6 @@ of a known form, or an ExperimentError that names the file and the fault."""
 
 import functools
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +21,7 @@ from pydantic import (
 
 from common import private_file
 from lab.errors import ExperimentError
+from lab.files.conclusion import CONCLUSION_FILE, Conclusion
 from lab.files.run_summary import Number, PlannedRun, RunSummary
 
 MOST_BYTES = 8 * 2**20
@@ -133,6 +132,7 @@ MOST_NOTES = 1_000
 """The maximum number of notes in a bundle."""
 
 _FORMS: Mapping[str, Any] = {
+    CONCLUSION_FILE: Conclusion,
     "tables.json": list[_Table],
     "exhibits.json": list[_Figure],
     "claims.json": list[dict[str, Cell]],
@@ -155,16 +155,8 @@ FILES = tuple(name for name in _FORMS if name not in ("run.json", "events.jsonl"
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file completely or not at all."""
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(draft, 0o644)
-        private_file.put(Path(draft), path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
+    """Write a file, which all users can read, completely or not at all."""
+    private_file.write(path, text.encode("utf-8"), 0o644)
 
 
 def write_json(path: Path, content: object) -> None:

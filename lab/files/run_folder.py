@@ -35,6 +35,11 @@ class RunFolder:
     path: Path
 
     @property
+    def experiment(self) -> str:
+        """The name of the result folder to which the run belongs."""
+        return self.path.parents[1].name
+
+    @property
     def attempts_file(self) -> Path:
         return self.path / "attempts.parquet"
 

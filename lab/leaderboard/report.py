@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from lab.analysis.cells import Cell
-from lab.analysis.warnings import honesty
 from lab.errors import ExperimentError
 from lab.files.documents import write_json
 from lab.leaderboard import BOARD_FILE, ablation, board, recovery
@@ -99,7 +98,7 @@ def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
         console.print(f"The seconds to recover are not measured yet. {recovery.how(folder.spec())}")
     if found.steps:
         console.print(ablation.words(found.steps))
-    for line in honesty(cells):
+    for line in folder.conclusion().lines:
         console.print(line)
     console.print(f"All tables, including {counted.title!r}: {folder.path / 'tables.md'}")
     if page is None:

@@ -182,10 +182,6 @@ class Sheet:
         """Return the title without the lab's number, for example `Watch a shop collapse`."""
         return self.text.partition("\n")[0].partition(": ")[2]
 
-    @property
-    def headings(self) -> list[str]:
-        return re.findall(r"^## (.+)$", self.text, re.MULTILINE)
-
     def section(self, heading: str) -> str:
         """Return the text below a heading of the second level; empty if the heading is missing."""
         _, _, rest = self.text.partition(f"\n## {heading}\n")

@@ -39,7 +39,7 @@ class ProgressFile:
         self._written_s = time.monotonic()
         draft = self._path.with_name(f".{self._path.name}.{os.getpid()}")
         draft.write_text(json.dumps(self._said, ensure_ascii=False), encoding="utf-8")
-        draft.replace(self._path)
+        draft.replace(self._path)  # without fsync, because the file has no use after a power cut
 
 
 progress_file = ProgressFile()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lab.analysis.cells import Cell
-from lab.analysis.outcomes import Outcomes, after_warm_up, response_times_s
+from lab.analysis.cells import Cell, counted_attempts
+from lab.analysis.outcomes import Outcomes, response_times_s
 from lab.analysis.published import published
 from lab.report.drawing.figure import finish, from_zero, new_figure, note, save
 from lab.report.drawing.palette import Style, styles_of
@@ -69,11 +69,11 @@ def _ccdf(
     """
     figure, (axes,) = new_figure(1, 1, _INCHES)
     runs = [(p, run) for p, run in folder.whole_runs() if p.rho == rho]
-    warm_up_s = folder.spec().warm_up_s
+    spec = folder.spec()
     until_s = 0.0
     for policy, look in style.items():
         pooled = [
-            response_times_s(after_warm_up(run.attempts(), warm_up_s), FIRST_PAGE)
+            response_times_s(counted_attempts(spec, run), FIRST_PAGE)
             for planned, run in runs
             if planned.policy == policy
         ]

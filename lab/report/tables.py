@@ -11,8 +11,8 @@ from lab.analysis import published
 from lab.analysis.cells import Cell
 from lab.analysis.metrics import BY_NAME, of_table
 from lab.analysis.outcomes import FATES, FATES_MEANING, Outcomes
-from lab.analysis.verdict import verdict
-from lab.analysis.warnings import honesty
+from lab.analysis.verdict import conclude
+from lab.files.conclusion import CONCLUSION_FILE
 from lab.files.documents import write_json, write_text
 from lab.intervals import Estimate, estimate, estimate_known, text_of
 from lab.report import paired_table, wasted_work
@@ -216,9 +216,9 @@ def _beside(cells: Sequence[Cell]) -> str:
 
 
 def write_tables(folder: ComparisonResult, cells: Sequence[Cell]) -> list[Table]:
-    """Write tables.md and tables.json of a result folder. Return the tables."""
+    """Write conclusion.json, tables.md and tables.json of a result folder. Return the tables."""
     spec = folder.spec()
-    tables = tables_of(spec, cells)
+    conclusion, tables = conclude(spec, cells), tables_of(spec, cells)
     made, planned = len(folder.whole_runs()), len(folder.plan())
     how = "simulated" if spec.engine == "simulated" else f"time scale {spec.time_scale:g}"
     work = "a FIFO server" if spec.has_fifo_server else f"page profile {spec.page_profile}"
@@ -229,11 +229,12 @@ def write_tables(folder: ComparisonResult, cells: Sequence[Cell]) -> list[Table]
         f"{made} of {planned} runs, {spec.load.words()} each, {spec.repetitions} repetition(s), "
         f"{how}, {work}. {capacity.words() if capacity else _NO_CAPACITY}.",
         "",
-        *(f"> {sentence}\n" for sentence in verdict(spec, cells)),
-        *(f"- {line}" for line in honesty(cells)),
+        *(f"> {sentence}\n" for sentence in conclusion.sentences),
+        *(f"- {line}" for line in conclusion.lines),
         "",
     ]
     text = "\n".join(intro) + "\n" + "\n".join(table.markdown() for table in tables)
+    write_json(folder.path / CONCLUSION_FILE, conclusion.model_dump())
     write_text(folder.path / "tables.md", text)
     write_json(folder.path / "tables.json", [asdict(table) for table in tables])
     return tables

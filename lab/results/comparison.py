@@ -11,6 +11,7 @@ from typing import Any
 from lab.engines.capacity import Capacity, from_json
 from lab.errors import ExperimentError, SpecError
 from lab.files import documents
+from lab.files.conclusion import CONCLUSION_FILE, Conclusion
 from lab.files.documents import read_json
 from lab.files.run_folder import RUN_FILE, RunFolder
 from lab.files.run_summary import PlannedRun
@@ -73,6 +74,18 @@ class ComparisonResult(Result):
         passes it. Raises ExperimentError if spec.toml or capacity.json is missing or damaged.
         """
         return None if (spec or self.spec()).clients else from_json(self.facts("capacity"))
+
+    def capacity_rps(self) -> float | None:
+        """Return the capacity to which ρ refers, in requests per paper second; None in a closed
+        loop. Raises ExperimentError as `capacity` does.
+        """
+        capacity = self.capacity()
+        return capacity.median_rps if capacity else None
+
+    def conclusion(self) -> Conclusion:
+        """Return the conclusion; raises ExperimentError if it is missing or damaged. A result of an
+        older version has none until `doorbuster results draw` draws the result again."""
+        return documents.read(self.path / CONCLUSION_FILE, Conclusion)
 
     def plan(self) -> list[PlannedRun]:
         """Return all runs in the plan's order; raises ExperimentError if plan.json is missing or

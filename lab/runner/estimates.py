@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from common import cpus
 from common.page_types import CAPACITY_RPS
 from lab.engines import capacity
-from lab.engines.capacity import Capacity
 from lab.engines.live.capacity import expected_real_s
-from lab.errors import ExperimentError
 from lab.machine import speeds
 from lab.machine.speeds import Speeds
 from lab.runner.expectation import Expectation
@@ -126,26 +124,19 @@ def of_launch(spec: Spec, lab: Settings, *, processes: int) -> Estimate:
     of a live spec includes the capacity measurement if no valid capacity is stored or several shops
     run at the same time.
     """
-    kept = _kept(spec, lab)
-    if spec.engine == "simulated" and not spec.clients:
-        kept = capacity.computed(spec)
-    is_measured = spec.engine == "live" and not spec.clients and (kept is None or spec.at_once)
+    capacity_rps, is_measured = None, False
+    if not spec.clients:
+        is_live = spec.engine == "live"
+        known = capacity.kept(lab, spec) if is_live else capacity.computed(spec)
+        capacity_rps = known.median_rps if known else CAPACITY_RPS
+        is_measured = is_live and (known is None or bool(spec.at_once))
     return of_spec(
         spec,
-        None if spec.clients else kept.median_rps if kept else CAPACITY_RPS,
+        capacity_rps,
         speeds.load(lab),
         processes=processes,
-        measures_capacity=bool(is_measured),
+        measures_capacity=is_measured,
     )
-
-
-def _kept(spec: Spec, lab: Settings) -> Capacity | None:
-    if spec.engine == "simulated" or spec.clients:
-        return None
-    try:
-        return capacity.kept(lab, spec)
-    except ExperimentError:
-        return None
 
 
 def live_run_s(known: Speeds) -> float:

@@ -84,17 +84,11 @@ class LiveComparison(Comparison):
         """Return the capacity: the stored value if it is valid for the spec and only one shop runs,
         otherwise a newly measured value.
         """
-        found = self._kept() or measure_capacity(self.spec, self.lab, self._shops)
+        is_one = len(self._shops) == 1
+        kept = capacities.kept(self.lab, self.spec) if is_one else None
+        found = kept or measure_capacity(self.spec, self.lab, self._shops)
         console.print(f"{found.words()}; `make capacity` measures it again")
         return found
-
-    def _kept(self) -> Capacity | None:
-        if len(self._shops) > 1:
-            return None
-        try:
-            return capacities.kept(self.lab, self.spec)
-        except ExperimentError:
-            return None
 
     def begin(self) -> ComparisonResult:
         """Print the expected duration of the whole experiment, then begin."""

@@ -59,11 +59,10 @@ class SimulatedComparison(Comparison):
         """Return the expected duration; None with a broker, because its machines are unknown."""
         if self.broker:
             return None
-        capacity = result.capacity()
         cpus = estimates.cpus_here()
         return estimates.of_spec(
             self.spec,
-            capacity and capacity.median_rps,
+            result.capacity_rps(),
             speeds.load(self.lab),
             processes=min(self.processes or cpus, cpus),
             left_ratio=len(result.missing()) / self.spec.number_of_runs,
@@ -72,8 +71,7 @@ class SimulatedComparison(Comparison):
     def make(self, result: ComparisonResult, estimate: Estimate | None) -> None:
         """Simulate the missing runs, several at a time."""
         spec = self.spec
-        capacity = result.capacity()
-        capacity_rps = capacity and capacity.median_rps
+        capacity_rps = result.capacity_rps()
         todo, total = result.missing(), len(result.plan())
         own = [file.text for file in own_policies.of_spec(spec)]
         runs = {

@@ -196,10 +196,6 @@ def load_factor_of(customers: Mapping[str, Any]) -> float:
     return float(changes[-1]["factor"])
 
 
-def experiment_of(run: RunFolder) -> str:
-    return run.path.parents[1].name
-
-
 def _have_taken_over(lab: Settings, runs: Sequence[RunFolder], factor: float) -> bool:
     told = announcement.under_way(lab.state_dir)
     of_runs = [next((one for one in told if _is_of(one, run)), None) for run in runs]
@@ -226,7 +222,7 @@ def _all_have_come(customers: Mapping[str, Any]) -> bool:
 
 
 def _is_of(told: Mapping[str, Any], run: RunFolder) -> bool:
-    return (told["experiment"], told["run"]) == (experiment_of(run), run.path.name)
+    return (told["experiment"], told["run"]) == (run.experiment, run.path.name)
 
 
 def _at(done: str) -> str:

@@ -54,6 +54,7 @@ MOST_SEED = 2**63 - 1
 MOST_FAULTS = 20
 """An error message lists at most this number of a spec's faults."""
 
+_NO_OPTIONS: Mapping[str, str] = {}
 _DEFAULT_POLICIES = ("sq", "8q-af", "8q-lifo-pri")
 
 
@@ -470,23 +471,29 @@ def _path_of(name_or_path: str) -> Path:
     return shipped if not path.is_file() and shipped.is_file() else path
 
 
-def _validated(plain: Mapping[str, Any], origin: str, context: str | None = None) -> Spec:
+def _validated(
+    plain: Mapping[str, Any],
+    origin: str,
+    context: str | None = None,
+    options: Mapping[str, str] = _NO_OPTIONS,
+) -> Spec:
     try:
         return Spec.model_validate(plain, context=context)
     except ValidationError as faults:
-        raise SpecError(explain(faults, origin)) from None
+        raise SpecError(explain(faults, origin, options)) from None
 
 
 def _reason(fault: OSError | UnicodeDecodeError) -> str:
     return fault.strerror or str(fault) if isinstance(fault, OSError) else "it is not UTF-8"
 
 
-def changed(spec: Spec, **changes: object) -> Spec:
+def changed(spec: Spec, options: Mapping[str, str] = _NO_OPTIONS, /, **changes: object) -> Spec:
     """Return `spec` with some fields replaced, after checking it again; None keeps the value of a
     field.
 
     The name `load__sessions` means the key `sessions` of the section `load`. A new value of one of
     the keys EXTENTS removes the other EXTENTS, because only one of them can limit the arrivals.
+    `options` has the command line's name for a key, which `explain` then uses.
     """
     plain = spec.plain()
     for field, value in changes.items():
@@ -499,7 +506,7 @@ def changed(spec: Spec, **changes: object) -> Spec:
         if key in EXTENTS:
             plain[section] = {k: v for k, v in plain[section].items() if k not in EXTENTS}
         plain[section][key] = value
-    return _validated(plain, "options")
+    return _validated(plain, "options", options=options)
 
 
 _SECTIONS: dict[str, type[Section]] = {
@@ -520,9 +527,12 @@ _SECTIONS: dict[str, type[Section]] = {
 _FIELD = re.compile(r"([a-z][\w.-]*): ")
 
 
-def explain(faults: ValidationError, origin: str) -> str:
+def explain(faults: ValidationError, origin: str, options: Mapping[str, str] = _NO_OPTIONS) -> str:
     """Return Pydantic's findings as text; each line has the location, the fault and the allowed
     values.
+
+    The location is the origin with the key, or only the name that `options` has for the key. The
+    keys of `options` have no positions in lists: `load.rho`, not `load.rho.1`.
     """
     lines: list[str] = []
     found = faults.errors()
@@ -550,5 +560,7 @@ def explain(faults: ValidationError, origin: str) -> str:
         elif named := _FIELD.match(message):  # the check of a section names the field
             message = message[named.end() :]
             place += [named[1]] if place[-1:] != [named[1]] else []
-        lines.append(f"{origin}: {'.'.join(place)}: {message}{shown}")
+        key = ".".join(part for part in place if not part.isdecimal())
+        location = options.get(key) or f"{origin}: {'.'.join(place)}"
+        lines.append(f"{location}: {message}{shown}")
     return "\n".join(lines)

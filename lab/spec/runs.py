@@ -125,11 +125,6 @@ class ShopRun(_Run):
     """
 
     @property
-    def is_simulated(self) -> bool:
-        """Whether the server is simulated; False for a run on the appliance."""
-        return not isinstance(self.server, ApplianceServer)
-
-    @property
     def is_closed_loop(self) -> bool:
         """Whether a fixed set of clients sends the requests (Connection Sentry)."""
         return isinstance(self.customers, ClientModel)

@@ -196,8 +196,7 @@ def read_results(parts: Sequence[LivePart], comparisons: Sequence[ComparisonResu
     """Return the metrics of all complete live runs, by case."""
     found: list[tuple[AnyCase, int, Metrics]] = []
     for part, comparison in zip(parts, comparisons, strict=True):
-        capacity = comparison.capacity()
-        capacity_rps = capacity and capacity.median_rps
+        capacity_rps = comparison.capacity_rps()
         for planned, run in comparison.whole_runs():
             case = part.case_of(planned)
             found.append((case, planned.seed, part.metrics_of(run, case.run, capacity_rps)))

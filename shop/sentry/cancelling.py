@@ -26,6 +26,8 @@ _logger = logging.getLogger(__name__)
 _SIDE_THREADS: Final = 32
 _CONNECT_S: Final = 2  # psycopg accepts no shorter time
 _RECONNECT_S: Final = 10.0
+_THREAD_AGAIN_S: Final = 1.0
+"""The time until the canceller tries again to start a side thread, in seconds."""
 _CANCEL: Final = b"SELECT pg_cancel_backend(pid) FROM unnest($1::int[]) AS pid"
 
 
@@ -63,14 +65,15 @@ class Canceller:
         while True:
             try:
                 self._cancel_waiting(sent)
-            except Exception:  # for example, the process has too many threads for a side thread
+            except Exception:  # this thread must continue for the next attempts
                 _logger.exception("a query could not be cancelled")
 
     def _cancel_waiting(self, sent: list[tuple[float, Attempt]]) -> None:
-        """Wait for attempts, or for the first time in `sent`, and carry out what is due."""
+        """Wait for attempts, or for the earliest time in `sent`, and carry out what is due."""
         waiting = []
         with suppress(queue.Empty):
-            timeout_s = max(0.0, sent[0][0] - time.monotonic()) if sent else None
+            first_s = min((until_s for until_s, _ in sent), default=None)
+            timeout_s = None if first_s is None else max(0.0, first_s - time.monotonic())
             waiting.append(self._waiting.get(timeout=timeout_s))
             while True:
                 waiting.append(self._waiting.get_nowait())
@@ -78,17 +81,28 @@ class Canceller:
         for attempt in waiting:
             session = self._session_for(attempt)
             if session is None:
-                self._side_threads.submit(_cancel_alone, attempt)
+                self._cancel_aside(attempt, sent)
             else:
                 together.setdefault(session, []).append(attempt)
         for session, attempts in together.items():
             cancel_together(attempts, session, configuration.read().cancel_timeout_s)
             until_s = time.monotonic() + FIRST_PAUSE_S
             sent += ((until_s, attempt) for attempt in attempts)
-        while sent and sent[0][0] <= time.monotonic():
-            _, attempt = sent.pop(0)
+        now_s = time.monotonic()
+        due = [attempt for until_s, attempt in sent if until_s <= now_s]
+        sent[:] = [(until_s, attempt) for until_s, attempt in sent if until_s > now_s]
+        for attempt in due:
             if not attempt.cancel.left.is_set():
-                self._side_threads.submit(_cancel_alone, attempt)
+                self._cancel_aside(attempt, sent)
+
+    def _cancel_aside(self, attempt: Attempt, sent: list[tuple[float, Attempt]]) -> None:
+        """Let a side thread cancel this query. If no thread can start, the attempt returns to
+        `sent`; a running side thread may then also carry it out, which does no harm."""
+        try:
+            self._side_threads.submit(_cancel_alone, attempt)
+        except RuntimeError as error:  # the process has too many threads
+            _logger.warning("a query could not be cancelled yet: %s", error)
+            sent.append((time.monotonic() + _THREAD_AGAIN_S, attempt))
 
     def _session_for(self, attempt: Attempt) -> "CancelSession | None":
         """Return a session that can cancel this query; None if a side thread must do it."""

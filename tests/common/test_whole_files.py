@@ -52,4 +52,20 @@ def test_a_full_disk_leaves_the_old_content_and_nothing_beside_it(full_disk):
     with pytest.raises(OSError, match="No space left"):
         private_file.write(path, b"x" * 200_000)
     assert path.read_bytes() == b"old"
-    assert [one.name for one in full_disk.glob("secrets*")] == ["secrets.json"]
+    assert [one.name for one in full_disk.glob("*secrets*")] == ["secrets.json"]
+
+
+def test_two_writers_do_not_disturb_each_other(tmp_path, monkeypatch):
+    """A second writer may replace the file while the first is about to."""
+    path, put = tmp_path / "secrets.json", private_file.put
+
+    def put_after_another(aside, path):
+        monkeypatch.setattr(private_file, "put", put)
+        private_file.write(path, b"second")
+        assert path.read_bytes() == b"second"
+        put(aside, path)
+
+    monkeypatch.setattr(private_file, "put", put_after_another)
+    private_file.write(path, b"first")
+    assert path.read_bytes() == b"first"
+    assert list(tmp_path.iterdir()) == [path]

@@ -8,6 +8,9 @@ from tests.language.covered import CEILINGS, REFERENCE, ceiling, documents, find
 from tests.language.passages import REPOSITORY, Form, Passage, of_result
 from tests.language.rules import findings, sentences
 
+VERDICTS = "conclusion.json"
+"""Its sentences can be long, because they name all policies that are alike."""
+
 
 @pytest.mark.parametrize("path", [str(path.relative_to(REPOSITORY)) for path in documents()])
 def test_a_document_is_in_plain_english(path: str):
@@ -18,7 +21,7 @@ def test_a_document_is_in_plain_english(path: str):
 @pytest.mark.parametrize("result", sorted(path.name for path in REFERENCE.iterdir()))
 def test_an_included_result_is_in_plain_english(result: str):
     """A result that was made with older words is made again: `make reference-results`."""
-    files = sorted((REFERENCE / result).glob("*.json"))
+    files = sorted(set((REFERENCE / result).glob("*.json")) - {REFERENCE / result / VERDICTS})
     found = [str(each) for path in files for text in of_result(path) for each in findings(text)]
     assert found == []
 

@@ -12,6 +12,14 @@ from typing import Any
 from loadgen.records.attempt_log import read_attempts
 from loadgen.records.attempts import Attempt
 
+PROGRAM = ("-m", "locust")
+PATIENT_PROGRAM = (
+    "-c",
+    "from locust import main, runners; runners.HEARTBEAT_LIVENESS = 240; main.main()",
+)
+"""A Locust whose master still waits for a worker that sends no heartbeat for minutes, because this
+machine is busy. By default, such a worker is lost after four seconds."""
+
 LOCUSTFILE = Path(__file__).parents[2] / "loadgen" / "locustfile.py"
 PATIENCE_S = 240
 
@@ -33,7 +41,7 @@ def run(folder, *options):
 
 
 @contextmanager
-def started(folder, *options):
+def started(folder, *options, program=PROGRAM):
     """Run Locust with `options`; kill it at the end if it still runs."""
     environment = {
         name: value
@@ -41,7 +49,7 @@ def started(folder, *options):
         if not name.startswith(("LOCUST_", "DOORBUSTER_LOAD_"))
     }
     with subprocess.Popen(
-        [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), "--loglevel", "WARNING", *options],
+        [sys.executable, *program, "-f", str(LOCUSTFILE), "--loglevel", "WARNING", *options],
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,

@@ -22,7 +22,7 @@ KILLED_OR_TOLD = pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM
 
 
 @contextmanager
-def _cluster(folder, workers, *options, port=""):
+def _cluster(folder, workers, *options, port="", program=locust_process.PROGRAM):
     port = port or str(ports.free(1)[0])
     with ExitStack() as running:
         master = running.enter_context(
@@ -31,6 +31,7 @@ def _cluster(folder, workers, *options, port=""):
                 *("--master", "--headless", "--only-summary", "--progress", "json"),
                 *("--master-bind-host", "127.0.0.1", "--master-bind-port", port),
                 *("--expect-workers", str(workers), *options),
+                program=program,
             )
         )
         yield (
@@ -163,7 +164,9 @@ def test_who_is_done_plays_nothing_again_when_another_leaves(tmp_path):
     with (
         small_shop(manner) as shop,
         ExitStack() as in_any_case,
-        _cluster(tmp_path, 3, "--host", shop.url, *options) as (master, workers),
+        _cluster(
+            tmp_path, 3, "--host", shop.url, *options, program=locust_process.PATIENT_PROGRAM
+        ) as (master, workers),
     ):
         in_any_case.callback(all_seen.set)
         before = _until(master, '"ended": 2,')

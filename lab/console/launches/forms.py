@@ -9,11 +9,11 @@ from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator
 
 from common import bounded, hosts
-from gateway.policies import ADMISSIONS, is_path
+from gateway.policies import ADMISSIONS
 from lab.baselines.sheets import PROXIES
 from lab.cli.experiment_options import with_options
 from lab.console.site import own_policies
-from lab.console.site.allowances import Allowance, require
+from lab.console.site.allowances import Allowance, AllowanceError, require
 from lab.console.site.settings import LAB
 from lab.errors import SpecError
 from lab.spec import shop_cpus
@@ -203,8 +203,11 @@ class LaunchForm(forms.Form):
             self.add_error("sessions", "Give a number of sessions or a duration, not both.")
             return None
         try:
-            own = sum(map(is_path, given["policies"]))
-            require(allowance, "own_policies_per_launch", own)
+            own_policies.require_few(allowance, given["policies"])
+        except AllowanceError as fault:
+            self.add_error("policies", str(fault))
+            return None
+        try:
             titled = changed(base, title=given["title"], engine=given["engine"])
             spec = with_options(
                 titled,
@@ -342,7 +345,7 @@ def _check_own(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Non
                 f"{name}: policy: {path!r:.80} is not offered here; "
                 f"allowed: {', '.join(offered) or 'the files in own/'}, and names of policies"
             )
-    require(allowance, "own_policies_per_launch", len(named))
+    own_policies.require_few(allowance, (path for path, _ in named))
 
 
 def _check_room(spec: Spec) -> None:

@@ -199,13 +199,13 @@ def reap() -> None:
             )
 
 
-def line() -> list[tuple[Launch, int | None]]:
+def line() -> list[tuple[Launch, int]]:
     """Return the waiting launches in the order in which they begin, each with the approximate real
-    seconds until then. The time is None if a launch of unknown duration must end first."""
+    seconds until then."""
     running = list(Launch.objects.filter(state=State.RUNNING))
     left = [(one, left_s(one)) for one in running]
     found = starts(_ordered("live"), _ordered("simulated"), left)
-    return [(one, math.ceil(start_s) if math.isfinite(start_s) else None) for one, start_s in found]
+    return [(one, math.ceil(start_s)) for one, start_s in found]
 
 
 def elapsed_s(one: Launch) -> float:

@@ -8,12 +8,11 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from gateway.policies import is_path
 from lab.console.launches import queue, workers
 from lab.console.launches.forms import uploaded
 from lab.console.launches.queue import QueueError
 from lab.console.models import Launch
-from lab.console.site import permissions
+from lab.console.site import own_policies, permissions
 from lab.console.site.allowances import Allowance, AllowanceError, require
 from lab.console.site.settings import LAB
 from lab.machine import speeds
@@ -60,8 +59,7 @@ class Experiment:
         """Return the known duration, `real_s`. Raises AllowanceError if a limit is exceeded."""
         if self.spec:
             require(allowance, "runs_per_launch", self.spec.number_of_runs)
-            own = {choice.name for choice in self.spec.policy if is_path(choice.name)}
-            require(allowance, "own_policies_per_launch", len(own))
+            own_policies.require_few(allowance, (choice.name for choice in self.spec.policy))
         expected_s = self.real_s
         assert expected_s is not None, self.arguments
         require(allowance, "expected_s_per_launch", expected_s)

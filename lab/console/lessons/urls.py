@@ -11,6 +11,11 @@ urlpatterns = [
     path("lessons/<int:number>/steps/<int:step>/", views.step, name="lesson-step"),
     path("lessons/<int:number>/steps/<int:step>/predict", views.predict, name="lesson-predict"),
     path("lessons/<int:number>/steps/<int:step>/launch", views.launch, name="lesson-launch"),
+    path(
+        "lessons/<int:number>/steps/<int:step>/launched",
+        views.launched_state,
+        name="lesson-launched",
+    ),
     path("lessons/<int:number>/steps/<int:step>/values", views.values, name="lesson-values"),
     path("lessons/<int:number>/steps/<int:step>/result", views.result, name="lesson-result"),
     path("lessons/<int:number>/questions/", views.questions, name="lesson-questions"),

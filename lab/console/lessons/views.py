@@ -12,11 +12,12 @@ from django.views import static
 
 from lab.console.launches import queue
 from lab.console.launches.submission import launched
+from lab.console.launches.views import OVER
 from lab.console.lessons import work
 from lab.console.lessons.class_views import hand_in
 from lab.console.lessons.markdown import html
 from lab.console.lessons.starting import Start, start_of
-from lab.console.lessons.work import Finding, findings_of, work_of
+from lab.console.lessons.work import Finding, Work, findings_of, work_of
 from lab.console.models import MOST_ANSWER_CHARACTERS, HandIn, Launch
 from lab.console.results import result_list
 from lab.console.site import permissions
@@ -127,42 +128,47 @@ def step_page(
 ) -> HttpResponse:
     """Return the page of a step, without the answer if a prediction is still missing."""
     done = work_of(name_of(request), sheet)
-    predicted = done.answers.get(work.prediction_field(found.number), "")
     field = work.notes_field(found.number)
     if notes is None or not notes.is_bound:
         notes = AnswerForm({field: "Your notes and answers"}, initial=done.answers)
     prediction = prediction or prediction_form(found.number)
     start = start_of(sheet, found)
-    found_values = findings_of(done, found.number)
-    reads = any(not one.field for one in found_values)
-    read = read or ValuesForm(found_values)
-    launch = done.launches.get(found.number)
-    is_open = bool(predicted) or not found.asks_prediction
+    read = read or ValuesForm(findings_of(done, found.number))
     context = {
-        "sheet": sheet,
-        "step": found,
         "work": done,
         "parts": [(one, html_for(request, one.markdown)) for one in found.before_answer],
         "answer": [(one, html_for(request, one.markdown)) for one in found.answer],
-        "predicted": predicted,
-        "is_open": is_open,
+        "predicted": done.prediction(found),
+        "is_open": done.is_open(found),
         "prediction": prediction[work.prediction_field(found.number)],
         "notes": notes[field],
-        "findings": [(one, read[one.field] if one.field else None) for one in found_values],
-        "has_values": any(one.value is not None for one in found_values),
-        "is_typed": bool(read.fields),
-        "result": done.result_of(found.number),
-        "results": result_list.entries()[:LISTED] if reads and may_choose(request) else (),
+        **_outcome(request, done, found, read),
         "start": start,
         "refusal": _refusal(request, start),
-        "launch": launch,
-        "left_s": queue.shown_left_s(launch) if launch else None,
         "has_accounts": LAB.lab_accounts,
         "previous": found.number - 1,
         "next": found.number + 1 if found.number < len(sheet.steps) else None,
     }
     status = 400 if prediction.is_bound or notes.is_bound or read.is_bound else 200
     return render(request, "console/lesson_step.html", context, status=status)
+
+
+def _outcome(request: HttpRequest, done: Work, found: Step, read: ValuesForm) -> dict[str, Any]:
+    """Return the newest launch of a step and the values of its result, as pages show them."""
+    findings = findings_of(done, found.number)
+    reads = any(not one.field for one in findings)
+    launch = done.launches.get(found.number)
+    return {
+        "sheet": done.sheet,
+        "step": found,
+        "launch": launch,
+        "left_s": queue.shown_left_s(launch) if launch else None,
+        "findings": [(one, read[one.field] if one.field else None) for one in findings],
+        "has_values": any(one.value is not None for one in findings),
+        "is_typed": bool(read.fields),
+        "result": done.result_of(found.number),
+        "results": result_list.entries()[:LISTED] if reads and may_choose(request) else (),
+    }
 
 
 def _refusal(request: HttpRequest, start: Start | None) -> str:
@@ -215,6 +221,24 @@ def launch(request: HttpRequest, number: int, step: int) -> HttpResponse:
     if made := launched(request, lambda: start.experiment.launch(allowance)):
         work.began(name_of(request), sheet, step, made)
     return redirect("lesson-step", number, step)
+
+
+@readers.get
+def launched_state(request: HttpRequest, number: int, step: int) -> HttpResponse:
+    """Return the newest launch of a step as a fragment. If it has ended, the fragment also has the
+    values of its result."""
+    sheet, found = _step(number, step)
+    done = work_of(name_of(request), sheet)
+    launch = done.launches.get(step)
+    if launch is None or not done.is_open(found):
+        raise Http404
+    read = ValuesForm(findings_of(done, step))
+    return render(
+        request,
+        "console/lesson_launched.html",
+        {**_outcome(request, done, found, read), "renewed": True},
+        status=OVER if launch.has_ended else 200,
+    )
 
 
 @students.post

@@ -10,7 +10,7 @@ from lab.console.models import Answer, Launch, StepLaunch
 from lab.console.results import result_list
 from lab.console.site.settings import LAB
 from lab.lessons.readings import Place, UnreadableError, place_of, read
-from lab.lessons.sheet import Band, Outcome, Sheet, number
+from lab.lessons.sheet import Band, Outcome, Sheet, Step, number
 from lab.students.scoreboard import FOLDER as SCOREBOARD
 
 
@@ -54,6 +54,15 @@ class Work:
         """Return the first step that is not done; None if all steps are done."""
         done = self.done
         return next((one.number for one in self.sheet.steps if one.number not in done), None)
+
+    def prediction(self, step: Step) -> str:
+        """Return the saved prediction for a step; empty if there is none."""
+        return self.answers.get(prediction_field(step.number), "")
+
+    def is_open(self, step: Step) -> bool:
+        """Return whether pages may show the step's launch and its expected values, which a step
+        that asks for a prediction hides until the prediction is saved."""
+        return bool(self.prediction(step)) or not step.asks_prediction
 
     def result_of(self, step: int) -> str:
         """Return the name of the result that a step uses; empty if the step has no result yet.

@@ -18,12 +18,12 @@ from typing import Any, Final, Generic, TypeVar
 
 from django.http import Http404
 
-from lab.analysis.verdict import short_form
 from lab.analysis.warnings import is_warning
 from lab.console.results.bundles import is_name
 from lab.console.site.settings import LAB
 from lab.errors import ExperimentError
 from lab.files import documents
+from lab.files.conclusion import Conclusion
 from lab.files.documents import read_json
 from lab.files.run_folder import RunFolder
 from lab.files.run_summary import PlannedRun
@@ -42,8 +42,13 @@ DELETED: Final = ".deleted-"
 """The beginning of the name of a folder whose content is being deleted."""
 MOST_TEXT_BYTES = 4 * 2**20
 """The maximum size, in bytes, of a text that a page shows, such as a spec."""
-_SUMMARISED = ("spec.toml", "tables.md", BOARD_FILE, *documents.FILES)
+_SUMMARISED = ("spec.toml", BOARD_FILE, *documents.FILES)
 """The files from which a summary is calculated."""
+_NO_CONCLUSION = (
+    "NO CONCLUSION: this result is from an older version of Doorbuster, or its conclusion.json is "
+    "damaged. The command `doorbuster results draw` with the folder of the result calculates the "
+    "verdict, the warnings and the checks again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +150,7 @@ def _summarised(path: Path) -> Summary:
         reference=made_for_all,
         winner=short_conclusion(ResultEntry(path).claims())
         if is_reproduction
-        else short_form(ResultEntry(path).verdict_of_loads()),
+        else ResultEntry(path).conclusion().winner,
     )
 
 
@@ -303,13 +308,16 @@ class ResultEntry:
     def verdict(self) -> list[str]:
         """Return the conclusion: a sentence for each load of a comparison, or one or two sentences
         about a report's claims. The list is empty if there is no conclusion."""
-        return self.verdict_of_loads() or (
-            conclusion(self.claims()) if self.is_reproduction else []
-        )
+        return conclusion(self.claims()) if self.is_reproduction else self.conclusion().sentences
 
-    def verdict_of_loads(self) -> list[str]:
-        """Return the conclusion of a comparison from tables.md: one sentence for each load."""
-        return self._marked("> ")
+    def conclusion(self) -> Conclusion:
+        """Return the conclusion of a comparison, which is empty until the report exists. A report
+        without a readable conclusion is old or damaged, and gets a warning."""
+        try:
+            return ComparisonResult(self.path).conclusion()
+        except ExperimentError:
+            has_report = (self.path / "tables.json").is_file()
+            return Conclusion(lines=[_NO_CONCLUSION] if has_report else [])
 
     @property
     def winner(self) -> str:
@@ -318,7 +326,7 @@ class ResultEntry:
 
     def lines(self) -> list[str]:
         """Return the warnings and checks that a reader needs to judge the tables."""
-        return self._marked("- ")
+        return self.conclusion().lines
 
     def warnings(self) -> list[str]:
         """Return the `lines` that begin with a warning in capitals."""
@@ -327,11 +335,6 @@ class ResultEntry:
     def checks(self) -> list[str]:
         """Return the `lines` without a warning in capitals."""
         return [line for line in self.lines() if not is_warning(line)]
-
-    def _marked(self, mark: str) -> list[str]:
-        """Return the lines that begin with `mark` above the first table, without `mark`."""
-        head = self.text("tables.md").split("\n### ", 1)[0]
-        return [line.removeprefix(mark) for line in head.splitlines() if line.startswith(mark)]
 
     def circumstances(self) -> dict[str, str]:
         """The machine, versions and options, which can cause differences between two results."""

@@ -13,7 +13,6 @@ from django.core.paginator import Paginator
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 
-from lab.analysis.verdict import is_unsure
 from lab.console.models import Launch, Note, State
 from lab.console.results import curve_cache, imports, logs, notes, origins, result_list, sales_bars
 from lab.console.results.curve_views import sources
@@ -78,7 +77,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
             "references": result_list.references_for(result),
             "sources": sources([result]),
             "verdict": result.verdict(),
-            "is_unsure": is_unsure(result.verdict_of_loads()),
+            "is_unsure": result.conclusion().is_unsure,
             "enough_seeds": ENOUGH_SEEDS,
             "warnings": result.warnings(),
             "checks": result.checks(),

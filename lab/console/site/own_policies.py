@@ -2,11 +2,13 @@
 policies. A form accepts no other paths, so no visitor can make the console read another file.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from gateway.policies import POLICIES, PolicyError, registry, stem
+from gateway.policies import POLICIES, PolicyError, is_path, registry, stem
 from gateway.policies.sheet import Sheet
 from gateway.students import files, naming
+from lab.console.site.allowances import Allowance, require
 from lab.wording import title_of
 
 FOLDER = Path(files.FOLDER)
@@ -33,3 +35,9 @@ def sheet_of(name: str) -> Sheet | None:
         return naming.sheet_of_file(files.read(name))
     except PolicyError:
         return None
+
+
+def require_few(allowance: Allowance, names: Iterable[str | None]) -> None:
+    """Raise AllowanceError if more of these policies are own policies than one launch may have. A
+    form calls this before its spec is checked, because the check reads every file."""
+    require(allowance, "own_policies_per_launch", len(set(filter(is_path, names))))

@@ -17,7 +17,7 @@ from lab.engines.live import baseline_proxy, shop_file
 from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
 from lab.results.comparison import ComparisonResult
-from lab.runner.under_way import RunsUnderWay, experiment_of, load_factor_of, runs_under_way
+from lab.runner.under_way import RunsUnderWay, load_factor_of, runs_under_way
 from lab.wording import factor_words, load_words, title_of
 
 
@@ -134,7 +134,7 @@ def live_shops_now() -> list[Seen]:
     if going is None:
         return []
     return [
-        Seen(f"{experiment_of(run)}/{run.path.name}", title_of(planned.policy), where)
+        Seen(f"{run.experiment}/{run.path.name}", title_of(planned.policy), where)
         for planned, run in going.beside
         if (where := shop_file.read(run)) is not None
     ]

@@ -102,7 +102,7 @@ class LiveRun:
         self._announcement = live_runs.RunAnnouncement(
             self.appliance.lab.state_dir,
             {
-                "experiment": self.folder.path.parents[1].name,
+                "experiment": self.folder.experiment,
                 "run": self.folder.path.name,
                 "policy": policy.policy_name,
                 "admission": policy.admission,

@@ -33,7 +33,8 @@ class Sampler:
         self._appliance = appliance.again()
         self._time_scale = time_scale
         self._interval_real_s = interval_s / time_scale
-        self._rows: list[dict[str, Any]] = []
+        self.rows: list[dict[str, Any]] = []
+        """The rows of samples.parquet so far."""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="sampler", daemon=True)
         self.missed = 0
@@ -68,11 +69,7 @@ class Sampler:
 
     def write(self, path: Path) -> None:
         """Write samples.parquet, either completely or not at all."""
-        write_samples(pa.Table.from_pylist(self._rows, schema=SCHEMA), path)
-
-    @property
-    def rows(self) -> list[dict[str, Any]]:
-        return self._rows
+        write_samples(pa.Table.from_pylist(self.rows, schema=SCHEMA), path)
 
     def _poll(self) -> None:
         began_s, self.began_at = time.monotonic(), time.time()
@@ -83,7 +80,7 @@ class Sampler:
             try:
                 snapshot = self._appliance.snapshot()
                 elapsed_s = (time.monotonic() - began_s) * self._time_scale
-                self._rows.append(row(elapsed_s, snapshot))
+                self.rows.append(row(elapsed_s, snapshot))
                 chosen = choice_of(snapshot)
                 if before is not None and chosen != before:
                     self.changes.append({"time_s": elapsed_s, **chosen})

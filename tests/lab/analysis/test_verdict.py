@@ -2,7 +2,8 @@ import dataclasses
 
 import pytest
 
-from lab.analysis.verdict import short_form, verdict
+from lab.analysis.verdict import verdict
+from lab.files.conclusion import Conclusion
 from lab.spec.experiment import Spec, changed
 from tests.lab.leaderboard.made_up import cell, outcomes
 
@@ -100,15 +101,17 @@ UNSURE = "The runs share too few seeds to tell this from chance: give at least t
 )
 def test_each_load_gets_a_conclusion_with_its_certainty(cells, sentence, short):
     """The verdict names the best policy, the next one, and whether chance explains the lead."""
-    assert verdict(Spec(), cells) == [sentence]
-    assert short_form([sentence]) == short
+    found = Conclusion(verdict=verdict(Spec(), cells))
+    assert found.sentences == [sentence]
+    assert found.winner == short
+    assert found.is_unsure is (UNSURE in sentence)
 
 
 def test_every_load_has_a_sentence_and_lists_show_each_winner():
     """Loads follow each other in the order of the spec; one policy alone has no verdict."""
-    found = verdict(Spec(), LOADS_WITH_WINNERS)
-    assert [one.split(",")[0] for one in found] == ["At ρ = 1", "At ρ = 2"]
-    assert short_form(found) == "ρ = 1: 8Q-AF; ρ = 2: SQ"
+    found = Conclusion(verdict=verdict(Spec(), LOADS_WITH_WINNERS))
+    assert [one.split(",")[0] for one in found.sentences] == ["At ρ = 1", "At ρ = 2"]
+    assert found.winner == "ρ = 1: 8Q-AF; ρ = 2: SQ"
     assert verdict(Spec(), [sold("sq", 2.0, 4, 5)]) == []
 
 
@@ -138,14 +141,24 @@ def test_a_large_difference_in_wasted_work_is_given_as_the_reason(ratios, reason
         wasting(sold("sq", 2.0, 4, 5), 0.48, 0.5),
         wasting(sold("door-lifo", 2.0, 48, 50), *ratios),
     ]
-    (sentence,) = verdict(Spec(), cells)
-    assert sentence.endswith(f"The lead is more than chance.{reason}")
-    assert short_form([sentence]) == "DOOR-LIFO"
+    (found,) = verdict(Spec(), cells)
+    assert found.sentence.endswith(f"The lead is more than chance.{reason}")
+    assert found.winner == "DOOR-LIFO"
 
 
-def test_sentences_of_another_form_name_no_winner():
-    """A result from elsewhere may have any text in their place."""
-    assert short_form(["At ρ = 2, " + "a" * 5000, "Nothing"]) == ""
+def test_the_best_policies_are_titles_even_with_the_words_of_a_sentence():
+    """A policy's label can contain any words; lists show it whole, or `several` for long names."""
+    odd = "A: no policy sold anything, and B sold the most: C"
+    rivals = [sold("sq", 1.0, 80, 90), sold(odd, 1.0, 90, 80)]
+    (found,) = verdict(Spec(), rivals)
+    assert found.best == ["SQ", odd]
+    assert found.winner == "several (alike)"
+
+
+def test_without_a_verdict_nothing_is_named():
+    """An empty conclusion has no winner and is not unsure."""
+    assert Conclusion().winner == ""
+    assert not Conclusion().is_unsure
 
 
 def useful(policy, *useful_rps):
@@ -160,10 +173,12 @@ def useful(policy, *useful_rps):
 def test_sessions_without_buyers_are_judged_by_useful_work():
     """SBAC's sessions have lengths and do not buy, so completed sessions' requests decide."""
     spec = changed(Spec(), customers__lengths={"mean": 5})
-    assert verdict(spec, [useful("sq", 300, 310), useful("sq+sbac", 800, 805)]) == [
+    (found,) = verdict(spec, [useful("sq", 300, 310), useful("sq+sbac", 800, 805)])
+    assert found.best == ["SQ + SBAC"]
+    assert found.sentence == (
         "At ρ = 2, SQ + SBAC did the most useful work: 802.50 requests of completed sessions per "
         "paper second, 2.6 times as much as SQ (305.00). The lead is more than chance."
-    ]
+    )
 
 
 def test_clients_of_a_closed_loop_have_no_verdict():

@@ -57,5 +57,5 @@ def _run(
         env=environment | dict(settings),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,  # a simulated launch runs only while the machine is otherwise idle
     )

@@ -5,6 +5,7 @@ import pyarrow.compute as pc
 import pytest
 
 from lab.analysis.cells import read_cells
+from lab.analysis.verdict import conclude
 from lab.analysis.warnings import honesty, is_warning
 from lab.engines.capacity import Capacity, facts_of
 from lab.errors import ExperimentError
@@ -374,6 +375,11 @@ def test_tables_and_figures_are_files(folder):
     text = (folder.path / "tables.md").read_text(encoding="utf-8")
     assert "4 of 4 runs, 1000 sessions each" in text
     assert all(table.title in text for table in tables)
+    conclusion = folder.conclusion()
+    assert conclusion == conclude(SPEC, cells)
+    assert conclusion.verdict
+    assert all(f"> {sentence}\n" in text for sentence in conclusion.sentences)
+    assert all(f"- {line}\n" in text for line in conclusion.lines)
     kept = json.loads((folder.path / "tables.json").read_text())
     assert [table["title"] for table in kept] == [table.title for table in tables]
     for png in draw_figures(folder, cells):

@@ -13,10 +13,12 @@ class Query:
 
     def __init__(self):
         self.lock = threading.Lock()
-        self.is_told, self.may_end = threading.Event(), threading.Event()
+        self.is_told, self.may_end, self.may_begin = (threading.Event() for _ in range(3))
+        self.may_begin.set()
 
     def session_of(self, cancel):
-        return None
+        self.may_begin.wait()
+        return
 
     def cancel(self, cancel, timeout_s):
         self.is_told.set()
@@ -37,6 +39,27 @@ def test_queries_are_cancelled_again_after_a_lack_of_threads(caplog):
         canceller.cancel(third, Cancel())
         until(third.is_told.is_set, within_s=20)
         assert third.is_told.is_set()
+    finally:
+        for query in queries:
+            query.may_end.set()
+
+
+def test_no_query_of_a_batch_is_lost_for_lack_of_threads(caplog):
+    """The attempts that wait at the same time are all carried out once a thread can start."""
+    canceller = Canceller()
+    queries = [Query() for _ in range(4)]
+    try:
+        canceller.cancel(queries[0], Cancel())
+        until(queries[0].is_told.is_set)
+        queries[1].may_begin.clear()
+        with no_more_threads():
+            for query in queries[1:]:
+                canceller.cancel(query, Cancel())
+            queries[1].may_begin.set()  # the others now wait together
+            until(lambda: caplog.text.count("a query could not be cancelled") >= 3, within_s=20)
+        for query in queries[1:]:
+            until(query.is_told.is_set, within_s=20)
+            assert query.is_told.is_set()
     finally:
         for query in queries:
             query.may_end.set()

@@ -9,19 +9,14 @@ from tests.lab.console.conftest import SPEC, visiting
 from tests.lab.console.launch_rows import live_launch, write
 
 NAME = "20261122T172800Z-a-small-rush"
-SENTENCE = (
-    "> At ρ = 1.4, DOOR-LIFO sold the most: 20 confirms of at most 22, ahead of SQ with 9.\n\n"
-)
 
 
 @pytest.fixture
 def result(console):
-    """A result of three policies whose conclusion names one."""
+    """A result of three policies whose conclusion names DOOR-LIFO."""
     path = console.results / NAME
     shutil.copytree(FOLDER / "reference-race", path, dirs_exist_ok=True)
     (path / "reference.json").unlink()
-    tables = path / "tables.md"
-    tables.write_text(SENTENCE + tables.read_text())
     yield NAME
     shutil.rmtree(path, ignore_errors=True)
 

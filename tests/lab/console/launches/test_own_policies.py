@@ -2,19 +2,22 @@
 
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
 
 from gateway.policies import stem
 from gateway.students import files
-from lab.console.launches.forms import LaunchForm, uploaded
+from lab.console.launches.forms import LaunchForm, initial, uploaded
 from lab.console.race.forms import BEGINS_WITH, RaceForm
 from lab.console.site import own_policies
-from lab.console.site.allowances import TEACHER
+from lab.console.site.allowances import TEACHER, AllowanceError
 from lab.console.watch.forms import PolicyForm, in_force
 from lab.errors import SpecError
+from lab.spec.experiment import load_spec
 from lab.students.scoreboard import Board, alike
 from tests.gateway.students.policies import source
+from tests.lab.console import programs
 from tests.lab.students.test_scoreboard import row
 
 
@@ -66,6 +69,42 @@ def test_no_path_comes_from_a_browser(path, tmp_path):
     assert form.call() is None
     assert own_policies.sheet_of(str(elsewhere)) is None
     assert "policies" in RaceForm(BEGINS_WITH | {"policies": ["sq", str(elsewhere)]}).errors
+
+
+def test_more_own_policies_than_allowed_are_refused_at_their_field(path, monkeypatch):
+    """The limit comes before the files: neither the form nor a sent spec reads them."""
+    read = []
+    monkeypatch.setattr(files, "read", read.append)
+    allowance = replace(TEACHER, own_policies_per_launch=0)
+    said = "Own policies in one launch: 1; allowed: 0"
+    form = LaunchForm(initial(load_spec("first-look")) | {"policies": ["sq", path]})
+    assert form.spec(load_spec("first-look"), allowance) is None
+    assert list(form.errors) == ["policies"]
+    assert form.errors["policies"][0].startswith(said)
+    text = f"version = 1\n[[policy]]\nname = '{path}'\n"
+    with pytest.raises(AllowanceError, match=said):
+        uploaded("mine.toml", text.encode(), allowance)
+    assert not read
+
+
+def test_a_launch_has_the_limit_of_the_form(tmp_path):
+    """Two parameters of one own policy count once."""
+    (tmp_path / "plain.py").write_text(source())
+    own = {"name": str(tmp_path / "plain.py")}
+    program = f"""
+from lab.console.launches.submission import of_spec
+from lab.spec.experiment import changed, load_spec
+spec = changed(load_spec("first-look"), policy=[{own!r}, {own | {"label": "again"}!r}])
+from dataclasses import replace
+launched = of_spec(spec).launch(replace(STUDENT, own_policies_per_launch=1)).title
+try:
+    of_spec(spec).launch(replace(STUDENT, own_policies_per_launch=0))
+except AllowanceError as fault:
+    print(json.dumps([launched, str(fault)]))
+"""
+    launched, refusal = programs.told(tmp_path, program)
+    assert launched
+    assert refusal.startswith("Own policies in one launch: 1; allowed: 0 for a student.")
 
 
 @pytest.mark.parametrize("digest", ["", f"sha256 = '{'0' * 64}'\n"])

@@ -153,6 +153,32 @@ print(json.dumps([without, running, page(step)[1]]))
     assert outcome == ("in the range" if is_inside else "outside the range")
 
 
+def test_an_open_page_of_a_step_polls_only_its_launch(tmp_path: Path) -> None:
+    """The fragment has the values as soon as the launch has ended, and then stops the polling."""
+    made = small_result(spec_of(["simulate", "first-look"]), tmp_path / "results").name
+    program = f"""
+step = "/lessons/1/steps/7/"
+none = page(step + "launched")[0]
+send(step + "launch")
+closed = page(step + "launched")[0]
+send(step + "predict", **{{"prediction-7": "None"}})
+waiting = page(step + "launched")
+Launch.objects.update(state=State.DONE, result={made!r})
+print(json.dumps([none, closed, waiting, page(step + "launched"), page(step)[1]]))
+"""
+    none, closed, (waits, waiting), (ends, ended), whole = asked(tmp_path, program)
+    assert (none, closed) == (404, 404)
+    assert waits == 200
+    assert "<h1" not in waiting
+    assert 'id="findings"' not in waiting
+    assert ends == 286
+    assert "<h1" not in ended
+    assert f"/results/{made}/" in ended
+    assert cells(ended) == cells(whole) != {}
+    assert 'hx-swap-oob="true"' in ended
+    assert "hx-swap-oob" not in whole
+
+
 def test_a_result_of_a_terminal_can_be_chosen(tmp_path: Path) -> None:
     made = small_result(spec_of(["simulate", "sbac"]), tmp_path / "results").name
     program = f"""

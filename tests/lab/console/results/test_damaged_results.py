@@ -41,6 +41,8 @@ COMPARISONS = {
     "cells of objects": ("tables.json", TABLE % ('[{"a": 1}]', "[[[1]]]")),
     "tables of numbers": ("tables.json", "[5]"),
     "half a character in a table": ("tables.json", TABLE % (f"[{SURROGATE}]", "[]")),
+    "a deep conclusion": ("conclusion.json", DEEP),
+    "a conclusion of numbers": ("conclusion.json", '{"verdict": [5], "lines": [5]}'),
     "deep plan": ("plan.json", DEEP),
     "a plan of a text": ("plan.json", '"x"'),
     "a plan without policies": ("plan.json", '[{"number": 1}]'),

@@ -265,6 +265,22 @@ def test_the_result_list_is_searched_and_paged(console, result, report):
             shutil.rmtree(copy)
 
 
+def test_a_result_of_an_older_version_shows_how_to_get_its_conclusion(console, result):
+    """Older versions wrote no conclusion.json; the tables still show."""
+    old = console.results / "20250103T000000Z-old"
+    shutil.copytree(console.results / result, old)
+    (old / "conclusion.json").unlink()
+    try:
+        page = console.get(f"/results/{old.name}/").text
+        assert "NO CONCLUSION: " in page
+        assert "doorbuster results draw" in page
+        assert 'class="verdict"' not in page
+        assert "Who sells" in page
+        assert "damaged: " not in page
+    finally:
+        shutil.rmtree(old)
+
+
 def test_a_result_without_its_spec_is_said_and_breaks_no_page(console, result):
     folder = console.results / "20260103T000000Z-bare"
     (folder / "runs").mkdir(parents=True)
