@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import resource
 import signal
 import sys
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import click
 import uvloop
 
+from common import pinned
 from gateway import settings as gateway_settings
 from gateway.http.pages import RulesError
 from gateway.policies import PolicyError, registry
@@ -50,7 +50,7 @@ def main(**options: Any) -> None:
 
 
 async def _serve(settings: Settings) -> bool:
-    _raise_file_limit()
+    pinned.raise_open_files()  # each customer needs a socket
     loop = asyncio.get_running_loop()
     registry.import_all()
     gateway = Gateway(settings, loop)
@@ -78,12 +78,6 @@ def complain(about: Any) -> None:
     """Ignore an error in a non-ASCII server name; report other exceptions as Python does."""
     if about.exc_type is not UnicodeDecodeError or not isinstance(about.object, bytes):
         sys.__unraisablehook__(about)
-
-
-def _raise_file_limit() -> None:
-    """Raise the limit on open files to its maximum, because each customer needs a socket."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 if __name__ == "__main__":

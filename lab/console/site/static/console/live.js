@@ -96,9 +96,13 @@ const live = (() => {
     const away = byId("away");
     if (away) {
       away.hidden = !frame.away;
-      set(away, frame.away ?? "");
+      set(away, (frame.away ?? "").replaceAll("`", "")); // terminals get the same sentence
     }
-    if (frame.away) return;
+    if (frame.away) {
+      const moment = document.querySelector('[data-show="moment"]');
+      if (moment) set(moment, ""); // it describes the present, which is unknown
+      return;
+    }
     const found = texts();
     // Before a run and between runs, the sentence of the moment says the same.
     if (frame.run && !frame.run.run && document.querySelector('[data-show="moment"]')) found.run = "";
