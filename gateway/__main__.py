@@ -59,7 +59,8 @@ async def _serve(settings: Settings) -> bool:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told_to_stop.set)
     log.info(
-        "customers on %s, shop on %s:%d, policy %s, admission %s, connection admission %s",
+        "listening for customers on %s; shop on %s:%d, policy %s, admission %s, connection "
+        "admission %s",
         " and ".join(gateway.addresses),
         settings.shop_host,
         settings.shop_port,
@@ -70,7 +71,7 @@ async def _serve(settings: Settings) -> bool:
     await told_to_stop.wait()
     for number in (signal.SIGTERM, signal.SIGINT):  # a second signal ends the process at once
         loop.remove_signal_handler(number)
-    log.info("draining: %d requests in the gateway", gateway.parts.requests)
+    log.info("draining: %d requests still wait or are in service", gateway.parts.requests)
     return await gateway.drain()
 
 

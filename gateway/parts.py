@@ -200,7 +200,7 @@ L = TypeVar("L", HeadLimits, BodyLimits, CustomerLimits)
 
 
 def _limits(kind: type[L], settings: Settings) -> L:
-    """Return the limits that the settings of the same names give."""
+    """Return limits with the values of the settings that have the same names."""
     return kind(**{field.name: getattr(settings, field.name) for field in fields(kind)})
 
 

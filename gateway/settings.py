@@ -114,9 +114,9 @@ class Settings(SettingsModel):
     )
     tls_waiting: Count = Field(
         512,
-        description="maximum number of TLS handshakes in progress. Beyond it, a new handshake "
-        "replaces a handshake that waits for its customer. If none waits, the new handshake is "
-        "reset",
+        description="maximum number of TLS handshakes in progress. Once it is reached, a new "
+        "handshake replaces a handshake that waits for its customer. If no handshake waits for its "
+        "customer, the new handshake is reset",
     )
     tls_handshake_s: Seconds = Field(
         10.0, description="time limit for a TLS handshake, from the start of the connection"
@@ -148,7 +148,8 @@ class Settings(SettingsModel):
         (),
         description="ports of the shop's processes, separated by commas, instead of "
         "`shop_port`. Each request goes to the process with the fewest requests in service. "
-        "With a CPU manager, requests go to as many processes as there are assigned processors",
+        "With a CPU manager, the number of processes that get requests is the number of assigned "
+        "processors, rounded up, but at least 1",
     )
     shop_controller_port: ShopControllerPort
     workers: Annotated[
@@ -316,13 +317,13 @@ class Settings(SettingsModel):
     )
     response_s: Seconds = Field(
         60.0,
-        description="maximum time for which the shop may send nothing during a request. Then the "
-        "customer gets status 504, or an answer that has begun is cut off",
+        description="maximum time for which the shop may send nothing during a request. After "
+        "this time, the customer gets status 504; an answer that has begun is cut off",
     )
     cancel_s: Seconds = Field(
         10.0,
         description="time that the shop has to end a request whose answer is no longer wanted; "
-        "then the gateway frees the worker",
+        "after this time, the gateway frees the worker",
     )
     shop_idle_s: Seconds = Field(
         30.0,

@@ -30,8 +30,9 @@ class Tracer:
 
 
 class TracedExchange(Exchange):
-    """An exchange that sends its spans when it ends: for the request, for the wait in the queue,
-    and for the service in the shop, if any. A request that never reached its queue has no spans.
+    """An exchange that sends its spans when it ends: one for the request, one for the wait in the
+    queue and, if the request was in service, one for the service. A request that never reached its
+    queue has no spans.
     """
 
     __slots__ = (
@@ -49,7 +50,9 @@ class TracedExchange(Exchange):
     )
 
     def __init__(self, tracer: Tracer, queue_name: str, *about: Any, **more_about: Any) -> None:
-        """Begin the trace; `queue_name` is `policy` or a bypass; see `Exchange` for the rest."""
+        """Begin the trace; `queue_name` is `policy` or a bypass's name; see `Exchange` for the
+        rest.
+        """
         super().__init__(*about, **more_about)
         self._tracer = tracer
         self._queue_name = queue_name

@@ -104,7 +104,9 @@ class AdminApi:
             method = "GET" if head.method == b"HEAD" else head.method.decode("latin-1")
             if method not in methods:
                 allowed = ", ".join(methods)
-                raise CallError(f"this path has no method {method}", "method", allowed, 405)
+                raise CallError(
+                    f"this path does not accept the method {method}", "method", allowed, 405
+                )
             has_body = method in ("PUT", "POST")
             if has_body and not self._is_json(head):
                 raise CallError(
@@ -198,7 +200,9 @@ class AdminApi:
     def _made(
         self, make: Callable[[], T], use: Callable[[T], Answer], *, is_slow: bool
     ) -> Answer | Awaitable[Answer]:
-        """Make policies and use them; students' policies are made in the reading room."""
+        """Make policies and use them. If `is_slow`, as for students' policies, the thread of
+        `reading_room` makes them.
+        """
         return self._made_slowly(make, use) if is_slow else use(make())
 
     async def _made_slowly(self, make: Callable[[], T], use: Callable[[T], Answer]) -> Answer:

@@ -63,7 +63,9 @@ class Controls:
         return choice.make(limits, fell_back)
 
     def replace_shadows(self, made: Sequence[tuple[PolicyChoice, Policy]]) -> None:
-        """Run exactly these shadows, which must differ; one that already runs continues."""
+        """Run exactly these shadows, which must differ. A listed shadow that already runs
+        continues; a shadow that is not listed ends.
+        """
         self._parts.shadow_policies.replace(
             [(choice.label, choice.described(), policy) for choice, policy in made]
         )

@@ -122,7 +122,9 @@ class GatewayFigures:
         return self._parts.context.refusals
 
     def policy(self) -> tuple[str, Mapping[str, object]]:
-        """Return the names of the policy and its admission policy as one text, and its snapshot."""
+        """Return the policy's name, which includes the admission policy's name, and the policy's
+        snapshot.
+        """
         policy = self._parts.pages.dispatcher.policy
         return policy.name, policy.snapshot()
 
@@ -163,7 +165,8 @@ class GatewayFigures:
                 self._parts.context.left_in_service,
             ),
             "overdue_cancels_total": (
-                "Requests that the shop did not end in time, although no answer was wanted",
+                "Requests that the shop did not end within `cancel_s`, although no answer was "
+                "wanted",
                 self._overdue,
             ),
             "load_samples_total": (

@@ -291,7 +291,8 @@ class Load(Reply):
     samples: int = Field(description="successful samples since the gateway started")
     failures: int = Field(description="failed samples since the gateway started")
     error: str | None = Field(
-        description="reason why the latest sample failed; null if it succeeded"
+        description="reason why the latest sample failed or the policy could not handle it; before "
+        "the first attempt, a note that there is no sample yet; otherwise null"
     )
     status: dict[str, Any] | None = Field(
         description="the complete answer of the shop's controller"
@@ -373,9 +374,11 @@ class Snapshot(Reply):
     time_s: float = Field(description="paper time")
     policy: PolicyInForce = Field(description="the policy in force")
     shadows: list[ShadowFigures] = Field(description="the metrics of each shadow")
-    workers: int = Field(description="maximum number of requests in service, of the eight pages")
-    in_service: int = Field(description="requests in service, of the eight pages")
-    waiting: int = Field(description="waiting requests, of the eight pages")
+    workers: int = Field(
+        description="maximum number of requests for the eight pages in service at the same time"
+    )
+    in_service: int = Field(description="requests for the eight pages in service")
+    waiting: int = Field(description="waiting requests for the eight pages")
     waiting_by_page: dict[Page, int] = Field(description="page type → requests")
     counts: dict[str, dict[str, int]] = Field(
         description=f"page type, `other` or `ads` → {', '.join(f'`{fate}`' for fate in FATES)} → "
@@ -390,7 +393,9 @@ class Snapshot(Reply):
     cpu_manager: CpuManager | None = Field(
         description="the registration with the CPU manager; null without one"
     )
-    refusals: dict[str, int] = Field(description="status → number of the gateway's own answers")
+    refusals: dict[str, int] = Field(
+        description="status → number of the gateway's own answers with this status"
+    )
     traced_ratio: float = Field(description="share of requests whose traces are exported")
     is_draining: bool = Field(
         description="whether the gateway is finishing its last requests before it stops"

@@ -27,8 +27,8 @@ log = logging.getLogger("gateway.admin")
 
 class AdminConnections:
     """The open connections, at most MOST_CONNECTIONS. If all places are taken, a new connection
-    replaces the oldest connection of an unknown caller. Unknown callers therefore cannot keep other
-    callers out.
+    replaces the oldest connection whose caller is unknown and has no slow call in progress. If
+    there is no such connection, the new connection gets no place.
     """
 
     def __init__(self) -> None:

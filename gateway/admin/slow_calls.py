@@ -1,6 +1,6 @@
 """Slow calls of the admin API, which read students' files. A thread reads one file at a time, so
 the event loop does not wait, and most of the CPU remains for customers. If several calls change
-the same object, the call that arrived last wins, even if an earlier call finishes after it.
+the same object, the call that arrived last takes effect, even if an earlier call finishes later.
 """
 
 import asyncio
@@ -50,7 +50,9 @@ class ReadingRoom:
 
 
 class OvertakenError(Exception):
-    """The error for a call that must not take effect, because a later call already has."""
+    """The error for a call that must not take effect, because a later call has already taken
+    effect.
+    """
 
     def __init__(self) -> None:
         super().__init__("a later call has already taken effect")

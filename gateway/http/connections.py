@@ -19,13 +19,13 @@ class HasDeadline(Protocol):
     deadline_s: float
 
     def deadline_passed(self) -> None:
-        """React to the passed deadline; the timer calls this method once per interval until the
-        deadline changes.
+        """Handle a deadline that has passed. The timer calls this method again in every interval
+        until the object has a later deadline.
         """
 
 
 class Deadlines:
-    """A timer for the deadlines of all objects in `watched`, which runs between `start` and
+    """A timer for the deadlines of all objects in `watched`. The timer runs between `start` and
     `stop`.
     """
 
@@ -69,7 +69,9 @@ class CustomerMember(Member, Protocol):
 
 
 class Connections:
-    """The registry of customers' connections on all ports, also during their TLS handshakes."""
+    """The registry of customers' connections on all ports, including connections whose TLS
+    handshakes are in progress.
+    """
 
     def __init__(self, deadlines: Deadlines, *, most: int) -> None:
         """Create an empty registry, which cuts off each connection beyond `most`."""

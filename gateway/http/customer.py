@@ -227,7 +227,7 @@ class Customer(asyncio.Protocol):
         self._loop.call_soon(self._go_on_with_body)
 
     def came_without_tls(self) -> None:
-        """Refuse plain HTTP on the HTTPS port, after the first bytes have been read."""
+        """Refuse a customer whose first bytes on the HTTPS port are plain HTTP."""
         self._refuse(
             RefusedError(400, "this port accepts only HTTPS; use the address with https://")
         )

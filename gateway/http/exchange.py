@@ -335,8 +335,8 @@ class Exchange:
         """Handle the end of the customer's connection.
 
         If the request is complete, the gateway ends its stream to the shop, whatever the
-        abandonment setting is. The shop's sentry then stops the work or only counts it as wasted.
-        An incomplete request is stopped.
+        abandonment setting is. The shop's sentry then stops the work, or only counts the work as
+        wasted. An incomplete request is stopped.
         """
         self.customer = None
         self.has_left = True
@@ -583,7 +583,7 @@ class Exchange:
         self.queue.finished(self, outcome)
 
     def _move(self, event: Event) -> State:
-        """Change to the state that follows on `event`, and return the previous state; raise
+        """Change to the state that `event` leads to, and return the previous state; raise
         IllegalMoveError if the event is not allowed in the present state.
         """
         before = self._state

@@ -101,7 +101,9 @@ class ChunkedBody:
     _SIZE, _DATA, _DATA_END, _TRAILER, _DONE = range(5)
 
     def __init__(self, limits: BodyLimits, *, bounded: bool) -> None:
-        """Create the decoder. `limits.body_bytes` applies if `bounded` is true, as for requests."""
+        """Create the decoder. If `bounded` is true, as for requests, `limits.body_bytes` limits
+        the body.
+        """
         self._limits = limits
         self._state = self._SIZE
         self._left = 0
@@ -113,7 +115,7 @@ class ChunkedBody:
         """Return (decoded piece, rest of the data after the body, whether the body is complete).
 
         Raises TooLongError if a limit is exceeded, and FramingError if the body is malformed. The
-        decoder keeps an unfinished line.
+        decoder keeps an unfinished line for the next call.
         """
         data = self._pending + data if self._pending else data
         self._pending = b""

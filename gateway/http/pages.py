@@ -17,7 +17,9 @@ _REMEMBERED: Final = 4096
 
 
 class RulesError(ValueError):
-    """The error for an unusable rules file; the message names the file, and a faulty field."""
+    """The error for an unusable rules file. The message names the file and, if a field is faulty,
+    the field.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,8 @@ ADVICE: dict[int, str] = {
 """The advice to visitors, for each status whose reason alone does not help them."""
 
 RETRY_SOON: tuple[tuple[bytes, bytes], ...] = ((b"Retry-After", b"2"),)
-"""The headers of answers to failed or stopped requests: the customer may retry after 2 s."""
+"""The headers of answers to failed or stopped requests: the customer may retry after 2 real
+seconds."""
 
 _FRAME = """<!doctype html>
 <html lang="en">

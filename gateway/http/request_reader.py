@@ -27,7 +27,9 @@ from gateway.http.limits import BodyLimits, HeadLimits
 from gateway.http.refusals import RefusedError
 
 METHODS = (b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS")
-"""The methods that are passed on. CONNECT and TRACE get status 405, and all other methods 501."""
+"""The methods that are passed on. CONNECT and TRACE get status 405. Every other method gets status
+501.
+"""
 IDEMPOTENT = frozenset((b"GET", b"HEAD", b"PUT", b"DELETE", b"OPTIONS"))
 
 _TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]"
@@ -111,9 +113,9 @@ class RepeatedHeads(Generic[H]):
     """A cache of repeated heads for a function that reads a whole head. The function must return
     the same head for the same bytes.
 
-    Many customers send the same few heads, and so does the shop until its Date changes. A head is
-    cached only when it comes for the second time. Most heads never come again, and objects that
-    outlive their request slow the gateway down.
+    Many customers send the same few heads, and the shop sends the same heads until the Date
+    changes. A head is cached only when it comes for the second time. Most heads never come again,
+    and objects that outlive their request slow the gateway down.
     """
 
     __slots__ = ("_heads", "_last_seen", "_read")

@@ -1,7 +1,8 @@
 """The signed cookie by which the gateway recognises a session.
 
 The value is `1.<session>.<expiry>.<signature>`: a version, the session id (16 bytes), seconds since
-1970, and the HMAC-SHA256 of these parts and of the cookie's name. Id and HMAC are in base64url.
+1970, and the HMAC-SHA256 of these parts and of the cookie's name. The id and the HMAC are in
+base64url.
 """
 
 import hmac
@@ -28,9 +29,9 @@ _BLANKS: Final = b" \t"
 
 
 def find(fields: Iterable[Field], mark: bytes) -> bytes | None:
-    """Return the value, without quotes, of the first cookie that begins with `mark`, its name and
-    equals sign. As in most servers, every semicolon ends a cookie (RFC 6265, section 5.4). The
-    search time is proportional to the length of the fields.
+    """Return the value, without quotes, of the first cookie that begins with `mark`, which is the
+    cookie's name with an equals sign. As in most servers, every semicolon ends a cookie (RFC 6265,
+    section 5.4). The search time is proportional to the length of the fields.
     """
     for low, _, cookies in fields:
         if low != b"cookie":

@@ -163,7 +163,9 @@ class ShopConnection(asyncio.Protocol):
 
     @property
     def is_usable(self) -> bool:
-        """Whether the connection works. A failure shows here before asyncio reports it."""
+        """Whether the connection works. After a failure, this is False even before asyncio calls
+        `connection_lost`.
+        """
         return not self._transport.is_closing()
 
     # ---- calls of the exchange -----------------------------------------------------------------

@@ -49,8 +49,9 @@ class Line:
 
 
 class IgnoringPolicy:
-    """A base class whose methods ignore the events that a simple queue does not need. One of them
-    is an abandonment: in LIFO-Pri, an orphan request keeps its place and is served in full.
+    """A base class whose methods ignore the events that a simple queue does not need. For example,
+    `abandonment` does nothing, because in LIFO-Pri an orphan request keeps its place and is served
+    in full.
     """
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:

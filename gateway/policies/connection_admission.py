@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 from gateway.policies.sheet import Sheet
 
 PlatformAdmission = Literal["eac", "none"]
-"""The policies among which the applications of a hosting platform can choose."""
+"""The policies from which each application of a hosting platform can choose."""
 
 
 class ConnectionAdmission(Protocol):
@@ -20,7 +20,7 @@ class ConnectionAdmission(Protocol):
     name: str
     asks_for_processors: bool
     """Whether the policy measures the load and requests processors from the CPU manager. If not,
-    `requested` stays None, and the application counts as needing all processors.
+    `requested` stays None, and the gateway requests all processors that the application can use.
     """
 
     def connection(self, time_s: float, *, resumed: bool) -> bool:
@@ -50,15 +50,15 @@ class ConnectionAdmission(Protocol):
 NONE = Sheet(
     name="none",
     idea="Every connection is accepted, whatever its handshake costs.",
-    rule="accept every connection. The load is not measured, so the CPU manager counts the "
-    "application as needing all processors",
+    rule="accept every connection. The load is not measured, so the gateway requests all "
+    "processors that the application can use",
     source="eDragon, section 5.1: the original server",
     deviations="none",
 )
 
 
 class AcceptAll:
-    """A policy that accepts all connections and requests no processors."""
+    """A policy that accepts all connections and does not calculate a number of processors."""
 
     name = NONE.name
     asks_for_processors = False

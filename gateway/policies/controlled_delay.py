@@ -12,9 +12,9 @@ class ControlledDelay(IgnoringPolicy):
     """A queue in which requests expire, with adaptive LIFO. The queue persists once it has been
     non-empty for more than `interval_s`. A request may wait for `target_s` if the queue persists
     when the request arrives, otherwise for `interval_s`. While the queue persists, the newest
-    request is served first. At each arrival, and when workers are free, the policy drops all
-    requests that are older than the oldest unexpired request. It also drops expired requests that
-    it takes for service.
+    request is served first. At each arrival, and when workers are free, the policy drops expired
+    requests, beginning with the oldest, until it finds a request that has not expired. It also
+    drops expired requests that it takes for service.
     """
 
     def __init__(self, *, interval_s: float, target_s: float) -> None:

@@ -249,11 +249,11 @@ _REMOVES_GONE = Parameter(
 _IDEA = "Sessions in progress are served first. New sessions get the remaining capacity, "
 _RULE = (
     "dispatch only while the number of requests in service is below the concurrency limit hands. "
-    "With hands_automatic, this limit grows by one in each utilisation interval in which the limit "
-    "is reached, the CPU is partly idle, and newcomers wait. It shrinks by one, but not below 4, "
-    "when the CPU has been full for 10 s. Requests of sessions in progress come first, the later "
-    "page before the earlier, and are never turned away. Newcomers (requests of new sessions) come "
-    "next, "
+    "With hands_automatic, this limit grows by one if, in a utilisation interval, the CPU is "
+    "partly idle although newcomers wait and the limit is reached. The limit shrinks by one, but "
+    "not below 4, when the CPU has been full for 10 paper seconds. Requests of sessions in "
+    "progress come first, the later page before the earlier, and are never turned away. Newcomers "
+    "(requests of new sessions) come next, "
 )
 
 DOOR_LIFO = Sheet(
@@ -261,12 +261,12 @@ DOOR_LIFO = Sheet(
     title="DOOR-LIFO",
     idea=_IDEA + "the newest first, because its customer is probably still waiting.",
     rule=_RULE
-    + "the newest first; with removes_gone, a newcomer is taken out when its customer leaves. "
+    + "the newest first. With removes_gone, a newcomer leaves the queue when its customer leaves. "
     "If the number of waiting newcomers has reached places, a further newcomer replaces the "
     "oldest one",
     source="this project (docs/door.md)",
     deviations="DOOR's rules do not define which newcomer a full admission queue turns away; "
-    "here, it is the oldest.",
+    "this policy turns the oldest away.",
     parameters=(
         HANDS,
         HANDS_AUTOMATIC,
@@ -288,11 +288,11 @@ DOOR_FIFO = Sheet(
     title="DOOR-FIFO",
     idea=_IDEA + "in order of arrival; a customer who cannot be served learns this soon.",
     rule=_RULE
-    + "in order of arrival; with removes_gone, a newcomer is taken out when its customer leaves. A "
-    "newcomer that has waited for wait_s is turned away with a page that names retry_after_s. "
-    "With wait_automatic, wait_s becomes three quarters of the wait after which 5 % of customers "
-    "have left, but at least 0.5 s. If the number of waiting newcomers has reached places, a "
-    "further newcomer is dropped",
+    + "in order of arrival. With removes_gone, a newcomer leaves the queue when its customer "
+    "leaves. A newcomer that has waited for wait_s is turned away with a page that names "
+    "retry_after_s. With wait_automatic, wait_s becomes three quarters of the wait after which 5 % "
+    "of customers have left, but at least 0.5 s. If the number of waiting newcomers has reached "
+    "places, a further newcomer is dropped",
     source="this project (docs/door.md)",
     deviations="The admission queue has a limit (places), which protects memory.",
     parameters=(
@@ -302,8 +302,8 @@ DOOR_FIFO = Sheet(
             "wait_s",
             6.0,
             "s",
-            "D, the wait after which a newcomer is turned away; with wait_automatic, D changes "
-            "once the customers' patience is known",
+            "D, the wait after which a newcomer is turned away; with wait_automatic, this is the "
+            "initial value of D",
             "DOOR, rule 3",
             0.1,
             3_600.0,

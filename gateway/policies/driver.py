@@ -51,7 +51,8 @@ class Workers(Protocol):
 
 class Host(Protocol[T_contra]):
     """The system around the driver, which carries out verdicts. `item` is the host's data about the
-    request. The driver calls `start`, `refuse` and `withdraw` at most once per request.
+    request. For each request, the driver calls at most one of `start`, `refuse` and `withdraw`, and
+    calls it once.
     """
 
     def start(self, now_s: float, id: int, item: T_contra) -> None:
@@ -76,8 +77,8 @@ class Ledger(Generic[T]):
     """
 
     def __init__(self, *, remembered: int = 0) -> None:
-        """Create an empty ledger; its error messages report the fates of the last `remembered`
-        ended requests.
+        """Create an empty ledger. Its error messages report the fate of a request only for the last
+        `remembered` ended requests.
         """
         self.waiting: dict[int, T] = {}
         """The host's data about each waiting request, by request id, in order of arrival."""
@@ -130,9 +131,9 @@ class Ledger(Generic[T]):
                     continue
                 if id in waiting:
                     raise self._broken(
-                        f"{_short(verdict)} in {event}, although {id} waits and its customer is "
-                        f"still there; cancel a waiting request only after its customer has "
-                        f"left, otherwise use Drop or Reject"
+                        f"{_short(verdict)} in {event}, although request {id} waits and its "
+                        f"customer is still there; cancel a waiting request only after its "
+                        f"customer has left, otherwise use Drop or Reject"
                     )
             if id not in waiting:
                 raise self._broken(self._forbidden(verdict, event))
@@ -169,13 +170,13 @@ class Ledger(Generic[T]):
         given = f"{_short(verdict)} in {event}, although"
         if id in self.in_service:
             return (
-                f"{given} {id} is in service already; take a request out of your queue when you "
-                "dispatch it"
+                f"{given} request {id} is in service already; take a request out of your queue "
+                "when you dispatch it"
             )
         if id in self._fates:
             return (
-                f"{given} {id} {self._fates[id]}; take a request out of your queue when you give a "
-                "verdict on it, and in withdraw"
+                f"{given} request {id} {self._fates[id]}; take a request out of your queue when "
+                "you give a verdict on it, and in withdraw"
             )
         return (
             f"{given} no request {id} waits; a verdict must name a request that waits or, with "

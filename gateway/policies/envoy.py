@@ -18,8 +18,8 @@ class GradientController:
     """A limit that follows the ratio (minimum response time + buffer) / current response time, with
     a headroom of √limit. Periodically, the controller measures the minimum response time with at
     most `min_concurrency` requests in the system. Requests that arrived before the measurement do
-    not count. The limit changes at the end of each window, which is the first response after the
-    window's planned end.
+    not count. A window ends with the first response after its planned end, and the limit then
+    changes.
     """
 
     LOWEST_FOR_WINDOWS = 5
@@ -211,8 +211,8 @@ ADAPTIVE_CONCURRENCY = Sheet(
         "system. "
         "Requests that arrived before the measurement do not count. The next measurement begins "
         "after min_rtt_interval_s and a random delay (drawn with seed) of up to jitter_ratio × "
-        "min_rtt_interval_s. Five successive windows with the limit at min_concurrency start it "
-        "earlier"
+        "min_rtt_interval_s. After five successive windows with the limit at min_concurrency, the "
+        "next measurement begins at once"
     ),
     source=_ADAPTIVE + "gradient controller",
     deviations="A window ends with the first response after update_interval_s. Envoy has no "
@@ -286,8 +286,8 @@ ADMISSION_CONTROL = Sheet(
                 "aggression",
                 1.0,
                 "number",
-                "the exponent is 1 / aggression; a higher value rejects more at the same "
-                "success rate",
+                "the exponent is 1 / aggression; with a higher value, more requests are rejected "
+                "at the same success rate",
                 1.0,
                 100.0,
             ),

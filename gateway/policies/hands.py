@@ -1,7 +1,8 @@
 """DOOR's concurrency limit c, fixed or automatic: the maximum number of requests in service.
 
-A low limit helps sessions in progress, because their pages must wait for the requests in service.
-With LIFO-Pri's pages and 30 busy workers, these requests need 30 × 0.179 CPU s = 5.4 CPU s of work.
+A low limit helps sessions in progress, because a request of these sessions waits for the requests
+in service. With LIFO-Pri's pages and 30 busy workers, the requests in service need 30 × 0.179 CPU s
+= 5.4 CPU s of work.
 """
 
 from gateway.policies.interface import LoadSample
@@ -63,10 +64,10 @@ class AutomaticHands(Hands):
     """A concurrency limit c that grows while the CPU is partly idle, and shrinks when the CPU is
     full.
 
-    Once per utilisation interval, c grows by 1 if new sessions wait, c requests are in service and
-    the utilisation is below IDLE_RATIO. After FULL_FOR_S paper seconds with a utilisation of at
-    least FULL_RATIO, c shrinks by 1, but not below FLOOR. So c settles where the CPU is just full,
-    even if pages mostly wait for the back end.
+    Once per utilisation interval, c grows by 1 if the utilisation is below IDLE_RATIO although new
+    sessions wait and c requests are in service. After FULL_FOR_S paper seconds with a utilisation
+    of at least FULL_RATIO, c shrinks by 1, but not below FLOOR. So c settles where the CPU is just
+    full, even if pages mostly wait for the back end.
     """
 
     IDLE_RATIO = 0.98

@@ -75,9 +75,9 @@ FATES = (
 )
 """The names of the counts that the gateway and the simulator keep for each page type.
 
-`abandoned_waiting` counts customers who left while their requests waited; `withdrawn` counts
-requests that were taken out of a queue for this reason. A request that has arrived is dispatched,
-dropped, rejected or withdrawn, or still waits.
+`abandoned_waiting` counts customers who left while their requests waited. `withdrawn` counts
+requests that were taken out of a queue because their customers had left. A request that has arrived
+is dispatched, dropped, rejected or withdrawn, or still waits.
 """
 
 
@@ -114,8 +114,8 @@ class Reject(NamedTuple):
 class Cancel(NamedTuple):
     """Stop this request.
 
-    A policy may stop a dispatched request even if its customer is still there: the customer gets
-    status 503, and a completion event follows.
+    A policy may stop a dispatched request even if its customer is still there. Such a customer gets
+    status 503. A completion event follows.
 
     A policy may stop a waiting request only after its customer has left: the request is withdrawn,
     and no event follows.
@@ -175,8 +175,8 @@ class Policy(Protocol):
 
     def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
         """Take over the requests that waited under the previous policy, given in order of arrival.
-        Keep all of them, even if they exceed the capacity. When the policy is switched during a
-        run, the driver calls this method once, before any event.
+        Keep all these requests, even if they exceed the capacity. When the policy is switched
+        during a run, the driver calls this method once, before any event.
         """
 
     def waiting(self) -> Sequence[Request]:

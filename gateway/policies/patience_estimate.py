@@ -1,8 +1,9 @@
 """The estimate of customers' patience, calculated from how requests end at a server.
 
 Most requests end while their customers still wait, so the ages of these requests are only lower
-bounds of the patience (censored observations). An estimate from only the customers who left would
-be too low. If a policy limited the wait by such an estimate, the limit would shrink towards 0.
+bounds of the patience (censored observations). An estimate that used only the customers who left
+would be too low. If a policy limited the wait by such an estimate, the limit would shrink towards
+0.
 
 The product-limit estimate avoids this error (Kaplan and Meier, *Nonparametric estimation from
 incomplete observations*, JASA 53, 1958). For each age, it divides the number of customers who left

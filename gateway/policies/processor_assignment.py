@@ -1,8 +1,8 @@
 """The scheduling policy of the CPU manager (ECM), which assigns processors to applications
 (eDragon, section 3.1.1).
 
-The module calculates each application's number of processors (eq. 1), and chooses the processors,
-of which some are shared.
+The module calculates each application's number of processors (eq. 1), and chooses the processors.
+Two applications may share a processor.
 """
 
 import math
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 INTERVAL_S: Final = 2.0
-"""The time, in paper seconds, between two decisions of the CPU manager (k_ECM) or of an admission
-policy (k_APL; section 3.2).
+"""The time, in paper seconds, between two decisions of the CPU manager (k_ECM), and between two
+decisions of an admission policy (k_APL; section 3.2).
 """
 
 Provisioning = Literal["ecm", "static", "linux"]
@@ -23,9 +23,9 @@ interval. `static`: each application always has an even share, rounded down to h
 """
 
 Sharing = Literal["both", "to-high", "none"]
-"""The rule about which applications may share a processor. `both`: any two applications. `to-high`:
-an application gives half a processor only to an application of higher priority. `none`: no
-processor is shared.
+"""The rule about which applications may share a processor. `both`: any two applications may share
+one. `to-high`: an application gives half a processor only to an application of higher priority.
+`none`: no processor is shared.
 """
 
 
@@ -61,9 +61,9 @@ class Share:
 def assign(wishes: Sequence[Wish], processors: int, sharing: Sharing = "both") -> dict[str, Share]:
     """Return the share A_i of every application; the sum of the shares is at most `processors`.
 
-    A_i = Round(P_i R_i N / Σ P_j R_j) (eq. 1), and at most R_i, where P_i is `priority`, R_i is
-    `requested` and N is `processors`. If all requests together are at most N, each application gets
-    R_i. An R_i above N counts as N; otherwise, a rush at one application could take another
+    A_i is Round(P_i R_i N / Σ P_j R_j) (eq. 1), but at most R_i. P_i is `priority`, R_i is
+    `requested`, and N is `processors`. If all requests together are at most N, each application
+    gets R_i. An R_i above N counts as N; otherwise, a rush at one application could take another
     application's only processor.
 
     If rounding makes the sum too large, the application that gained most by rounding gives up a

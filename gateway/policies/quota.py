@@ -30,8 +30,9 @@ def sessions_rps(
 
 class QuotaAccount:
     """The account of the new sessions that may still be admitted in the present ac-interval.
-    Fractions of a session, and debts, are kept without a time limit. Once the present quota is used
-    up, unused whole sessions of the last few intervals may be used, the oldest first.
+    Fractions of a session, and debts, are kept without a time limit. Once the quota of the present
+    interval is used up, the account takes whole sessions that were left over in the last few
+    intervals, beginning with the oldest interval.
     """
 
     def __init__(self) -> None:

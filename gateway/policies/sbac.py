@@ -26,9 +26,9 @@ class AcInterval:
 
 class AcIntervals:
     """An object that divides the load samples into ac-intervals. The lengths of live samples vary.
-    An interval therefore ends with the first sample after which the time missing to `ac_interval_s`
-    is at most half of that sample's length.
-    U_measured is the mean of the samples, weighted by the time that each covers.
+    After each sample, the object compares the time that is still missing to `ac_interval_s` with
+    half of the sample's length. The interval ends if the missing time is not longer. U_measured is
+    the mean of the samples, weighted by the time that each sample covers.
     """
 
     def __init__(self, ac_interval_s: float) -> None:
@@ -141,7 +141,7 @@ class UtilisationAdmission:
 
 
 class CountingAdmission(UtilisationAdmission):
-    """A policy that admits sessions by predicted utilisation, and keeps a census of them."""
+    """A policy that admits sessions by predicted utilisation, and keeps a census of sessions."""
 
     def __init__(self, name: str, **parameters: Any) -> None:
         super().__init__(name, **parameters)

@@ -26,7 +26,8 @@ sessions in progress than the server can serve.
 """
 
 REMEMBERED_INTERVALS = 10_000
-"""Before the first quota, the admissions of this number of latest ac-intervals are kept."""
+"""The maximum number of latest ac-intervals whose admissions are kept until the first quota begins.
+"""
 
 ROUNDING = 1e-9
 

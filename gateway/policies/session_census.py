@@ -5,9 +5,9 @@ The paper's running ratio C_r/C_s (requests / sessions) is too low while most se
 progress, and when sessions are aborted. An overloaded server would then seem to have room for more
 sessions.
 
-So here, a session counts in the denominator only once it has ended by itself. C_r is read at the
-arrival of the session's last request. This estimate is unbiased for geometric lengths, even if
-sessions are cut short. In the long run, without aborted sessions, it equals C_r/C_s.
+So here, a session counts in the denominator only once it has ended by itself. C_r is the count at
+the arrival of the session's last request. This estimate is unbiased for geometric lengths, even if
+sessions are cut short. If no sessions are aborted, the estimate equals C_r/C_s in the long run.
 """
 
 from collections import OrderedDict
@@ -43,8 +43,8 @@ class _Asked:
 class SessionCensus:
     """Counts of the requests of admitted sessions, and of the sessions that have ended.
 
-    `remembered` limits the memory; a forgotten session counts as ended. A request without a session
-    name is not counted as part of a session.
+    The census keeps at most `remembered` sessions and requests; a forgotten session counts as
+    ended. A request without a session name is not counted as part of a session.
     """
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
@@ -72,9 +72,9 @@ class SessionCensus:
         return self._gaps_s / self._gaps if self._gaps else None
 
     def session_length(self, estimate: float = 0.0) -> float | None:
-        """Return the mean number of requests per session; None while fewer than ENOUGH_SESSIONS
-        have ended. An `estimate` above 0 has as much weight as ENOUGH_SESSIONS sessions, and the
-        result is then never None.
+        """Return the mean number of requests per session. An `estimate` above 0 has as much weight
+        as ENOUGH_SESSIONS sessions. Without an estimate, the result is None while fewer than
+        ENOUGH_SESSIONS have ended.
         """
         measured = self._processed_until_end / self.ended if self.ended > 0 else None
         if estimate > 0:

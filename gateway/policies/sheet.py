@@ -58,7 +58,9 @@ class Parameter:
 def parameters(
     source: str, *rows: tuple[str, int | float | Mapping[Page, float], str, str, float, float]
 ) -> tuple[Parameter, ...]:
-    """Return parameters with the same source; a row has the fields except `source`, in order."""
+    """Return one parameter for each row, all with the same source. A row contains the fields of
+    `Parameter` in order, without `source`.
+    """
     return tuple(Parameter(*row[:4], source, *row[4:]) for row in rows)
 
 

@@ -13,7 +13,7 @@ from gateway.policies.sheet import Parameter, Sheet
 
 class WaitingRoom(IgnoringPolicy):
     """A policy that serves only requests of sessions inside the shop, in the order in which the
-    requests entered; other sessions wait. A session enters with all its waiting requests.
+    requests entered the shop. Other sessions wait. A session enters with all its waiting requests.
 
     A session counts as gone once it has sent no request for `idle_s` after its last answer. A
     request without a session counts as a separate session, which ends with its answer.
@@ -136,9 +136,9 @@ WAITING_ROOM = Sheet(
     title="Waiting room",
     idea="When the shop is full, a customer may enter only when another customer leaves.",
     rule="serve the requests of the sessions in the shop in the order in which the requests "
-    "entered. While the number of sessions in the shop is below inside, let further sessions enter "
-    "in order of arrival. A session counts as gone if it has sent no request for idle_s after its "
-    "last answer",
+    "entered the shop. While fewer sessions than the maximum (inside) are in the shop, let further "
+    "sessions enter in order of arrival. A session counts as gone if it has sent no request for "
+    "idle_s after its last answer",
     source="Cloudflare Waiting Room, documentation: total active users, session duration",
     deviations="Cloudflare's session duration is 5 minutes, and its limit is at least 200 "
     "users; both are far too large for customers without think time. A waiting customer keeps a "

@@ -141,8 +141,8 @@ class Dispatcher:
         self._handle(completion)
 
     def client_left(self, id: int, mode: Abandonment | None = None) -> None:
-        """Handle the departure of a request's customer as `Driver.abandonment` does. Without
-        `mode`, the attribute `abandonment` applies.
+        """Handle the departure of a request's customer as `Driver.abandonment` does. If `mode` is
+        None, the attribute `abandonment` of the dispatcher applies.
         """
 
         def abandonment(now_s: float) -> None:
@@ -258,7 +258,9 @@ class Dispatcher:
         return {page: by_page[page] for page in Page}
 
     def snapshot(self) -> Mapping[str, object]:
-        """Return the number of workers, and of the requests that wait and are served."""
+        """Return the numbers of workers, of requests in service and of waiting requests, and the
+        number of waiting requests of each page type.
+        """
         return {
             "workers": self.workers,
             "in_service": self.in_service,

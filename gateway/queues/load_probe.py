@@ -72,8 +72,8 @@ def read_status(body: bytes) -> Status:
 
 def sample(before: Status, now: Status, interval_s: float) -> LoadSample | None:
     """Return the load between two answers, or None if the shop was restarted between them.
-    Utilisation = Δcpu_s / (Δtime_s × cpus), in real seconds. `interval_s` is the time between the
-    answers in paper seconds.
+    The utilisation is Δcpu_s / (Δtime_s × cpus), with both times in real seconds. `interval_s` is
+    the time between the answers in paper seconds.
     """
     elapsed_s = now.time_s - before.time_s
     burnt_s = now.cpu_s - before.cpu_s
@@ -85,7 +85,8 @@ def sample(before: Status, now: Status, interval_s: float) -> LoadSample | None:
 class LoadProbe:
     """A poller that uses one persistent connection, and passes each sample to `hand_over`.
 
-    If the shop is slow, samples are missing. If it does not answer, `snapshot` shows the error.
+    If the shop is slow, samples are missing. If the shop does not answer, `snapshot` shows the
+    error.
     """
 
     def __init__(

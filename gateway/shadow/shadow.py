@@ -2,7 +2,7 @@
 
 This world has separate waiting requests, requests in service and ended sessions, and a model of the
 shop (`shadow.shop`). A second dispatcher drives the policy. The customers are the real customers,
-whose next requests follow from the acting policy's decisions.
+so their next requests depend on the acting policy's decisions.
 
 - A session that the shadow refuses ends in the shadow's world; the verdict on its later requests is
   `absent`.

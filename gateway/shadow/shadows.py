@@ -1,8 +1,8 @@
-"""The shadows of a gateway, which are the dispatcher's observer.
+"""The shadows of a gateway. Together, they are the dispatcher's observer.
 
 The shadows receive every event after the acting policy has handled it. A shadow that raises an
-error stops, and its entry shows the reason. A shadow that never returns stops the gateway, as an
-acting policy would.
+error stops, and its entry shows the reason. A shadow that never returns blocks the gateway, as
+an acting policy that never returns would.
 """
 
 import logging

@@ -18,8 +18,8 @@ from gateway.policies.interface import Outcome, Page, Request
 from gateway.policies.patience_estimate import PatienceEstimate
 
 FILL: Final = 1.0 / BUSY_RATIO
-"""The number of requests in service that keep a CPU fully busy: one request computes while another
-waits for the back end.
+"""The number of requests in service that keep a CPU fully busy. It is above 1, because a request
+also waits for the back end.
 """
 FIRST_GUESS_S: Final = 0.2501 * BUSY_RATIO
 """The assumed CPU seconds of a request until one has been measured: the mean of LIFO-Pri's Table 2,
@@ -80,7 +80,8 @@ class RealRequest:
 
 class Account:
     """The account of a shop's work, in which all requests in service get the same share. `work_s`
-    is the CPU time of a request that has been in service since the account was opened.
+    is the CPU time that a request would have got if it had been in service since the account was
+    opened.
     """
 
     def __init__(self, now_s: float) -> None:
@@ -110,8 +111,8 @@ class Account:
         return work_s + (time_s - at_s) / shares
 
     def time_of(self, work_s: float) -> float:
-        """Return the time at which the account will reach `work_s` if `in_service` does not change,
-        but at least `at_s`.
+        """Return the time at which the account will reach `work_s` if `in_service` does not change;
+        if it has already reached `work_s`, return `at_s`.
         """
         return self.at_s + max(0.0, work_s - self.work_s) * max(FILL, self.in_service)
 

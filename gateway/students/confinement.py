@@ -3,7 +3,7 @@ memory, and the rights of its account.
 
 `confine` is for policies. `confine_tests` is for a policy's tests, which need some files. The
 layers are independent. If the kernel does not support a layer, the other layers still protect, and
-the result omits the missing layer. Without the layers in `NEEDED`, no policy runs.
+the result omits the missing layer. If a layer in `NEEDED` is missing, no policy runs.
 
 The child calls `confine` once, before it reads a line of the policy. Afterwards, the interpreter
 cannot open any file.
@@ -38,8 +38,8 @@ LAYERS: Final = {
 }
 """The effect of each layer, by the layer's name."""
 NEEDED: Final = ("limits", "seccomp")
-"""The layers without which no policy runs. Otherwise, a policy could fill the machine's memory or
-use the rights of its account.
+"""If one of these layers is missing, no policy runs. Otherwise, a policy could fill the machine's
+memory or use the rights of its account.
 """
 
 
@@ -54,7 +54,9 @@ OF_TESTS: Final = {
 }
 """The effect of each layer around tests, by the layer's name."""
 NEEDED_BY_TESTS: Final = ("privileges", "capabilities", "landlock", "limits", "seccomp")
-"""The layers without which no tests run. Otherwise, tests could read every file of the account."""
+"""If one of these layers is missing, no tests run. Otherwise, tests could read every file of the
+account.
+"""
 _OPEN_FILES: Final = 64
 
 

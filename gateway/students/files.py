@@ -120,7 +120,7 @@ def _check_name(name: str) -> None:
     if not name.isprintable():
         raise PolicyError("policy", f"{name!a}: must contain only printable characters", allowed)
     if len(name) > MOST_NAME or len(stem(name)) > MOST_STEM:
-        allowed = f"at most {MOST_NAME} characters, of which at most {MOST_STEM} in the file's name"
+        allowed = f"at most {MOST_NAME} characters, and at most {MOST_STEM} in the file's name"
         raise PolicyError("policy", f"{name:.{MOST_STEM}}…: the name is too long", allowed)
     if not stem(name).isidentifier():
         raise PolicyError("policy", f"{name}: the file's name must be a valid module name", allowed)
@@ -129,7 +129,7 @@ def _check_name(name: str) -> None:
     if stem(name).casefold() in {*POLICIES, *ADMISSIONS}:
         raise PolicyError(
             "policy",
-            f"{name}: in tables, another policy already has the name {stem(name)}",
+            f"{name}: a policy of Doorbuster already has the name {stem(name)}",
             allowed,
         )
 

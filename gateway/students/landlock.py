@@ -1,9 +1,9 @@
 """The Landlock rules, which let the process open only the named files. Newer kernels also forbid
 TCP connections, and signals to other processes. Landlock needs Linux 5.13 or newer
 (Documentation/userspace-api/landlock.rst). A rule set that handles every right and grants none
-denies all of them; open files stay usable. Landlock does not control stat, or changes of a file's
-mode, owner and times. Before version 3, Landlock does not control truncation. The seccomp filter
-must deny these changes and truncation.
+denies every right; files that are already open stay usable. Landlock does not control stat, or
+changes of a file's mode, owner and times. Before version 3, Landlock does not control truncation.
+The seccomp filter must deny these changes and truncation.
 """
 
 import ctypes
@@ -18,7 +18,9 @@ _RESTRICT_SELF: Final = 446
 _VERSION: Final = 1  # the flag that requests Landlock's version
 
 _FILES: Final = {1: 13, 2: 14, 3: 15, 5: 16}
-"""The number of file rights since each version of Landlock; file rights are the lowest bits."""
+"""The number of file rights, by the version of Landlock that introduced this number. File rights
+are the lowest bits.
+"""
 _READ: Final = 1 << 2 | 1 << 3  # files, folders
 _WRITE: Final = _READ | sum(1 << bit for bit in (1, 4, 5, 7, 8, 12, 13, 14))
 """The rights to read, write, truncate, create, remove and move files, folders and
@@ -44,8 +46,9 @@ class _Attributes(ctypes.Structure):
 
 
 def forbid_but(readable: Iterable[str] = (), writable: Iterable[str] = ()) -> str:
-    """Remove every right that Landlock controls from this process, except to read the `readable`
-    paths, and to read and write the `writable` paths, with everything below them. Paths that do not
+    """Take from this process every right that Landlock controls, except two: the right to read the
+    `readable` paths, and the right to read and write the `writable` paths. Both rights include
+    everything below the paths. Paths that do not
     exist are ignored. Return the name of the layer, e.g. `landlock 6`; raise OSError if the kernel
     refuses. The process must have `no_new_privs`.
     """

@@ -24,7 +24,7 @@ class Limits:
     """The share of a CPU that the child and the gateway may each spend on the child's answers."""
     burst_s: float = 1.0
     """The answer time, in real seconds, that a policy may use beyond `share_ratio` of the elapsed
-    time. Above it, the CPU time is checked.
+    time. If a policy uses more, the gateway checks the CPU time of the answers.
     """
     cpu_s: int = 3600
     """The CPU seconds of the whole process, far more than a run needs. The limit ends processes
@@ -33,7 +33,9 @@ class Limits:
     memory_bytes: int = 256 * 1024 * 1024
     """The limit on the process's address space in bytes; the interpreter counts, too."""
     silence_s: float = 10.0
-    """The maximum time, in paper seconds, for which requests may wait while none is in service."""
+    """The maximum time, in paper seconds, for which requests may wait although workers are free and
+    no request is in service.
+    """
     waiting: int = MOST_WAITING
     """The maximum number of requests that may wait at the same time."""
     timers: int = 200

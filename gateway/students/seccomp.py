@@ -1,8 +1,8 @@
 """The seccomp filter, which allows the few system calls that a computation needs; every other call
 fails with EPERM.
 
-Tests of a policy also need files (`with_files`), and Landlock decides which. For tests, the filter
-denies all calls that could change something outside Landlock's control:
+Tests of a policy also need files (`with_files`), and Landlock decides which files they may use. For
+tests, the filter denies all calls that could change something outside Landlock's control:
 
 - changes of a file's mode, owner or times;
 - truncation by path, or of a file opened for reading;

@@ -323,7 +323,9 @@ _MOST_IMPURITIES: Final = 100
 
 
 def impurities_said(found: Sequence[object]) -> list[str]:
-    """Return the lines about impurities that the child sends."""
+    """Return the lines about impurities for the child's answer; a last line counts the omitted
+    lines, if any.
+    """
     words = [str(one) for one in found[:_MOST_IMPURITIES]]
     if len(found) > len(words):
         words.append(f"and {len(found) - len(words):,} more lines like these")

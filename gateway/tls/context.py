@@ -47,8 +47,8 @@ class AskedSSLObject(ssl.SSLObject):
 
     @property
     def is_as_asked(self) -> bool:
-        """Whether the gate accepted the connection and, if it accepted it as resumed, the
-        connection did resume a session.
+        """Whether the gate accepted the connection. If the gate accepted it as resumed, the
+        connection must also have resumed a session.
         """
         asked = self.asked_as_resumed
         return self.is_accepted and (asked is False or asked is bool(self.session_reused))

@@ -1,7 +1,8 @@
 """The gate for TLS connections: the admission policy for connections, its clock and its counts.
 
-All handshake threads call one `ConnectionAdmission`, the policy. The event loop, or a connection
-that comes first, calls the policy when its timer is due.
+All handshake threads call one `ConnectionAdmission`, the policy. When the policy's timer is due,
+the event loop calls the policy. If a connection comes before this call, the connection's thread
+calls the policy.
 """
 
 import asyncio

@@ -33,8 +33,8 @@ class Placed(Protocol):
 
 
 class HandshakePlaces:
-    """A set of at most `most` places. The gate counts the taken places and the handshakes without a
-    place.
+    """A set of at most `most` places. The gate counts the taken places, and the handshakes that
+    got no place.
     """
 
     def __init__(self, gate: ConnectionGate, most: int) -> None:

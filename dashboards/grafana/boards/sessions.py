@@ -101,8 +101,9 @@ def _sessions() -> list[object]:
         ),
         lines(
             "Aborted requests of admitted sessions",
-            "Requests of admitted sessions that were dropped, or whose customers left. The line "
-            "should be near 0, except under responsive SBAC at the start of a rush.",
+            "Requests of admitted sessions that the queueing policy turned away, or whose "
+            "customers left. The line should be near 0, except under responsive SBAC at the start "
+            "of a rush.",
             "cps",
             Ask(rate(f"{GATE}_aborted_requests_total", OF), "aborted"),
             colours={"aborted": BAD},

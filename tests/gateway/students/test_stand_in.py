@@ -121,7 +121,7 @@ def test_an_endless_loop_ends_at_the_deadline(where):
         ("return Dispatch(3)", "alone; return a tuple"),
         ("return [3]", "the verdicts are Dispatch, Drop, Reject and Cancel"),
         ("return 'abc'", "returned str"),
-        ("return [Dispatch(1)]", "Dispatch(1) in workers_free, although 1 ended at 0 s"),
+        ("return [Dispatch(1)]", "Dispatch(1) in workers_free, although request 1 ended at 0 s"),
         ("return [Dispatch(3)] * 40_001", "more than 40,000 verdicts"),
         ("return [Dispatch('3')]", "is not a verdict"),
         ("return [Dispatch(True)]", "is not a verdict"),

@@ -97,7 +97,7 @@ def test_a_comparison_has_paired_differences_to_both_rivals():
 @pytest.mark.parametrize(
     ("name", "text", "choice", "says"),
     [
-        ("own/sq.py", TEXT, CHOICE, "in tables, another policy already has the name sq"),
+        ("own/sq.py", TEXT, CHOICE, "a policy of Doorbuster already has the name sq"),
         (NAME, "import os\n" + TEXT, CHOICE, "line 1: import os"),
         (NAME, TEXT, {"rho": 9}, "rho: 9; allowed: a number from 0.5 to 4"),
     ],
