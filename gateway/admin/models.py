@@ -189,7 +189,9 @@ _LaterS = Annotated[
 
 
 class Agreement(Reply):
-    """A shadow's decisions compared with the acting policy's; a mean of no values is null."""
+    """The comparison of a shadow's decisions with the acting policy's decisions. A mean is null if
+    there are no values.
+    """
 
     asked: _Asked
     agrees_ratio: _AgreesRatio
@@ -340,8 +342,8 @@ class Connections(Reply):
     handshake_failed: int = Field(description="TLS handshakes that failed")
     handshake_timed_out: int = Field(description="TLS handshakes that took too long")
     evicted: int = Field(
-        description="handshakes that were reset while they waited for their customers, because "
-        "new handshakes needed their places"
+        description="handshakes that waited for their customers, and were reset to free their "
+        "places for new handshakes"
     )
     turned_away: int = Field(
         description="connections that were reset because no place for a handshake was free"
@@ -375,10 +377,10 @@ class Snapshot(Reply):
     policy: PolicyInForce = Field(description="the policy in force")
     shadows: list[ShadowFigures] = Field(description="the metrics of each shadow")
     workers: int = Field(
-        description="maximum number of requests for the eight pages in service at the same time"
+        description="maximum number of requests for the eight pages that can be in service"
     )
-    in_service: int = Field(description="requests for the eight pages in service")
-    waiting: int = Field(description="waiting requests for the eight pages")
+    in_service: int = Field(description="requests for the eight pages that are in service")
+    waiting: int = Field(description="requests for the eight pages that wait in a queue")
     waiting_by_page: dict[Page, int] = Field(description="page type → requests")
     counts: dict[str, dict[str, int]] = Field(
         description=f"page type, `other` or `ads` → {', '.join(f'`{fate}`' for fate in FATES)} → "

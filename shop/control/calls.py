@@ -115,25 +115,26 @@ class Sentry(Reply):
     cancels_effective: int = Field(description="queries that the cancel ended")
     cancels_too_late: int = Field(description="queries that ended before the cancel")
     cancels_failed: int = Field(
-        description="queries whose cancel the database did not confirm in time"
+        description="queries for which the database did not confirm the cancel in time"
     )
     wasted_cpu_s: float = Field(
-        description="CPU seconds after the client had left, which cancelling can save"
+        description="CPU seconds spent after the client had left; cancelling can save them"
     )
     wasted_database_s: float = Field(
-        description="database seconds after the client had left, which cancelling can save"
+        description="database seconds spent after the client had left; cancelling can save them"
     )
     kept_cpu_s: float = Field(
-        description="CPU seconds after the client had left, on requests that had to finish"
+        description="CPU seconds spent after the client had left, on requests that had to finish"
     )
     kept_database_s: float = Field(
-        description="database seconds after the client had left, on requests that had to finish"
+        description="database seconds spent after the client had left, on requests that had to "
+        "finish"
     )
     unanswered_cpu_s: float = Field(
-        description="CPU seconds before the client left, on requests without an answer"
+        description="CPU seconds spent before the client left, on requests without an answer"
     )
     unanswered_database_s: float = Field(
-        description="database seconds before the client left, on requests without an answer"
+        description="database seconds spent before the client left, on requests without an answer"
     )
 
 
