@@ -396,19 +396,24 @@ def gain_words(by_threads: Mapping[int, Times]) -> str:
     "--concepts", default=10, show_default=True, help="The number of concepts of each request."
 )
 @click.option(
-    "--rounds", default=100, show_default=True, help="The maximum number of requests of each kind."
+    "--rounds",
+    default=100,
+    show_default=True,
+    help="The maximum number of measurements of each kind of search.",
 )
 @click.option(
     "--clients",
     default="1,10",
     show_default=True,
-    help="The numbers of clients of the real server, one measurement each, separated by commas.",
+    help="The numbers of clients that use the real server at the same time, separated by commas; "
+    "each number is one measurement.",
 )
 @click.option(
     "--threads",
     default="1,2,4,8",
     show_default=True,
-    help="The numbers of threads of the priority levels, separated by commas, including 1.",
+    help="The number of threads of each priority level, separated by commas; one number must "
+    "be 1.",
 )
 def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -> None:
     """Measure the searches and print the tables."""
@@ -416,7 +421,7 @@ def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -
     counts = [int(count) for count in threads.split(",")]
     if 1 not in counts:
         raise click.BadParameter(
-            f"{threads}; allowed: numbers of which one is 1", param_hint="--threads"
+            f"{threads}; allowed: whole numbers, one of which must be 1", param_hint="--threads"
         )
     sys.setswitchinterval(SWITCH_INTERVAL_S)
 

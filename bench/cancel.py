@@ -213,7 +213,7 @@ def measured(doors: tuple[Bench, Bench], rounds: int, say: Callable[[str], None]
             for door in doors:
                 values = crowds[door].round(100_000 + (THREADS + QUEUED) * i, QUEUED)
                 rows.setdefault((CROWD, door.where), []).extend(values)
-        busy = f"one leaves, {THREADS - 1} threads compute"
+        busy = f"one client leaves, {THREADS - 1} threads calculate"
         say(busy)
         for door in doors:
             with interpreter_busy(door, THREADS - 1):

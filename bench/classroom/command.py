@@ -499,10 +499,10 @@ def _verdict(lesson: Lesson, compared: Sequence[watched_runs.Compared]) -> bool:
         "no launch of a student failed": not failed,
         f"no check of a policy failed (of {len(records.checks)})": not checks,
         "memory of all parts is at most 2.5 GiB": meter.most_total_bytes <= MEMORY_AIM_BYTES,
-        "no metric of the live runs surely differs by more than the interval of a result": all(
+        "no metric of the live runs is proven to differ by more than a result's interval": all(
             one.verdict != "beyond" for one in compared
         ),
-        "no attack made the console fail or was accepted": not broken,
+        "no attack caused a server error, and each call without a token got status 401": not broken,
     }
     for target, is_reached in targets.items():
         out.print(f"{'✓' if is_reached else '✗'} {target}")
