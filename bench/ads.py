@@ -1,4 +1,5 @@
-"""The ad server's search: the gain of several threads, in memory and in PostgreSQL.
+"""The gain in the ad server's speed from searching with several threads, in memory and in
+PostgreSQL.
 
 In each round of `make bench-ads`, all numbers of threads are measured in random order. Gains
 compare medians. The ideal gain assumes that a request consists only of searches, and that each
@@ -113,8 +114,8 @@ def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any
 def lets_others_run(operation: Callable[[], object], times: int = 20) -> float:
     """Return the share of calls (0 to 1) during which another thread ran.
 
-    The interpreter does not switch threads by time during the measurement, so the other thread runs
-    only if the operation releases the GIL.
+    During the measurement, the interpreter does not take the GIL away from a thread after a time
+    slice. The other thread therefore runs only if the operation releases the GIL.
     """
     go, gone = threading.Lock(), threading.Lock()
     go.acquire()
@@ -148,8 +149,8 @@ def lets_others_run(operation: Callable[[], object], times: int = 20) -> float:
 
 
 def operations(rows: int) -> dict[str, Callable[[], object]]:
-    """Return operations that a search uses or could use, on `rows` rows; operations on Python
-    objects have a fiftieth of the rows.
+    """Return operations that a search uses or could use. They work on `rows` rows, except the
+    operations on Python objects, which work on a fiftieth of these rows.
     """
     rng = np.random.default_rng(1)
     number, other = rng.integers(0, 400, rows, np.int32), np.empty(rows, np.bool_)
@@ -297,7 +298,8 @@ def searches(world: World, threads: Sequence[int], rounds: int) -> dict[str, dic
 def selections_rps(world: World, threads: int, requesters: int, duration_s: float) -> float:
     """Return the selections per second of `requesters` threads, for pages with three slots.
 
-    Each selection uses `threads` threads of one fan-out.
+    Each selection searches with `threads` threads. All selections share one fan-out, which owns
+    these threads.
     """
     fan_out = FanOut({0: threads}, requesters)
     ledger = Ledger(world.inventory, world.delivered, block=10**9)

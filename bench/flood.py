@@ -64,8 +64,8 @@ SUBJECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
 
 @dataclass(frozen=True)
 class Score:
-    """A measurement. `memory_mib` is the proxy's memory at the start, after a third of the time,
-    and at the end.
+    """The result of one measurement. `memory_mib` is the proxy's memory at the start, after a third
+    of the time, and at the end.
     """
 
     under_way: int
@@ -276,7 +276,7 @@ def multiple(score: Score) -> float:
 
 
 def verdicts(rounds: list[Score]) -> list[tuple[str, bool]]:
-    """Return a text for each target of the gateway, and whether it is met."""
+    """Return a text for each target of the gateway, and whether the gateway meets this target."""
     completed = median(map(share, rounds))
     growth = median(one.memory_mib[2] / one.memory_mib[1] for one in rounds)
     return [

@@ -66,8 +66,8 @@ LESSONS = (PLAIN, HOSTILE)
 STUDENTS = 30
 ATTACKERS = 3
 SEEDS = 22
-"""The number of live runs in each lesson, and without a class; a run takes about 27
-real seconds.
+"""The number of live runs in each lesson, and the number of live runs without a class. A run takes
+about 27 real seconds.
 """
 RHO, SESSIONS = 1.4, 500
 THINK_S = 6.0
@@ -243,7 +243,7 @@ class MemoryMeter:
     """The maximum memory use of every part of an appliance, sampled every few seconds.
 
     The meter adds up proportional set sizes, so that shared memory counts once. The memory of
-    launches counts for `lab-worker`, which starts them.
+    launches counts as memory of `lab-worker`, which starts the launches.
     """
 
     def __init__(self, lab: Settings) -> None:

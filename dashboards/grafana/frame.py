@@ -66,7 +66,8 @@ class Board:
     says: str
     parts: Sequence[Part]
     variables: Sequence[dashboard.QueryVariable] = ()
-    """The variables in place of the usual variables for application and run."""
+    """The dashboard's variables; they replace the usual variables for the application and the run.
+    """
     from_time: str = "now-15m"
     refresh: str = "5s"
 
