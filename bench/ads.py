@@ -298,8 +298,7 @@ def searches(world: World, threads: Sequence[int], rounds: int) -> dict[str, dic
 def selections_rps(world: World, threads: int, requesters: int, duration_s: float) -> float:
     """Return the selections per second of `requesters` threads, for pages with three slots.
 
-    Each selection searches with `threads` threads. All selections share one fan-out, which owns
-    these threads.
+    Each selection searches with `threads` threads. All selections share one fan-out.
     """
     fan_out = FanOut({0: threads}, requesters)
     ledger = Ledger(world.inventory, world.delivered, block=10**9)

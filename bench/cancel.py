@@ -237,8 +237,8 @@ def shown(rows: Rows) -> Table:
 
 
 def verdicts(rows: Rows) -> dict[tuple[str, str], tuple[float, bool]]:
-    """Return the p99 in ms, and whether the p99 meets its target. The keys are each scene with a
-    target and the place to which customers connect (shop or gateway).
+    """Return the p99 in ms, and whether the p99 meets its target. Each key is a scene with a
+    target, and the place to which customers connect (shop or gateway).
     """
     return {
         (scene, where): (p99_ms, p99_ms <= TARGET_P99_MS[scene])

@@ -29,8 +29,8 @@ def wait_until(look: Callable[[], T], within_s: float, *, every_s: float = 0.05)
 def wait_while(look: Callable[[], T], within_s: float, *, every_s: float = 0.05) -> T:
     """Call `look` until its answer is false, and return the answer.
 
-    After `within_s` seconds, return the last answer, which is true. A check can return, for
-    example, the reason why it is still waiting.
+    After `within_s` seconds, return the last answer, which is true. A check can, for example,
+    return the reason why the wait must go on.
     """
     began_s = time.monotonic()
     while (answer := look()) and time.monotonic() < began_s + within_s:

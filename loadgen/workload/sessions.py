@@ -235,7 +235,7 @@ class Customers:
 
     @property
     def same_patience_s(self) -> float | None:
-        """The patience that all attempts share, or None if patiences differ."""
+        """The patience of every attempt, if all attempts have the same patience; otherwise None."""
         model = self.model
         is_drawn = model.think_timeout_mean_s != 0 and not math.isinf(model.timeout_s)
         return None if is_drawn else model.timeout_s
