@@ -413,8 +413,7 @@ def gain_words(by_threads: Mapping[int, Times]) -> str:
     "--threads",
     default="1,2,4,8",
     show_default=True,
-    help="The number of threads of each priority level, separated by commas; one number must "
-    "be 1.",
+    help="The number of threads of each priority level, separated by commas; one number must be 1.",
 )
 def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -> None:
     """Measure the searches and print the tables."""

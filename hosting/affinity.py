@@ -108,8 +108,7 @@ class ProcessTree:
         self._root_found = former._root_found
 
     def confine(self, cpus: frozenset[int]) -> int:
-        """Let all threads run only on `cpus`; return the number of threads whose CPUs were changed.
-        """
+        """Let all threads run only on `cpus`; return the number of threads whose CPUs changed."""
         return self._bind(lambda process: cpus)
 
     def hand_back(self) -> None:

@@ -224,9 +224,9 @@ OPTIONS: tuple[Option, ...] = (
         Option("closed-loop-warm-up", "S", "30", _zero_or_more,
             "time before the capacity measurement begins, paper s", field="warm_up_s")),
     Option("clients-per-set", "N", "", _whole(1),
-        "number N of clients in each set of the Connection Sentry's closed loop, which replaces the "
-        "sessions: N clients never leave, and N clients can leave; all clients send requests until "
-        "--arrivals-until-s", field="load.model.per_set"),
+        "number N of clients in each set of the Connection Sentry's closed loop, which replaces "
+        "the sessions: N clients never leave, and N clients can leave; all clients send requests "
+        "until --arrivals-until-s", field="load.model.per_set"),
     *_of("clients", "load.model",
         Option("patience-max-s", "S", "7.5", _positive,
             "maximum patience of clients that can leave, paper s; the patience is uniform between "

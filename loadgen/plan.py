@@ -199,8 +199,7 @@ class Sessions(_Values):
 
     @property
     def arrivals_until_s(self) -> float | None:
-        """The time at which arrivals end (`until_s`), or None if the plan does not set this time.
-        """
+        """The time at which arrivals end (`until_s`), or None if the plan does not set it."""
         return self.until_s
 
     @property

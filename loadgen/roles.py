@@ -304,7 +304,7 @@ def conclude(environment: Environment, collector: Collector) -> None:
     if schedule["late_attempts"]:
         logger.warning(
             "the load generator fell behind schedule: %d of %d attempts (%.2f %%) started more "
-            "than %g ms late, the latest by %.0f ms",
+            "than %g real ms late; the largest delay was %.0f real ms",
             schedule["late_attempts"],
             metadata["counts"]["attempts"],
             schedule["late_share"] * 100,

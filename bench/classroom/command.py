@@ -61,7 +61,7 @@ from runtime.native.supervision import Supervisor
 from runtime.settings import REPOSITORY, Settings, load
 from runtime.state import State
 
-PLAIN, HOSTILE = "a class", "a class and three who attack"
+PLAIN, HOSTILE = "a class", "a class and three attackers"
 LESSONS = (PLAIN, HOSTILE)
 STUDENTS = 30
 ATTACKERS = 3

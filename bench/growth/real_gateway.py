@@ -209,8 +209,7 @@ def _all_there(subject: Subject, size: int, waits: bool) -> bool:
 
 @contextmanager
 def sessions(is_quick: bool) -> Iterator[Measure]:
-    """Measure the gateway with a given number of sessions, which send requests one after another.
-    """
+    """Measure the gateway with a given number of sessions, which send requests in turn."""
     with world() as (backend, _):
 
         def measure(size: int) -> Costs:

@@ -175,7 +175,7 @@ def _of_a_run() -> Sequence[dashboard.QueryVariable]:
     return (
         dashboard.QueryVariable("application")
         .label("Application")
-        .description("shop, or an application of the hosting platform while one runs")
+        .description("shop; while a hosting platform runs, also each of its applications")
         .datasource(PROMETHEUS)
         .query({"qryType": 1, "query": APPLICATION, "refId": "application"})
         .definition(APPLICATION)

@@ -121,8 +121,7 @@ class CpuManager:
         return application
 
     def leave(self, application: Application) -> None:
-        """Handle the end of a connection: the application has ended, or no longer needs processors.
-        """
+        """Handle the end of a connection: the application has ended or needs no more processors."""
         application.has_left = True
         application.requested = 0
         log.info("%s left", application.name)

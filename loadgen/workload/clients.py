@@ -134,8 +134,8 @@ class Clients:
     """The clients of one seed, which are the same in every run, regardless of the answers.
 
     Clients 0 … `per_set` − 1 form the control set, and all others the test set. Each kind of draw
-    has a separate random stream, addressed by client, step and attempt: the second attempt of
-    client 12 at its fifth request has the same patience in every run.
+    has a separate random stream, addressed by client, step and attempt. For example, the second
+    attempt of client 12 at its fifth request has the same patience in every run.
     """
 
     def __init__(self, model: ClientModel, seed: int) -> None:

@@ -175,8 +175,8 @@ class PartlyOpenModel:
 class Partly:
     """The sessions of one seed, which are the same in every run, regardless of the answers.
 
-    Each kind of draw has a separate random stream, addressed by session and interaction: session 7
-    has the same pages, pauses and images under every policy.
+    Each kind of draw has a separate random stream, addressed by session and interaction. For
+    example, session 7 has the same pages, pauses and images under every policy.
     """
 
     def __init__(self, model: PartlyOpenModel, seed: int) -> None:

@@ -158,10 +158,11 @@ def _shop() -> list[object]:
         lines(
             "CPU spent on customers who had left",
             "The share of the shop's CPU time that was spent on requests whose customers left. "
-            "wasted: after the customer had left; cancelling can save this time. kept: after the "
-            "customer had left, on work that had to be finished. unanswered: before the customer "
-            "left. The time is counted when a request ends, so a short peak may be above 100 %. In "
-            "a rush under FIFO, most of the time is wasted; with cancelling, almost none is.",
+            "Wasted time was spent after the customer had left, and cancelling can save it. Kept "
+            "time was spent after the customer had left, on work that had to be finished. "
+            "Unanswered time was spent before the customer left. The time is counted when a "
+            "request ends, so a short peak may be above 100 %. In a rush under FIFO, most of the "
+            "time is wasted; with cancelling, almost none is.",
             "percentunit",
             Ask(
                 rate("doorbuster_shop_sentry_cpu_seconds_total", OF, by="work")
