@@ -1,4 +1,5 @@
-"""The ad server's search: the gain of several threads, in memory and in PostgreSQL.
+"""The gain in the ad server's speed from searching with several threads, in memory and in
+PostgreSQL.
 
 In each round of `make bench-ads`, all numbers of threads are measured in random order. Gains
 compare medians. The ideal gain assumes that a request consists only of searches, and that each
@@ -113,8 +114,8 @@ def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any
 def lets_others_run(operation: Callable[[], object], times: int = 20) -> float:
     """Return the share of calls (0 to 1) during which another thread ran.
 
-    The interpreter does not switch threads by time during the measurement, so the other thread runs
-    only if the operation releases the GIL.
+    During the measurement, the interpreter does not take the GIL away from a thread after a time
+    slice. The other thread therefore runs only if the operation releases the GIL.
     """
     go, gone = threading.Lock(), threading.Lock()
     go.acquire()
@@ -148,8 +149,8 @@ def lets_others_run(operation: Callable[[], object], times: int = 20) -> float:
 
 
 def operations(rows: int) -> dict[str, Callable[[], object]]:
-    """Return operations that a search uses or could use, on `rows` rows; operations on Python
-    objects have a fiftieth of the rows.
+    """Return operations that a search uses or could use. They work on `rows` rows, except the
+    operations on Python objects, which work on a fiftieth of these rows.
     """
     rng = np.random.default_rng(1)
     number, other = rng.integers(0, 400, rows, np.int32), np.empty(rows, np.bool_)
@@ -297,7 +298,7 @@ def searches(world: World, threads: Sequence[int], rounds: int) -> dict[str, dic
 def selections_rps(world: World, threads: int, requesters: int, duration_s: float) -> float:
     """Return the selections per second of `requesters` threads, for pages with three slots.
 
-    Each selection uses `threads` threads of one fan-out.
+    Each selection searches with `threads` threads. All selections share one fan-out.
     """
     fan_out = FanOut({0: threads}, requesters)
     ledger = Ledger(world.inventory, world.delivered, block=10**9)
@@ -396,19 +397,23 @@ def gain_words(by_threads: Mapping[int, Times]) -> str:
     "--concepts", default=10, show_default=True, help="The number of concepts of each request."
 )
 @click.option(
-    "--rounds", default=100, show_default=True, help="The maximum number of requests of each kind."
+    "--rounds",
+    default=100,
+    show_default=True,
+    help="The maximum number of measurements of each kind of search.",
 )
 @click.option(
     "--clients",
     default="1,10",
     show_default=True,
-    help="The numbers of clients of the real server, one measurement each, separated by commas.",
+    help="The numbers of clients that use the real server at the same time, separated by commas; "
+    "each number is one measurement.",
 )
 @click.option(
     "--threads",
     default="1,2,4,8",
     show_default=True,
-    help="The numbers of threads of the priority levels, separated by commas, including 1.",
+    help="The number of threads of each priority level, separated by commas; one number must be 1.",
 )
 def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -> None:
     """Measure the searches and print the tables."""
@@ -416,7 +421,7 @@ def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -
     counts = [int(count) for count in threads.split(",")]
     if 1 not in counts:
         raise click.BadParameter(
-            f"{threads}; allowed: numbers of which one is 1", param_hint="--threads"
+            f"{threads}; allowed: whole numbers, one of which must be 1", param_hint="--threads"
         )
     sys.setswitchinterval(SWITCH_INTERVAL_S)
 

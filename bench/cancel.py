@@ -1,9 +1,10 @@
 """The time that a query still runs after its customer has closed the connection.
 
 `make bench-cancel` uses a real Gunicorn (30 threads, on the shop's CPU), a separate PostgreSQL, and
-a gateway with 30 workers. Customers request a page from the shop or the gateway, and leave.
-The page's query holds a lock. When the query ends, the database wakes a session that waits for the
-lock. The bench also measures the sentry's cost for a request whose customer stays.
+a gateway with 30 workers. Customers request a page from the shop or the gateway, and leave. The
+page's query holds a lock until it ends. Another database session waits for this lock, so it
+observes the end of the query. The bench also measures the sentry's cost for a request whose
+customer stays.
 """
 
 import os
@@ -47,7 +48,7 @@ path = "/.*"
 
 
 class Bench:
-    """The shop's or the gateway's port, to which customers connect, and the database."""
+    """The port to which customers connect (the shop's or the gateway's), and the database."""
 
     def __init__(self, where: str, cluster: postgres.Cluster, port: int) -> None:
         self.where = where
@@ -80,8 +81,8 @@ class Observers:
     def round(self, first_key: int, queued: int = 0) -> list[float]:
         """Let one client per observer leave, all at the same time.
 
-        Return the time for which each query still ran, in ms. Another `queued` clients, whose
-        requests wait in a queue, leave at the same time.
+        Return the time for which each query still ran, in ms. At the same time, `queued` more
+        clients leave, whose requests still wait in a queue.
         """
         keys = range(first_key, first_key + len(self._sessions))
         clients = [self._bench.request(f"/wait/{key}/") for key in keys]
@@ -213,7 +214,7 @@ def measured(doors: tuple[Bench, Bench], rounds: int, say: Callable[[str], None]
             for door in doors:
                 values = crowds[door].round(100_000 + (THREADS + QUEUED) * i, QUEUED)
                 rows.setdefault((CROWD, door.where), []).extend(values)
-        busy = f"one leaves, {THREADS - 1} threads compute"
+        busy = f"one client leaves, {THREADS - 1} threads calculate"
         say(busy)
         for door in doors:
             with interpreter_busy(door, THREADS - 1):
@@ -236,8 +237,8 @@ def shown(rows: Rows) -> Table:
 
 
 def verdicts(rows: Rows) -> dict[tuple[str, str], tuple[float, bool]]:
-    """Return the p99 in ms and whether it meets the target, for each scene with a target and each
-    place (shop or gateway).
+    """Return the p99 in ms, and whether the p99 meets its target. Each key is a scene with a
+    target, and the place to which customers connect (shop or gateway).
     """
     return {
         (scene, where): (p99_ms, p99_ms <= TARGET_P99_MS[scene])
@@ -250,7 +251,7 @@ def verdicts(rows: Rows) -> dict[tuple[str, str], tuple[float, bool]]:
 @click.command(cls=OneLineCommand)
 @click.option("--rounds", default=200, type=click.IntRange(10, 10_000), show_default=True)
 def main(rounds: int) -> None:
-    """Print for how long queries run after the customer left, and the sentry's cost. The exit
+    """Print how long queries still run after the customer left, and the sentry's cost. The exit
     status is 1 if a p99 misses its target.
     """
     console = harness.console_of(100)

@@ -58,7 +58,9 @@ _CALLS, _ROUNDS = 2_000, 15
 
 
 def costs() -> dict[str, float]:
-    """Return the cost in µs of a request in each mode, of a query, and of `check`."""
+    """Return the sentry's cost in µs: of a request in each mode of the sentry, of a query, and of a
+    call of `check`.
+    """
     response = HttpResponse()
     measured = {}
     with socket.create_server(("127.0.0.1", 0)) as listener:

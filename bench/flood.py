@@ -64,8 +64,8 @@ SUBJECTS: Mapping[str, tuple[str, Mapping[str, object]]] = {
 
 @dataclass(frozen=True)
 class Score:
-    """A measurement. `memory_mib` is the proxy's memory at the start, after a third of the time,
-    and at the end.
+    """The result of one measurement. `memory_mib` is the proxy's memory at the start, after a third
+    of the time, and at the end.
     """
 
     under_way: int
@@ -276,7 +276,7 @@ def multiple(score: Score) -> float:
 
 
 def verdicts(rounds: list[Score]) -> list[tuple[str, bool]]:
-    """Return a text for each target of the gateway, and whether it is met."""
+    """Return a text for each target of the gateway, and whether the gateway meets this target."""
     completed = median(map(share, rounds))
     growth = median(one.memory_mib[2] / one.memory_mib[1] for one in rounds)
     return [
@@ -355,7 +355,8 @@ def main(rounds: int, seconds: int, capacity: int, seed: int, quick: bool) -> No
     own, others = harness.split_cpus()
     console.print(
         f"Medians of {rounds} rounds with a flood of {seconds} s; the shop serves {capacity} "
-        "pages/s. An arrow leads from the value without the flood to the value with it."
+        "pages per real second. Each arrow leads from the value without the flood to the value "
+        "with it."
     )
     console.print(
         "Sessions in progress: completed share of the sessions that had received a page before "
@@ -374,16 +375,16 @@ def main(rounds: int, seconds: int, capacity: int, seed: int, quick: bool) -> No
     console.print(
         f"Conditions: proxy on CPU {cpus.written(own)}; flood, customers and shop on CPU "
         f"{cpus.written(others)}. The shop waits instead of using a CPU, so the flood's client "
-        f"does not reduce the shop's capacity. In every row, the client makes customers wait "
-        f"longer for a CPU. The flood is a closed loop: a proxy that turns requests away "
-        f"sooner receives more of them. HAProxy and nginx write a log line for each request; "
-        f"the gateway does not."
+        f"does not reduce the shop's capacity. In every row, the flood's client also uses the "
+        f"customers' CPUs, so customers wait longer. The flood is a closed loop: a proxy that "
+        f"turns requests away sooner receives more of them. HAProxy and nginx write a log line "
+        f"for each request; the gateway does not."
     )
     errors = sum(one.flood.errors for scores in flooded.values() for one in scores)
     if errors:
         console.print(f"wrk counted {errors} requests in total that were cut off or timed out.")
     if len(os.sched_getaffinity(0)) == 1:
-        console.print("There is only one CPU here: the flood slows the proxy.")
+        console.print("This machine has only one CPU, so the flood's client slows the proxy.")
     harness.report_busy(console, load)
     judged = verdicts(flooded[DOOR])
     for words, is_reached in judged:

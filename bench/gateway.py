@@ -1,7 +1,7 @@
 """Requests/s and p99 response time of the gateway, nginx, HAProxy and the backend alone.
 
 In `make bench-gateway`, wrk requests answers of 1 kB over 32 connections that stay open. Each round
-measures all servers in random order, and ratios are taken within a round.
+measures all servers in random order, and a ratio compares two servers in the same round.
 """
 
 import math
@@ -29,7 +29,7 @@ from common.one_line import OneLineCommand
 CONNECTIONS = 32
 YARDSTICK = "HAProxy"
 PATIENCE_S = 20
-"""The real seconds in which a busy machine must serve a request."""
+"""The real seconds within which a request must be served, even on a busy machine."""
 
 
 @dataclass(frozen=True)

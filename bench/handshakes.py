@@ -1,9 +1,9 @@
 """The gateway's CPU time per TLS connection: full handshake, resumed session, or refusal.
 
 For each key, `make bench-handshakes` starts a separate gateway, to which customers connect one
-after another. Each round measures all TLS versions and kinds of connections, and ratios are taken
-within a round. The CPU time includes all work of the gateway's process for a connection, from
-accepting to closing.
+after another. Each round measures all TLS versions and kinds of connections, and a ratio compares
+two measurements of the same round. The CPU time includes all work of the gateway's process for a
+connection, from accepting to closing.
 """
 
 import socket

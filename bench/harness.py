@@ -176,7 +176,8 @@ def interleaved(
 ) -> Iterator[tuple[int, Case]]:
     """Yield every case once per round, in random order, with the number of the round.
 
-    `warm_up` rounds with numbers below 1 come before rounds 1 to `rounds`.
+    Before these rounds, which have the numbers 1 to `rounds`, come `warm_up` rounds with numbers
+    below 1.
     """
     for number in range(1 - warm_up, rounds + 1):
         for case in rng.sample(cases, len(cases)):
@@ -189,7 +190,9 @@ def percentile(sorted_values: list[float], ratio: float) -> float:
 
 
 def console_of(width: int) -> Console:
-    """Return the console for the tables, with this width in characters unless it is a terminal."""
+    """Return Rich's console, which prints the tables. Unless the output is a terminal, its lines
+    have this width in characters.
+    """
     console = Console()
     if not console.is_terminal:
         console.width = width

@@ -27,7 +27,9 @@ _TIMES: Final = 5
 
 
 def worst_s(requests: int) -> tuple[float, str]:
-    """Return the CPU seconds and the name of the worst answer about this number of requests."""
+    """Return the CPU seconds that the slowest hostile answer takes, and the answer's name; the
+    answers may refer to this number of requests.
+    """
     most = wire.most_about(requests)
     return max(
         (min(_took_s(answer, most) for _ in range(_TIMES)), name) for name, answer in _answers(most)

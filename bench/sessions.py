@@ -181,7 +181,8 @@ def main(rounds: int) -> None:
         console.width = max(console.width, 130)
         console.print(table(shops))
     click.echo(
-        "In ms: CPU of the page's thread + its wait for PostgreSQL and Redis (medians). The last "
-        f"row is the mean per walk. {rounds} walks each, {len(os.sched_getaffinity(0))} CPUs, "
-        f"load average {busy:.1f} before, {datetime.now(UTC):%Y-%m-%d}."
+        "Medians in ms: CPU time of the page's thread + its wait for PostgreSQL and Redis. The "
+        f"last row is the mean CPU time per walk, in ms. {rounds} walks each, "
+        f"{len(os.sched_getaffinity(0))} CPUs, load average {busy:.1f} before, "
+        f"{datetime.now(UTC):%Y-%m-%d}."
     )

@@ -1,8 +1,8 @@
 """The simulator's speed: an M/M/1 queue compared with SimPy and Ciw, and the models of two papers.
 
 `make bench-simulator` measures CPU time in one process on one core. Each round runs all simulations
-in random order, and ratios are taken within a round. All M/M/1 simulations have ρ = 0.8 and start
-empty.
+in random order, and a ratio compares two simulations of the same round. All M/M/1 simulations have
+ρ = 0.8 and start empty.
 
 Two rows of the table are for SimPy. *Textbook* is the shortest M/M/1 in SimPy: a Resource, and two
 draws of `random` per customer. It records only response times. *Same model* uses the customers and

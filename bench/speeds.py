@@ -27,7 +27,9 @@ from runtime import settings
 
 
 def work() -> dict[str, dict[str, float]]:
-    """Return the number of requests by kind of work, for each simulated command in `COMMANDS`."""
+    """Return the number of simulated requests, by kind of work, for each command in `COMMANDS` that
+    simulates.
+    """
     found = {}
     for arguments in COMMANDS:
         command, name, *_ = arguments

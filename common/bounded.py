@@ -73,8 +73,9 @@ def call(
     The child's environment contains only `environment` and a few fixed variables. Raises
     BoundsExceededError if the child reaches a limit, recurses too deeply or ends by a signal.
     Raises BoundedError if the function raises any other exception than MemoryError and
-    RecursionError, or if the child cannot start or fails. The message for an exception is its text,
-    after its class unless the function's package defines the class.
+    RecursionError, or if the child cannot start or fails. The message for an exception is the
+    exception's text. The name of its class comes first, unless the function's package defines the
+    class.
     """
     deadline_s = time.monotonic() + bounds.wall_s
     with tempfile.TemporaryFile() as asked:
@@ -200,7 +201,9 @@ def _limit(bounds: Bounds) -> None:
 
 
 def _words(fault: Exception, package: str) -> str:
-    """Return the exception in one line, which begins with its class unless `package` defines it."""
+    """Return the exception in one line. The line begins with the exception's class, unless
+    `package` defines this class.
+    """
     own = type(fault).__module__.partition(".")[0] == package
     words = " ".join(str(fault).split())
     line = words if own and words else f"{type(fault).__name__}: {words}".rstrip(": ")

@@ -1,7 +1,7 @@
 """The division of the machine's CPUs between the shop and everything else, and processes' CPU time.
 
-By default, if the machine has several CPUs, no other process of the appliance uses the shop's CPUs.
-"Server CPU" then means the same as in the papers.
+If the machine has several CPUs, by default no other process of the appliance uses the shop's CPUs.
+The utilisation of these CPUs then means the same as "server CPU" in the papers.
 """
 
 import os
@@ -13,8 +13,8 @@ _CPU_CLOCK: Final = 2  # with a process id, the number of its CPU clock (linux/p
 
 
 def usable() -> frozenset[int]:
-    """Return the CPUs that processes of this machine may use: the caller's, and those of the
-    machine's first process.
+    """Return the CPUs that processes of this machine may use: the CPUs that this process may use,
+    and those that process 1 may use.
     """
     if sys.platform == "linux":
         return here() | os.sched_getaffinity(1)
@@ -34,8 +34,8 @@ def for_shop() -> tuple[int, ...]:
 
 
 def for_others(shop_cpus: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the default CPUs of other processes: all except the shop's or, without others, the
-    shop's.
+    """Return the default CPUs of other processes: all CPUs except the shop's. If no other CPU
+    exists, return the shop's.
     """
     left = here() - set(shop_cpus)
     return tuple(sorted(left)) or shop_cpus

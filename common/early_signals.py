@@ -1,6 +1,6 @@
 """The handling of Ctrl-C and SIGTERM while a command still imports its modules.
 
-Otherwise, Python would print a traceback, although the command has not begun its work yet.
+Without this module, Python would print a traceback, although the command has not begun its work.
 """
 
 import os

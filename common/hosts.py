@@ -28,8 +28,8 @@ def listening(text: str) -> str:
 
 
 def reached(text: str) -> str:
-    """Return the host if its form allows calls to it. Raises ValueError for any other text, also
-    for addresses such as 0.0.0.0.
+    """Return the host if its form is one that a client can call. Raises ValueError for any other
+    text, also for addresses such as 0.0.0.0.
     """
     host = listening(text)
     if host in EVERYWHERE:

@@ -129,8 +129,8 @@ class Callers:
     def check_site(self, host: str, origins: Iterable[str]) -> None:
         """Raise CallError if a web page of another site may have sent the call through a browser.
 
-        `host` and `origins` are the values of the header fields Host and Origin. The page's site is
-        in Origin; with DNS rebinding, the page's host name is in Host.
+        `host` and `origins` are the values of the header fields Host and Origin. Origin names the
+        site of the page that sent the call. After DNS rebinding, Host names this site, too.
         """
         host = host.lower()
         if hosts.host_of(host) not in self.names:
@@ -281,7 +281,9 @@ class Call:
     """The path, with a parameter in braces, as in `/shadows/{name}`."""
     summary: str
     answers: type[BaseModel] | str
-    """The model of a JSON answer, or the media type of another answer; empty without content."""
+    """The model of a JSON answer, or the media type of any other answer; empty if the answer has no
+    content.
+    """
     body: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
     refusals: Mapping[int, str] = field(default_factory=dict)

@@ -30,7 +30,8 @@ def hold(handle: int, *, waits: bool = False) -> None:
 def is_held(handle: int) -> bool:
     """Return whether another process holds the lock on this open file.
 
-    If not, no process can take the lock until the file is closed.
+    If the return value is false, this call has taken a shared lock, so no process can lock the file
+    by `hold` until this file is closed.
     """
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -43,7 +43,8 @@ def command(
     first.
 
     `parent` is the id of the process that will start the program, or a file with this id. With
-    `end_with_parent`, the program is not started if the parent has died.
+    `end_with_parent`, the kernel sends this signal to the program when the parent dies; if the
+    parent has already died, the program is not started.
     """
     options = ["--user", user] if user else []
     options += ["--end-with-parent", end_with_parent.name] if end_with_parent else []

@@ -23,8 +23,8 @@ class AddressError(ValueError):
 
 
 def holder(port: int, host: str = LOOPBACK) -> str | None:
-    """Return None if a server can listen on `port`, otherwise a description of its user: a process,
-    or the system.
+    """Return None if a server can listen on `port`. Otherwise, describe what uses or reserves the
+    port: a process, or the system.
 
     Raises `AddressError` if this machine does not have the address `host`.
     """
@@ -65,7 +65,8 @@ def first_free(start: int, avoid: Collection[int], host: str = LOOPBACK) -> int 
 
 
 def free(count: int, host: str = LOOPBACK) -> list[int]:
-    """Return `count` free ports of `host`; a process never gets the same port twice.
+    """Return `count` free ports of `host`. A process that calls this function never gets the same
+    port twice.
 
     The kernel does not give these ports to outgoing connections, so that they stay free until a
     server uses them.

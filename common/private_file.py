@@ -32,8 +32,8 @@ def write(path: Path, content: bytes, mode: int = 0o600) -> None:
 def put(aside: Path, path: Path) -> None:
     """Rename `aside`, a file or folder on the same file system, to `path`.
 
-    The content is written to the disk before the new name, so that after a power failure, `path`
-    has the old or the new content.
+    The content is written to the disk before the rename. After a power failure, `path` therefore
+    has either the complete old content or the complete new content.
     """
     _flush(aside)
     aside.replace(path)
@@ -56,8 +56,9 @@ def socket_path(wanted: Path) -> Path:
 def make_socket_path(wanted: Path) -> Path:
     """Return the path at which to create the socket `wanted`.
 
-    If its path is too long for a socket, `wanted` becomes a link into a new private folder with a
-    random name. Raises OSError if that fails.
+    If the path of `wanted` is too long for a socket, `wanted` becomes a link into a new private
+    folder with a random name. Raises OSError if every path is too long or a folder or link cannot
+    be created.
     """
     there = socket_path(wanted)
     if _fits(there):

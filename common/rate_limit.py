@@ -23,7 +23,7 @@ class RateLimit:
         """Count one more use and return 0. If the limit is reached, return the whole seconds until
         the next use is possible.
 
-        The limit also holds for threads that call this method at the same moment.
+        Threads may call this method at the same moment; the limit still holds.
         """
         with self._lock:
             times = self._recent(key)

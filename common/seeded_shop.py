@@ -1,4 +1,4 @@
-"""The facts about the seeded shop that its customers need: accounts, and words that it finds."""
+"""The facts about the seeded shop that its customers need: the accounts, and words for searches."""
 
 from typing import Final
 
@@ -20,4 +20,6 @@ SEARCH_WORDS: Final = (
     "story",
     "street",
 )
-"""Words from titles and descriptions of the catalogue; each finds several pages of books."""
+"""Words from titles and descriptions of the catalogue. A search for one of them finds several pages
+of books.
+"""

@@ -77,7 +77,9 @@ def setting(
 
 
 def like(declaration: Any, default: Any, meaning: str) -> Any:
-    """Declare a shared setting for a part that uses it with another default or meaning."""
+    """Declare a shared setting again for a part in which this setting has another default or
+    meaning.
+    """
     [info] = (each for each in declaration.__metadata__ if _is_declaration(each))
     return Field(default, description=meaning, repr=info.repr, json_schema_extra=_extra(info))
 

@@ -1,7 +1,7 @@
 """The wait for a condition: a loop that checks, sleeps and checks again.
 
-An exception of the check ends the wait. A check may be expensive, so the pauses grow from `every_s`
-to a twentieth of the time already waited, up to 0.1 s.
+An exception of the check ends the wait. A check may be expensive, so the pauses grow: a pause is
+`every_s`, or a twentieth of the time already waited (at most 0.1 s) if that is longer.
 """
 
 import time
@@ -29,8 +29,8 @@ def wait_until(look: Callable[[], T], within_s: float, *, every_s: float = 0.05)
 def wait_while(look: Callable[[], T], within_s: float, *, every_s: float = 0.05) -> T:
     """Call `look` until its answer is false, and return the answer.
 
-    After `within_s` seconds, return the last answer, which is true and may be the reason for
-    waiting.
+    After `within_s` seconds, return the last answer, which is true. A check can, for example,
+    return the reason why the wait must go on.
     """
     began_s = time.monotonic()
     while (answer := look()) and time.monotonic() < began_s + within_s:

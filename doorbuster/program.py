@@ -38,7 +38,7 @@ class Entry:
     """Whether the command must run in a container if the appliance runs in containers."""
 
     def load(self) -> click.Command:
-        """Import the command. Ctrl-C ends the import in one line."""
+        """Import the command. Ctrl-C during the import ends the program with a one-line message."""
         module, _, name = self.place.partition(":")
         with early_signals.ending_at_once():
             command = getattr(importlib.import_module(module), name)
@@ -69,7 +69,9 @@ class Section:
 
 
 def _is_for_here(args: Iterable[str]) -> bool:
-    """Return whether a call only prints help, or uses a console on another machine."""
+    """Return whether this machine itself can carry out the call, because the call only prints help
+    or uses the console at the URL of --server.
+    """
     return any(word in HELP_OPTIONS or word.startswith("--server") for word in args)
 
 

@@ -17,8 +17,9 @@ from hosting.processes import Listing, Process, has_thread, read, threads
 log = logging.getLogger(__name__)
 
 MOST_PASSES = 50
-"""The maximum number of passes each time a process tree is bound. Passes repeat until one changes
-nothing, and this may never happen if the tree starts threads faster than they can be bound.
+"""The maximum number of passes each time a process tree is bound. Passes repeat until a pass
+changes nothing. Without the maximum, they might repeat for ever, if the tree starts threads faster
+than they can be bound.
 """
 
 
@@ -99,15 +100,15 @@ class ProcessTree:
         return not all(process.has_ended for process in self.members.values())
 
     def inherit(self, former: "ProcessTree") -> None:
-        """Take over the processes and original CPUs of another tree that shares processes with this
-        tree.
+        """Take over the processes and the original CPUs of `former`, a tree that has processes in
+        common with this tree.
         """
         self.members = {**former.members, **self.members}
         self._found = {**self._found, **former._found}
         self._root_found = former._root_found
 
     def confine(self, cpus: frozenset[int]) -> int:
-        """Let all threads run only on `cpus`; return the number of changed threads."""
+        """Let all threads run only on `cpus`; return the number of threads whose CPUs changed."""
         return self._bind(lambda process: cpus)
 
     def hand_back(self) -> None:

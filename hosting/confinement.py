@@ -12,7 +12,9 @@ from runtime.state import State
 
 @contextmanager
 def confined(lab: Settings, to: tuple[int, ...]) -> Iterator[None]:
-    """Within the block, run this thread and the appliance, except its shop, on the CPUs `to`."""
+    """During the block, let this thread and the appliance's processes, except the shop, run on the
+    CPUs `to`.
+    """
     own = os.sched_getaffinity(0)
     bind(lab, to)
     os.sched_setaffinity(0, to)

@@ -12,11 +12,11 @@ from runtime.native import redis_server
 from runtime.settings import Settings
 
 BESIDE_THREADS = 3
-"""The connections of a shop process in addition to those of its threads: at least one for its
-controller, and at least one to cancel queries.
+"""The number of connections of a shop process in addition to those of its threads. It includes at
+least one connection for the controller, and at least one to cancel queries.
 """
 FOR_OTHERS = 30
-"""The connections that stay free for the ad server, the console, seeding and people."""
+"""The number of connections that stay free for the ad server, the console, seeding and people."""
 LEAST_THREADS = 2
 
 

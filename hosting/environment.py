@@ -25,9 +25,10 @@ def application_environment(
 ) -> dict[str, str]:
     """Return the environment that all processes of an application inherit.
 
-    `name` has only lower-case letters, digits and hyphens. The application's schema, from which the
-    names of its cache keys are derived, and its cookies are named after it. `gateway` has further
-    settings of its gateway, by their variables without `DOORBUSTER_GATEWAY_`.
+    `name` has only lower-case letters, digits and hyphens. The application's database schema and
+    cookies get their names from `name`; the names of the cache keys come from the schema. `gateway`
+    has further settings of the gateway. Its keys are the settings' variables without
+    `DOORBUSTER_GATEWAY_`.
     """
     schema = name.replace("-", "_")
     of_gateway = {

@@ -1,4 +1,6 @@
-"""The options of a hosting platform. Sections and equations are those of Guitart et al., 2008."""
+"""The options of a hosting platform. Numbers of sections and equations refer to Guitart et al.,
+2008.
+"""
 
 import math
 from collections import Counter
@@ -19,7 +21,9 @@ Profile = Literal["paper", "cpu", "real"]
 PERSISTENCE_S = 10.0
 """The time, in paper seconds, after which an idle connection is closed (section 4)."""
 MOST_THREADS = 30
-"""The maximum number of threads in a shop process if `shop_threads` is None."""
+"""The maximum number of threads that the platform chooses for a shop process; it chooses the number
+if `shop_threads` is None.
+"""
 KEY = "rsa-7680"
 MOST_APPLICATIONS = 16
 
@@ -39,9 +43,9 @@ class PlatformOptions:
       counts each application as needing all processors.
     - `key`: the kind of key of the server's certificate (runtime/certificates.py).
     - `shop_threads`: the number of threads of each shop process. If it is None, the platform uses
-      as many as PostgreSQL has connections for, at most MOST_THREADS.
-    - `port`: the first application's HTTPS port. The other applications get the next ports. If it
-      is None, all applications get free ports.
+      the largest number for which PostgreSQL has connections, at most MOST_THREADS.
+    - `port`: the first application's HTTPS port. The other applications get the next ports. If
+      `port` is None, all applications get free ports.
     """
 
     applications: int = 2

@@ -67,10 +67,10 @@ class Platform(Started):
         planned = self._planned()
         database.check_redis(self.lab)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._say(f"Certificate ({self.options.key})")
+        self._say(f"Creating the certificate ({self.options.key})")
         made = self._certificates()
         if self.options.provisioning == "ecm":
-            self._say("CPU manager")
+            self._say("Starting the CPU manager")
             manager = self._cpu_manager = ManagerProcess(
                 self.lab, self.options, self.folder, self.accounts, self._say
             )
@@ -96,7 +96,7 @@ class Platform(Started):
                 environment=environment,
                 log=self._log(f"{one.name}-seed"),
             )
-        self._say("Applications")
+        self._say("Starting the applications")
         self._running.callback(self._end_applications)
         for one, environment in zip(planned, environments, strict=True):
             process = self._start_application(one, environment)

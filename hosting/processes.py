@@ -17,9 +17,10 @@ class Process:
     """The state of a process; `started_ticks` distinguishes it from a later process with the same
     `pid`.
 
-    `own_ticks` is the CPU time of its threads, and `ended_children_ticks` that of its ended
-    descendants, if their parents waited for them. Both include user and system time since its
-    start. If `has_ended` is true, the process is a zombie: its parent has not waited for it yet.
+    `own_ticks` is the CPU time of the process's threads. `ended_children_ticks` is the CPU time of
+    its ended descendants, if their parents waited for them. Both include user and system time since
+    the process's start. If `has_ended` is true, the process is a zombie: its parent has not waited
+    for it yet.
     """
 
     pid: int

@@ -21,8 +21,8 @@ _CALL_TIMEOUT_S = 60.0
 
 
 class RunningApplication:
-    """A running application. `process` is the parent of its gateway and shops. `token` is sent with
-    every call of its gateway's admin API and its shops' controllers. A failed call raises
+    """A running application. `process` is the parent of its gateway and shops. Every call of the
+    gateway's admin API and of the shops' controllers sends `token`. A failed call raises
     HostingError.
     """
 
@@ -93,7 +93,9 @@ class RunningApplication:
         return int(self.ask(self.controller_ports[0], "GET", "/orders")["orders"])
 
     def cpu_s(self) -> float:
-        """Return the CPU time of the application's process tree, in real seconds; 0 if it ended."""
+        """Return the CPU time of the application's process tree, in real seconds; 0 if the process
+        `process` has ended.
+        """
         return tree_cpu_s(self.process.pid) or 0.0
 
     def last_words(self) -> str:

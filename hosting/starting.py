@@ -21,8 +21,8 @@ class HostingError(RuntimeError):
 
 
 class Started:
-    """A context manager whose method `_start` must start all parts and register in `_running` how
-    each part ends.
+    """A context manager that starts parts and ends them. Its method `_start` must start all parts,
+    and must register in `_running` the function that ends each part.
     """
 
     def __init__(self) -> None:

@@ -11,8 +11,8 @@ from hosting.options import PERSISTENCE_S, PlatformOptions
 from runtime.settings import Settings
 
 CATALOGUE_BOOKS = LEAST_BOOKS
-"""The number of books in the shop's catalogue, because eDragon's experiment does not study
-searches.
+"""The number of books in the shop's catalogue. It is the smallest allowed number, because eDragon's
+experiment does not study searches.
 """
 DRAIN_S = 5.0
 
@@ -21,10 +21,10 @@ DRAIN_S = 5.0
 class Application:
     """An application, with its ports and processors.
 
-    `port` is the plain HTTP port of its gateway. The ports of shops and controllers are in the same
-    order. `cpus` are the CPUs on which its processes start. `processors` is the number of
-    processors that its admission policy assumes. If it is 0, the policy uses the CPU manager's
-    assignment.
+    `port` is the plain HTTP port of its gateway. `shop_ports` and `controller_ports` list the shop
+    processes in the same order. `cpus` are the CPUs on which its processes start. `processors` is
+    the number of processors that its admission policy assumes; with 0, the policy uses the number
+    that the CPU manager has assigned.
     """
 
     name: str

@@ -79,9 +79,10 @@ class Collector:
         return [(connections_file(path), self.connections), (path, self.log)]
 
     def remove_stale(self) -> None:
-        """Remove the files of an earlier run, so that none of them passes for a file of this run.
+        """Remove the files of an earlier run, so that no user takes them for files of this run.
 
-        An error is ignored, because writing the new files reports any fault of the folder.
+        An error is ignored: if the folder cannot be written, the attempt to write the new files
+        reports this.
         """
         path = self.plan.attempts_file
         for stale in [] if path is None else [path, connections_file(path)]:

@@ -1,4 +1,6 @@
-"""The change of the load during a run, after which the same customers arrive earlier or later."""
+"""The change of the load during a run. After a change, the same customers arrive, but earlier or
+later than planned.
+"""
 
 import math
 from pathlib import Path

@@ -1,9 +1,9 @@
 """Locust's entry point: `locust -f loadgen/locustfile.py`.
 
-Locust keeps a given number of users, but here, customers arrive at planned times, which do not
-depend on the shop (an open loop). Locust therefore starts only one `Arrivals` user per process,
-which starts every customer as a separate Locust user. The web UI's number of users counts customers
-and arrival processes.
+Usually, Locust keeps a given number of users active. Here, customers instead arrive at planned
+times, which do not depend on the shop (an open loop). Locust therefore starts only one `Arrivals`
+user per process, which starts every customer as a separate Locust user. The web UI's number of
+users counts customers and arrival processes.
 """
 
 import logging

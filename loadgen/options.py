@@ -200,8 +200,8 @@ OPTIONS: tuple[Option, ...] = (
         Option("think-time-mean-s", "S", "0", _zero_or_more,
             "mean of the exponential pause between pages, paper s"),
         Option("walks", "quota|chance", "quota", str,
-            "how sessions get their pages; quota: from a repeated session file; chance: drawn "
-            "independently"),
+            "how sessions get their pages; quota: from a session file that repeats; chance: each "
+            "session's pages are drawn independently"),
         Option("file-sessions", "N", "1000", _whole(1), "number of sessions in the session file")),
     *_of("sessions", "load.model.lengths",
         Option("session-length-mean", "N", "", _positive,
@@ -224,8 +224,9 @@ OPTIONS: tuple[Option, ...] = (
         Option("closed-loop-warm-up", "S", "30", _zero_or_more,
             "time before the capacity measurement begins, paper s", field="warm_up_s")),
     Option("clients-per-set", "N", "", _whole(1),
-        "the Connection Sentry's closed loop instead of sessions: N clients that never leave and N "
-        "clients that can leave, until --arrivals-until-s", field="load.model.per_set"),
+        "number N of clients in each set of the Connection Sentry's closed loop, which replaces "
+        "the sessions: N clients never leave, and N clients can leave; all clients send requests "
+        "until --arrivals-until-s", field="load.model.per_set"),
     *_of("clients", "load.model",
         Option("patience-max-s", "S", "7.5", _positive,
             "maximum patience of clients that can leave, paper s; the patience is uniform between "
@@ -245,9 +246,8 @@ OPTIONS: tuple[Option, ...] = (
         field="load.kind"),
     *_of("partly-open", "load",
         Option("sessions-schedule", "S:RATE,…", "", _rates,
-            "rates of new sessions per paper second, each with the paper second at which it "
-            "begins, e.g. 0:3.5,600:0.75; arrivals end at --arrivals-until-s, or with a last "
-            "rate of 0",
+            "steps S:RATE; from paper second S on, RATE new sessions arrive per paper second, e.g. "
+            "0:3.5,600:0.75; arrivals end at --arrivals-until-s, or at a last step with rate 0",
             field="steps"),
         Option("stop-s", "S", "", _positive,
             "paper second at which sessions in progress are cut off; by default, the run waits "

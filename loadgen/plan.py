@@ -161,7 +161,7 @@ class Load(Protocol):
 
     def planned(self, seed: int) -> int:
         """Return the number of sessions, clients or customers. Raises PlanError if no session
-        arrives, or too many.
+        arrives, or if too many sessions arrive.
         """
         ...
 
@@ -171,8 +171,9 @@ class Load(Protocol):
 class Sessions(_Values):
     """Sessions of LIFO-Pri's or SBAC's model, in an open loop.
 
-    Exactly one of `count`, `until_s` and `schedule` ends the arrivals. `rho` or `session_rate` sets
-    the load; with a schedule, `session_rate` is the rate at ρ = 1.
+    Exactly one of `count`, `until_s` and `schedule` must be given; it ends the arrivals. Without a
+    schedule, either `rho` or `session_rate` sets the load. With a schedule, `session_rate` is the
+    rate at ρ = 1.
     """
 
     kind: Literal["sessions"] = "sessions"
@@ -198,7 +199,7 @@ class Sessions(_Values):
 
     @property
     def arrivals_until_s(self) -> float | None:
-        """The time at which arrivals end, or None if the plan does not set it."""
+        """The time at which arrivals end (`until_s`), or None if the plan does not set it."""
         return self.until_s
 
     @property

@@ -35,7 +35,8 @@ MakeRun = Callable[[Part], LoadRun]
 class Role:
     """The role of a process, which receives Locust's events.
 
-    This class itself is the role of a worker that joined during a run, and has no part of it.
+    This class itself is the role of a worker that joined during a run. Such a worker has no part in
+    this run.
     """
 
     def started(self, plan: LoadPlan, host: str, make_run: MakeRun) -> None:
@@ -131,7 +132,9 @@ class Worker(Role):
         self._runner = environment.runner
         self._part = Part()
         self.given: Mapping[str, Any] | None = None
-        """The plan of the next run from the master, or None if this worker has no part in it."""
+        """The plan of the next run, as the master has sent it; None if this worker has no part in
+        the next run.
+        """
         self._run: LoadRun | None = None
         self._reporter: gevent.Greenlet[[], None] | None = None
         self._runner.register_message(PART_MESSAGE, self._given_part)
@@ -301,7 +304,7 @@ def conclude(environment: Environment, collector: Collector) -> None:
     if schedule["late_attempts"]:
         logger.warning(
             "the load generator fell behind schedule: %d of %d attempts (%.2f %%) started more "
-            "than %g ms late, the latest by %.0f ms",
+            "than %g real ms late; the largest delay was %.0f real ms",
             schedule["late_attempts"],
             metadata["counts"]["attempts"],
             schedule["late_share"] * 100,

@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 _LOOK_FOR_START_EVERY_S = 0.005
 _AFTER_FAILURE_S = 1.0
-"""The paper seconds for which a closed-loop customer waits after a failed session."""
+"""The pause of a closed-loop customer after a failed session, in paper seconds."""
 
 
 class LoadRun:

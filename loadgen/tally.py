@@ -21,8 +21,8 @@ _SUMMED = (
 class Tally:
     """The counts of one process.
 
-    `started` is the number of sessions that have begun, and `ended` the number of sessions that
-    have completed, given up or broken off.
+    `started` is the number of sessions that have begun. `ended` is the number of sessions that have
+    ended for any reason: completed, given up, or broken off by an error.
     """
 
     planned: int

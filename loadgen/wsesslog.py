@@ -1,7 +1,8 @@
 """The sessions as a file for `--wsesslog` of httperf, the paper's load generator.
 
 httperf does not read the pages, so it cannot post a CSRF token and requests transaction pages with
-GET. It puts load on the shop, but places no orders and has its own timeouts.
+GET. httperf puts load on the shop, but places no orders. Its timeouts come from httperf's options,
+not from the session model.
 """
 
 from collections.abc import Iterator

@@ -46,7 +46,9 @@ class Conduct:
     def failed(
         self, now_s: float, session: Session, outcome: AttemptOutcome, fate: SessionFate
     ) -> None:
-        """Record that the request failed. The session ends, but a client continues later."""
+        """Record that the request failed. A customer's session then ends; a client of a closed loop
+        continues with its next request.
+        """
         session.awaits = 0
         self._record.attempt_failed(now_s, session, outcome, 503)
         if isinstance(self._customers, Clients):
@@ -68,7 +70,9 @@ class Conduct:
             self._session_ended(now_s, session, SessionFate.TIMED_OUT)
 
     def ask_at(self, send_s: float, session: Session) -> None:
-        """Plan the session's next request. Clients send none from `arrivals_until_s` on."""
+        """Plan the session's next request. From `arrivals_until_s` on, clients of a closed loop
+        send no requests.
+        """
         if send_s < self._asks_until_s:
             heappush(self.due, (send_s, session.index, session))
 

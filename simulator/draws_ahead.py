@@ -27,9 +27,9 @@ class WorkDraws:
     """Random draws for the work of each attempt. A draw is a number in [0, 1), the quantile of the
     work in the page's distribution.
 
-    The work has a separate random stream, addressed by session, step and attempt, so that an
-    attempt needs the same work under every policy. `addressed` maps a session, step and attempt to
-    a position in the stream.
+    The draws come from a separate random stream, addressed by session, step and attempt. An attempt
+    therefore needs the same work under every policy. `addressed` maps a session, step and attempt
+    to a position in the stream.
     """
 
     def __init__(self, key: int, addressed: Callable[[int, int, int], int] = address) -> None:

@@ -20,10 +20,10 @@ SYN_AGAIN_AFTER_S = (3.0, 6.0)
 class HostedSession:
     """A session in progress.
 
-    `awaits` is the number of the attempt for which the session waits, or 0; work for any other
-    attempt is orphaned. At `open_until_s`, the server closes the session's idle connection.
-    `has_ticket` is True once the next connection can resume a TLS session. `is_resumed` is True
-    if the present connection is resumed. `knocks` counts unanswered SYNs.
+    `awaits` is the number of the attempt for which the session waits, or 0 if it does not wait.
+    Work for any other attempt is orphaned. At `open_until_s`, the server closes the session's idle
+    connection. `has_ticket` is True once the next connection can resume a TLS session. `is_resumed`
+    is True if the present connection is resumed. `knocks` counts unanswered SYNs.
     """
 
     index: int
@@ -41,8 +41,8 @@ class HostedSession:
 class Work(NamedTuple):
     """The work of a thread for an attempt. `opens` is True if the attempt opens a connection, which
     is resumed (`is_resumed`) or new. `is_handshake` is True during a full handshake. The page and
-    its images are `replies` answers, which take `page_s` CPU seconds. `busy_s` is the CPU time of
-    the thread's present job.
+    its images together are `replies` answers and take `page_s` CPU seconds. `busy_s` is the CPU
+    time of the thread's present job.
     """
 
     session: HostedSession
@@ -103,7 +103,8 @@ class HostedApplication:
     def called_back(self, now_s: float, session: HostedSession, attempt: int) -> None:
         """Resume a session whose pause is over.
 
-        The session tries to connect again for `attempt` or, with attempt 0, requests its next page.
+        With attempt 0, the session requests its next page. Otherwise, it tries to connect again for
+        `attempt`.
         """
         if not attempt:
             session.attempt = 1
@@ -225,6 +226,8 @@ class HostedApplication:
         self._start_work(now_s, work)
 
     def _page_s(self, session: HostedSession) -> float:
-        """Return the CPU seconds of the page, which are equal for all attempts."""
+        """Return the CPU seconds of the session's present page; all attempts to get the page need
+        the same time.
+        """
         place = uniform(self._work_key, address(session.index, session.step, 0))
         return self._page_least_s + self._page_range_s * place

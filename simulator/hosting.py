@@ -150,7 +150,9 @@ class _Platform:
                 application.admission.timer_due(now_s)
 
     def _begin(self) -> None:
-        """Assign processors at the start; with `linux`, all applications share them."""
+        """Assign processors at the start; with provisioning `linux`, all applications share all
+        processors.
+        """
         scenario, count = self._scenario, len(self._applications)
         if scenario.provisioning == "ecm":
             self._assign(0.0, [None] * count)
@@ -167,7 +169,7 @@ class _Platform:
             application.ledger.assignments.append((0.0, number, math.nan))
 
     def _manage(self, now_s: float) -> None:
-        """Record the use of processors, and let the CPU manager, if any, assign them."""
+        """Record the use of processors. If there is a CPU manager, let it assign processors."""
         for number, application in enumerate(self._applications):
             busy_s = self._processors.busy_s(now_s, number)
             application.ledger.busy_marks.append((now_s, busy_s))
@@ -210,8 +212,8 @@ class _Platform:
 
 def _grants(cpus: Sequence[set[int]]) -> list[Grant]:
     """Return the grants of applications that always have these CPUs. Two applications that have the
-    same CPU share it. An application that has half a CPU without a partner may use the CPU
-    fully, because affinities limit no application to half a CPU.
+    same CPU share it. An application can have half a CPU that no other application shares. It may
+    then use this CPU fully, because an affinity cannot limit a process to half a CPU.
     """
     grants = []
     for number, own in enumerate(cpus):
@@ -222,8 +224,8 @@ def _grants(cpus: Sequence[set[int]]) -> list[Grant]:
 
 
 def _admission(scenario: PlatformScenario, number: int) -> ConnectionAdmission:
-    """Return a new admission policy. With `linux`, its capacity is always all processors;
-    otherwise, it is the assigned processors.
+    """Return a new admission policy. With provisioning `linux`, the policy always assumes all
+    processors as capacity; otherwise, it assumes the assigned processors.
     """
     if scenario.admission == "none":
         return create_connection_admission("none", {})

@@ -42,7 +42,7 @@ class AppResult:
     busy_s: float
     """The CPU seconds that the application used."""
     wasted_busy_s: float
-    """The CPU seconds of work that was finished after its customer had left."""
+    """The CPU seconds of work that ended after its customer had left."""
     new_connections_served: int
     resumed_connections_served: int
     new_connections_busy_s: float
@@ -83,8 +83,8 @@ class Ledger:
         self.response_ended_s.append(now_s)
 
     def result(self, end_s: float, busy_s: float) -> AppResult:
-        """Return the application's result at time `end_s`; `busy_s` is the CPU seconds
-        used so far.
+        """Return the application's result at time `end_s`; `busy_s` is the CPU time used so far, in
+        seconds.
         """
         under_way = sum(self.new_sessions) - sum(self.sessions.values())
         columns = "new_sessions replies new_connections resumed_connections refused"

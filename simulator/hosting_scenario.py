@@ -80,10 +80,10 @@ class AppScenario:
 class PlatformScenario:
     """The description of a run of a hosting platform. The run starts without sessions and is cut
     off at `duration_s`. With `admission` eac, each application has eDragon's load monitor and
-    admission. The admission's capacity depends on `provisioning`: the assigned processors (ecm,
-    static) or all processors (linux). With `admission` none, the CPU manager counts each
-    application as needing all processors. Up to `backlog` connections wait for one of `threads`
-    HttpProcessors; None means no limit.
+    admission. The admission assumes that the application can use its assigned processors
+    (`provisioning` ecm or static) or all processors (linux). With `admission` none, the CPU manager
+    counts each application as needing all processors. Each application has `threads` threads
+    (HttpProcessors). At most `backlog` connections wait for a thread; None means no limit.
     """
 
     applications: tuple[AppScenario, ...]

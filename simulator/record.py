@@ -29,8 +29,8 @@ UNANSWERED = (
     AttemptOutcome.REJECTED,
     AttemptOutcome.FAILED,
 )
-"""The outcomes of unanswered attempts. REFUSED is missing, because this simulation refuses no
-connection.
+"""The outcomes of unanswered attempts. REFUSED is not in this list, because no connection is
+refused in this simulation.
 """
 
 SAMPLED = (
@@ -45,7 +45,9 @@ SAMPLED = (
     *(f"{fate}_total" for fate in SAMPLED_FATES),
     "confirms_total",
 )
-"""The columns of the samples; `admission` is added with an admission policy."""
+"""The columns of the samples. With an admission policy, the samples also have the column
+`admission`.
+"""
 
 _CONFIRM = [str(page) for page in PAGES].index(CONFIRM_PAGE)
 

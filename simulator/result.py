@@ -74,13 +74,15 @@ class Simulated:
     end_s: float
     """The time at which the last event happened or the simulation was cut off."""
     requests: int
-    """The number of sent attempts; the sum of `attempts` is smaller only if the simulation was cut
-    off.
+    """The number of sent attempts. If the simulation was cut off, it can be larger than the sum of
+    `attempts`, which counts only ended attempts.
     """
     events: int
-    """The number of events; the end of a patience counts only if the session still waits."""
+    """The number of events. The end of a patience is an event only if the session still waits at
+    this time.
+    """
     samples: Mapping[str, list[Any]]
-    """The samples by column, one value per utilisation interval; the last interval ends at `end_s`.
-    The columns are those of samples.parquet up to `confirms_total`. An admission policy adds
-    the column `admission` with its snapshots.
+    """The samples by column, with one value for each utilisation interval. The last interval ends
+    at `end_s` and may be shorter. The columns are those of samples.parquet up to `confirms_total`.
+    An admission policy adds the column `admission` with its snapshots.
     """

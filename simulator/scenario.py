@@ -144,9 +144,10 @@ def server_capacity_rps(customers: SessionModel, server: SharedCpus | FifoServer
 class Scenario:
     """The description of a simulation, which starts with an empty system.
 
-    Arrivals end after `sessions` sessions, at `arrivals_until_s`, or with the customers' schedule;
-    at least one of these or `stop_s` is required. The simulation ends with the last request, or is
-    cut off at `stop_s`; requests in progress then count as neither completed nor lost.
+    `sessions` (a number of sessions), `arrivals_until_s` or the customers' schedule ends the
+    arrivals. The description must have at least one of these or `stop_s`. The simulation ends with
+    the last request, or is cut off at `stop_s`; requests in progress then count as neither
+    completed nor lost.
 
     With `Clients` as `customers`, the simulation is a closed loop (Connection Sentry). All clients
     are present from the start. No client begins a request at or after `arrivals_until_s`, but
@@ -167,14 +168,14 @@ class Scenario:
     execution time for `file`. Raises `ScenarioError` if a value is invalid, and
     `SessionModelError` if a client would request too many pages.
 
-    `abandonment` sets the effect of a customer who leaves. `ignore` executes orphan requests in
-    full, `drop-queued` removes waiting orphan requests, and `cancel` also stops orphan requests in
-    service at once.
+    `abandonment` sets what happens to the requests of a customer who leaves. `ignore` executes
+    orphan requests in full, `drop-queued` removes waiting orphan requests, and `cancel` also stops
+    orphan requests in service at once.
 
     `session_known_from` sets when a session counts as in progress. With `admission`, a session is
     in progress once it was admitted, as in SBAC's simulation. With `answer`, it is in progress once
-    an answer has brought the gateway's cookie. Any attempt before that time counts as a separate
-    session.
+    an answer with the gateway's cookie has arrived. Any attempt before that time counts as a
+    separate session.
     """
 
     customers: Customers | Clients

@@ -28,7 +28,7 @@ class Server(Protocol):
     now_s: float
     """The time up to which `advance` has carried out the server's work."""
     slices: int
-    """The number of busy slices and waits that have ended before the end of their request."""
+    """The number of busy slices and waits after whose end the request continued."""
     spent_s: float
     """The server time used by the request that `advance` returned last."""
     rejection_busy_s: float
@@ -63,8 +63,8 @@ class Server(Protocol):
 class _Execution:
     """A request in service, with its remaining work and its state.
 
-    `finish` is the virtual time at which its busy slice ends, or None during a wait. `is_cancelled`
-    means that its entry in a heap no longer counts.
+    `finish` is the virtual time at which its busy slice ends, or None during a wait. If
+    `is_cancelled` is true, the request's entry in a heap no longer counts.
     """
 
     id: int
@@ -344,8 +344,8 @@ class SingleServer:
 
 
 def file_service_times(described: FifoServer) -> tuple[list[float], list[float]]:
-    """Divide [0, 1) into a part for each file. Return the upper ends of the parts, except the last
-    end, and the files' service times.
+    """Divide [0, 1) into a part for each file. Return two lists: the upper ends of the parts,
+    without the last end, and the service time of each file.
 
     All files of a class are equally likely; a file of mean size takes 1 / `capacity_rps`.
     """

@@ -14,7 +14,9 @@ from simulator.draws_ahead import WorkDraws, stream_ahead
 from simulator.scenario import Scenario
 
 SESSIONS_AT_ONCE = 256
-"""The number of sessions that are created together, which makes draws ten times cheaper."""
+"""The number of sessions that are created together. Random draws for many sessions at once cost a
+tenth of single draws.
+"""
 
 
 T_co = TypeVar("T_co", covariant=True)

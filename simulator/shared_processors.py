@@ -33,9 +33,9 @@ class SharedProcessors(Generic[Job]):
     """Processor sharing within each application, with each job on at most one processor.
 
     With n jobs on c processors, each job progresses at rate min(1, c/n), where c is the
-    application's grant. If both partners have more jobs than whole processors, each gets half of
-    the shared processor. Otherwise, one partner may use all of it. Without grants, the jobs of all
-    applications share all `processors`.
+    application's grant. If both partners have more jobs than exclusive processors, each partner
+    gets half of the shared processor. Otherwise, one partner may use the whole shared processor.
+    Without grants, the jobs of all applications share all `processors`.
 
     A job of b seconds that begins at its application's virtual time v ends at v + b (see
     `servers.ProcessorSharing`). `next_s` is the time of the next call of `advance`.

@@ -41,10 +41,14 @@ PROGRESS_EVERY = 20_000
 """The number of requests between two calls of `on_progress`."""
 
 IDLE_SAMPLES = 1000
-"""A policy is broken if only waiting requests remain for more load samples in a row than this."""
+"""The number of load samples in a row at which only waiting requests may remain. After more such
+samples, the policy counts as broken.
+"""
 
 TIMERS_ON_END = 1000
-"""A policy is broken if more timers than this are due in a row at the same time."""
+"""The number of timers in a row that may be due at the same time. After more such timers, the
+policy counts as broken.
+"""
 
 FILES_IN_SERVICE = 4
 """The maximum number of files in service: the default of the gateway's setting `other_limit`."""
@@ -67,8 +71,8 @@ def simulate(
     """Simulate the scenario; the same scenario gives exactly the same result.
 
     Each simulation needs a new policy object. `log` gets a row for each attempt, like the load
-    generator's log. `on_progress` is called with the time and the number of ended sessions, about
-    every 20,000 requests. Raises `BrokenPolicyError` if the policy breaks a rule.
+    generator's log. About every 20,000 requests, `simulate` calls `on_progress` with the time and
+    the number of ended sessions. Raises `BrokenPolicyError` if the policy breaks a rule.
     """
     with no_garbage_collection():
         return _Simulation(scenario, log, on_progress).run()
@@ -320,7 +324,7 @@ class _Simulation:
             self._conduct.failed(now_s, session, outcome, fate)
 
     def rejected(self, now_s: float, number: int) -> None:
-        """Let the server spend the time of each rejection."""
+        """Let the server spend the time that `number` rejections cost."""
         for _ in range(number):
             self._server.reject(now_s)
 
@@ -376,8 +380,8 @@ def _server_at_work(scenario: Scenario) -> Server:
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Switch garbage collection off: a simulation creates no reference cycles, and the search for
-    them would take a sixth of the time.
+    """Switch garbage collection off during the block. A simulation creates no reference cycles, and
+    the search for cycles would take a sixth of its time.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -1,6 +1,7 @@
 """The attacks of hostile students, from the findings of a security review.
 
-Each attack once succeeded. Now the console must refuse it or limit its effect (SECURITY.md).
+Each attack succeeded against an earlier version of the console. The present console must refuse the
+attack or limit its effect (SECURITY.md).
 """
 
 import io

@@ -55,7 +55,7 @@ class Person:
         self.session.verify = str(certificate_files.of(lab.state_dir).authority)
 
     def stranger(self) -> "Person":
-        """Return another browser that is not logged in. It has the same console and the same
+        """Return another browser, which is not logged in, for the same console and with the same
         records.
         """
         return Person(self.lab, self.name, "", self._records)
@@ -71,7 +71,9 @@ class Person:
         return self._ask(page, "POST", path, data=data, headers=headers, **more)
 
     def log_in(self) -> None:
-        """Log in; raise RuntimeError if that fails, because the bench would measure nothing."""
+        """Log in. Raise RuntimeError if the login fails, because a person without a login would
+        measure nothing.
+        """
         self.get("log in", "/people/login")
         answer = self.post(
             "log in", "/people/login", {"username": self.name, "password": self._password}

@@ -61,13 +61,13 @@ from runtime.native.supervision import Supervisor
 from runtime.settings import REPOSITORY, Settings, load
 from runtime.state import State
 
-PLAIN, HOSTILE = "a class", "a class and three who attack"
+PLAIN, HOSTILE = "a class", "a class and three attackers"
 LESSONS = (PLAIN, HOSTILE)
 STUDENTS = 30
 ATTACKERS = 3
 SEEDS = 22
-"""The number of live runs in each lesson, and without a class; a run takes about 27
-real seconds.
+"""The number of live runs in each lesson, and the number of live runs without a class. A run takes
+about 27 real seconds.
 """
 RHO, SESSIONS = 1.4, 500
 THINK_S = 6.0
@@ -243,7 +243,7 @@ class MemoryMeter:
     """The maximum memory use of every part of an appliance, sampled every few seconds.
 
     The meter adds up proportional set sizes, so that shared memory counts once. The memory of
-    launches counts for `lab-worker`, which starts them.
+    launches counts as memory of `lab-worker`, which starts the launches.
     """
 
     def __init__(self, lab: Settings) -> None:
@@ -499,10 +499,10 @@ def _verdict(lesson: Lesson, compared: Sequence[watched_runs.Compared]) -> bool:
         "no launch of a student failed": not failed,
         f"no check of a policy failed (of {len(records.checks)})": not checks,
         "memory of all parts is at most 2.5 GiB": meter.most_total_bytes <= MEMORY_AIM_BYTES,
-        "no metric of the live runs surely differs by more than the interval of a result": all(
+        "no metric of the live runs is proven to differ by more than a result's interval": all(
             one.verdict != "beyond" for one in compared
         ),
-        "no attack made the console fail or was accepted": not broken,
+        "no attack caused a server error, and each call without a token got status 401": not broken,
     }
     for target, is_reached in targets.items():
         out.print(f"{'✓' if is_reached else '✗'} {target}")

@@ -133,8 +133,8 @@ def _running() -> tuple[Settings, Appliance]:
         if lab.lab_accounts:
             raise RuntimeError(
                 "DOORBUSTER_LAB_ACCOUNTS=1: this command calls the console without logging in; "
-                "fix: set DOORBUSTER_LAB_ACCOUNTS=0, then make up; or measure a console with "
-                "accounts: make bench-class"
+                "fix: set DOORBUSTER_LAB_ACCOUNTS=0 and run make up, or measure a console with "
+                "accounts by make bench-class"
             )
         return lab, running_appliance(lab)
 

@@ -28,12 +28,15 @@ sessions = 100000
 """
 PATIENCE_S = 300.0
 SETTLE_S = 10.0
-"""The real seconds from the run's start to the first measured page; the queue fills."""
+"""The real seconds from the run's start to the first measured page; in this time, the queue fills.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Drowning:
-    """The state of the shop during the measurement, as means of one sample per round."""
+    """The state of the shop during the measurement: the means of samples, of which each round takes
+    one.
+    """
 
     cpu_utilisation_ratio: float
     in_service: float

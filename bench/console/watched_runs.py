@@ -60,7 +60,8 @@ class Compared:
     watched: Estimate
     difference: Estimate
     interval: float
-    """The half-width of the interval for REPETITIONS runs without viewers."""
+    """The half-width of the interval that a result of REPETITIONS runs without viewers would have.
+    """
 
     @property
     def verdict(self) -> str:

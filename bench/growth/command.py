@@ -37,7 +37,9 @@ QUICK_SHARE = 0.35
 
 
 class Progress:
-    """The time left, from the expected times of all parts and the measured times so far."""
+    """An estimate of the time left, from the expected time of each part and the time that the
+    finished parts took.
+    """
 
     def __init__(self, axes: Sequence[Axis], is_quick: bool) -> None:
         self._expected_s = 0.0

@@ -27,7 +27,9 @@ from simulator.simulation import simulate
 SHOWN = ("sq", "8q-af", "8q-lifo-pri", "door-lifo")
 """The policies of the figures; `make bench-policies` measures all policies."""
 LEAST_CPU_S, QUICK_CPU_S = 0.4, 0.05
-"""The minimum CPU time of one measurement, which repeats the work until this time has passed."""
+"""The minimum CPU time of one measurement in seconds; a measurement repeats its work until it has
+used this time.
+"""
 ROUNDS, QUICK_ROUNDS = 5, 1
 SEEDED_BANNERS = 6_000
 MANY, FEW = "10 concepts", "1 concept"

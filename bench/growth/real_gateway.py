@@ -84,8 +84,8 @@ class Subject:
         return sum(counts["arrived"] for counts in self.snapshot()["counts"].values())
 
     def cpu_us(self, seconds: float) -> float:
-        """Return the CPU time per request in µs, measured for `seconds` real seconds, or longer
-        until LEAST_REQUESTS requests have arrived.
+        """Return the CPU time per request in µs. The measurement takes `seconds` real seconds, or
+        longer if fewer than LEAST_REQUESTS requests have arrived by then.
         """
         before_s, arrived = cpu_s(self.process), self.arrived()
         time.sleep(seconds)
@@ -209,7 +209,7 @@ def _all_there(subject: Subject, size: int, waits: bool) -> bool:
 
 @contextmanager
 def sessions(is_quick: bool) -> Iterator[Measure]:
-    """Measure the gateway with a given number of sessions, which send their requests in turn."""
+    """Measure the gateway with a given number of sessions, which send requests in turn."""
     with world() as (backend, _):
 
         def measure(size: int) -> Costs:

@@ -28,7 +28,9 @@ WAITING = 80
 
 @contextmanager
 def queue_of(port: int, waiting: int) -> Iterator[None]:
-    """Keep requests waiting at the gateway on this port, whose shop does not answer."""
+    """Keep `waiting` requests in the queue of the gateway on this port; the gateway's shop must not
+    answer.
+    """
     with ExitStack() as customers:
         for number in range(waiting + WORKERS):
             customer = customers.enter_context(socket.create_connection((hosts.LOOPBACK, port)))

@@ -66,7 +66,8 @@ class Board:
     says: str
     parts: Sequence[Part]
     variables: Sequence[dashboard.QueryVariable] = ()
-    """The variables in place of the usual variables for application and run."""
+    """The dashboard's variables; they replace the usual variables for the application and the run.
+    """
     from_time: str = "now-15m"
     refresh: str = "5s"
 
@@ -174,7 +175,7 @@ def _of_a_run() -> Sequence[dashboard.QueryVariable]:
     return (
         dashboard.QueryVariable("application")
         .label("Application")
-        .description("shop, or an application of the hosting platform while one runs")
+        .description("shop; while a hosting platform runs, also each of its applications")
         .datasource(PROMETHEUS)
         .query({"qryType": 1, "query": APPLICATION, "refId": "application"})
         .definition(APPLICATION)

@@ -113,7 +113,8 @@ def number(
     digits: int | None = None,
     empty: str = "–",
 ) -> Panel:
-    """Return a panel with the latest value in front of its line over time.
+    """Return a panel with the latest value as a number, in front of a line with the values over
+    time.
 
     With `words`, the panel shows the name of the series instead of its value.
     """

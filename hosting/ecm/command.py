@@ -58,8 +58,8 @@ socket_option = click.option(
     default="both",
     show_default=True,
     type=click.Choice(get_args(Sharing)),
-    help="which applications may share a processor: any two (both), only one of lower priority "
-    "with one of higher priority (to-high), or none (none)",
+    help="which applications may share a processor. both: any two; to-high: an application gives "
+    "half a processor only to one of higher priority; none: no processor is shared",
 )
 @click.option(
     "--accounts",

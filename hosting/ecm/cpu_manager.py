@@ -26,8 +26,8 @@ NOTHING: tuple[Share, frozenset[int]] = (Share(0), frozenset())
 class Application:
     """An application, from its registration until its last process has ended.
 
-    `requested` is the number of processors in its latest request, and `considered` the number on
-    which `share` is based.
+    `requested` is the number of processors in its latest request. `considered` is the number in the
+    request on which the present `share` is based.
     """
 
     name: str
@@ -45,14 +45,15 @@ class Application:
 
 
 class CpuManager:
-    """The manager of the processors `cpus`; the caller must call `turn` every `interval_s`.
+    """The manager of the processors `cpus`; the caller must call `turn` once every `interval_s`
+    real seconds.
 
-    An application that has left or has not requested processors gets none, and is parked on the
-    platform's last CPU.
+    An application that has left or has not requested processors gets no processors. Its threads may
+    then run only on the platform's last CPU.
 
-    The manager succeeds a dead manager if `is_successor` is true, or if an application registers
-    with an earlier assignment. It then changes nothing during its first `settle_s` seconds, so that
-    all applications of the dead manager can register first.
+    This manager replaces a manager that has died if `is_successor` is true, or if an application
+    registers with an earlier assignment. In this case, it changes nothing during its first
+    `settle_s` real seconds, so that all applications of the dead manager can register first.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class CpuManager:
         return application
 
     def leave(self, application: Application) -> None:
-        """Handle the end of a connection, whose application has ended or needs no processors."""
+        """Handle the end of a connection: the application has ended or needs no more processors."""
         application.has_left = True
         application.requested = 0
         log.info("%s left", application.name)

@@ -20,8 +20,8 @@ def steps(
     that `before` does not name has no processors yet.
 
     Two applications have a processor in common only if they share it in `before` or `after`. An
-    application may therefore have to give up all its processors before it gets others, and then has
-    none for a moment.
+    application may therefore have to give up all its processors before it gets others. It then has
+    no processors for a moment.
     """
     now = {name: before.get(name, frozenset()) for name in after}
     done: list[tuple[Application, frozenset[int]]] = []

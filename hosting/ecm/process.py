@@ -22,8 +22,8 @@ LEFT_OVER_PATIENCE_S = 10.0  # a killed platform has ended within this time
 class ManagerProcess:
     """The process of a CPU manager.
 
-    Call `begin` first, `check` regularly, and `end` last. `begin` and `check` raise HostingError if
-    a manager does not start.
+    The caller must call `begin` first, `check` regularly, and `end` last. `begin` and `check` raise
+    HostingError if the manager does not start.
     """
 
     def __init__(

@@ -100,8 +100,9 @@ class EcmServer:
 
 
 class Connection(asyncio.BufferedProtocol):
-    """A connection from an application, or from a tool that only requests the status. For a client
-    that does not read, the server keeps only the latest assignment.
+    """A connection from an application, or from a tool that only requests the status. If a client
+    does not read the server's messages, the server keeps only the latest assignment for this
+    client.
     """
 
     def __init__(self, server: EcmServer) -> None:

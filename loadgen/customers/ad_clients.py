@@ -41,7 +41,7 @@ PATIENCE_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class AdOrder:
-    """The order for one run. Each request names `concepts` random words of `words`.
+    """The order for one run. Each request contains `concepts` words, chosen at random from `words`.
 
     Requests of high priority have level `high`, and all others level 0. The file `attempts_file`
     also contains `facts`. The same seed gives the same requests in the same order.

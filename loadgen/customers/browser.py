@@ -41,7 +41,9 @@ class Fetched:
 
 
 class _Parts:
-    """The received parts of a response; the next response replaces an interim response (1xx)."""
+    """The received parts of a response. When an interim response (1xx) is followed by another
+    response, the parts of the other response replace it.
+    """
 
     __slots__ = ("body", "fields", "is_complete", "is_head_complete", "keeps_alive", "parser")
 

@@ -35,8 +35,8 @@ class ClientProcess:
     def run(self, until_s: float) -> None:
         """Send requests until `until_s` paper seconds after the run's start.
 
-        A request in progress at that time continues until it is answered or the patience ends,
-        without a reload.
+        A request in progress at that time continues until it is answered or the patience ends. The
+        client does not reload it.
         """
         turn = self._clients.first(self._client)
         due_s = turn.pause_s

@@ -29,7 +29,9 @@ _OUR_OWN = (
     errno.ENOBUFS,
     errno.ENOMEM,
 )
-"""Errors of this machine, such as too many open files. They do not count as refusals."""
+"""The errors that this machine causes, for example by too many open files. They do not count as
+refusals.
+"""
 
 
 class HostError(ValueError):
@@ -112,7 +114,9 @@ class NotConnectedError(Exception):
 
 
 class Connection:
-    """A connection that can be opened again, and then resumes its TLS session if possible."""
+    """A connection that can be opened several times. From the second time on, it resumes its TLS
+    session if possible.
+    """
 
     __slots__ = ("_address", "_began", "_connected", "_session", "_sock")
 

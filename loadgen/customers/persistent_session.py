@@ -98,8 +98,9 @@ class PersistentSession:
         """Request a page until it arrives; return the time of its arrival, or None if the session
         gives up.
 
-        If the server closed the connection during the think time, the failed attempt counts neither
-        as a timeout nor in `reconnects`.
+        If an attempt fails because the server closed the connection during the think time, the
+        session repeats the request over a new connection. This repetition does not count in
+        `reconnects`.
         """
         model = self._sessions.model
         timeouts = nth = 0
@@ -123,8 +124,8 @@ class PersistentSession:
         self._covers = covers(body)
 
     def _images(self, step: int) -> list[PageRequest]:
-        """Return the requests for covers, in the page's order; repeat them if the page shows too
-        few.
+        """Return the requests for the covers, in the page's order. If the page shows too few
+        covers, some covers are requested again.
 
         As in httperf, nothing is cached. A page without covers has no images.
         """

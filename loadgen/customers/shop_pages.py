@@ -82,7 +82,7 @@ class Shopper:
         return PageRequest("POST", CHECKOUT[page], self._form.filled(self._typed))
 
     def read(self, page: str, body: bytes, following: str | None) -> None:
-        """Read from a page the links and forms for the page `following`.
+        """Read the links and forms for the page `following` from the present page.
 
         Raises `WrongPageError` if they are missing, or if Tr-4 does not confirm the order.
         """
@@ -105,7 +105,7 @@ def paid_cents(body: bytes) -> int:
 
 
 def covers(body: bytes) -> list[str]:
-    """Return the URLs of the covers on a page, without repetitions, in their order."""
+    """Return the URLs of the covers on a page, each URL once, in the page's order."""
     return list(dict.fromkeys(link.decode("ascii") for link in _COVER.findall(body)))
 
 

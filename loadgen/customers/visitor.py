@@ -99,7 +99,8 @@ class Visitor:
 def ended_s(attempt: Attempt) -> float:
     """Return the paper time at which the attempt ended, and from which the next attempt may begin.
 
-    After a timeout, this is the end of the patience, even if this process woke up later.
+    After a timeout, this is the time at which the patience ended, even if this process noticed the
+    timeout later.
     """
     assert attempt.started_s is not None
     assert attempt.finished_s is not None

@@ -1,6 +1,7 @@
 """A customer's attempt to get a page: its values, and the possible outcomes.
 
-All times are paper seconds since the run's start. The module uses only the standard library.
+All times are in paper seconds. Moments are counted from the run's start. The module uses only the
+standard library.
 """
 
 from enum import StrEnum

@@ -65,9 +65,9 @@ class RowLog:
         return table.replace_schema_metadata({_METADATA_KEY: text.encode()})
 
     def write(self, path: Path, metadata: Mapping[str, object] | None = None) -> None:
-        """Write all rows to `path`, which an error leaves unchanged.
+        """Write all rows to the file `path`. If this fails, an existing file stays unchanged.
 
-        `metadata` is stored in the file as JSON. Raises OSError if that fails.
+        The file also contains `metadata` as JSON. Raises OSError if the file cannot be written.
         """
         table = self.table(metadata)
         with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as part:
@@ -85,7 +85,7 @@ class RowLog:
 
 
 MOST_TEXT = 1000
-"""The maximum number of bytes of a text in a table.
+"""The maximum length of a text in a table, in bytes.
 
 A file of a few bytes could otherwise describe a table with a long text in every row.
 """

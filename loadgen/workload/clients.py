@@ -7,9 +7,9 @@ paper seconds.
 Source: Kraemer, Paixão, Guedes, Meira, Almeida, *Minimizing the Impact of Orphan Requests in
 e-Commerce Services*, section 4.2. The control set never cancels, and its requests are measured; the
 test set cancels when its patience ends. The paper's Surge processes replay a trace; here, each
-request is drawn independently from the shares of the request classes. The paper gives no
-distribution of the patience and of think times, and no reaction after a cancelled request, so this
-project chose them.
+request is drawn independently from the shares of the request classes. The paper gives neither the
+distributions of patience and think times nor the clients' reaction after a cancelled request, so
+this project chose them.
 """
 
 import math
@@ -35,7 +35,9 @@ page types.
 
 MOST_PER_SET = 1000
 MOST_STEPS = 20_000
-"""The limit on a client's expected requests in a run; a log can hold 32,767 per client."""
+"""The maximum expected number of a client's requests in a run. The actual number can be larger; a
+log can hold 32,767 requests per client.
+"""
 MOST_RELOADS = 200
 """After this number of reloads of one request, a client goes away. With a reload probability of
 0.75, this happens with a probability of 1e-25.
@@ -132,8 +134,8 @@ class Clients:
     """The clients of one seed, which are the same in every run, regardless of the answers.
 
     Clients 0 … `per_set` − 1 form the control set, and all others the test set. Each kind of draw
-    has a separate random stream, addressed by client, step and attempt: the second attempt of
-    client 12 at its fifth request has the same patience in every run.
+    has a separate random stream, addressed by client, step and attempt. For example, the second
+    attempt of client 12 at its fifth request has the same patience in every run.
     """
 
     def __init__(self, model: ClientModel, seed: int) -> None:

@@ -34,7 +34,9 @@ ALLOWED = "numbers, t, pi, + - * / **, parentheses, sin, cos, exp, min and max"
 
 
 class FormulaError(ValueError):
-    """The error for a text that is not a formula, or has no value of 0 or more at some time."""
+    """The error for a text that is not a formula, or whose value at some time is missing or
+    negative.
+    """
 
 
 class Formula:

@@ -3,7 +3,7 @@
 Source: Cherkasova, Phaal, *Session-Based Admission Control: A Mechanism for Peak Load Management of
 Commercial Web Sites*, section 4 (lengths "exponentially distributed") and Table 1 (two classes of
 sessions at a real shop). The paper does not define how an exponential number becomes a whole number
-of requests, so the module has two interpretations.
+of requests, so the module offers two ways (`LengthKind`).
 """
 
 import math
@@ -47,7 +47,8 @@ class SessionLengths:
     with X exponential of mean m. The mean of L is then 1 + e^(−1.5/m) / (1 − e^(−1/m)), which is
     slightly above m.
 
-    Lengths are limited to `LONGEST_WALK`, which a draw exceeds with a probability of e^(−4096/m).
+    A length is at most `LONGEST_WALK` (4096). Without this limit, a length would exceed it with a
+    probability of about e^(−4096/m).
 
     Raises `SessionModelError`, which names the field, for:
 

@@ -84,8 +84,8 @@ class Schedule:
         second.
 
         `unit_gaps` are exponential with mean 1; a session arrives when session_rate × ∫ρ reaches
-        the sum of the gaps up to this session. Under every load, the same customers arrive, only
-        earlier or later.
+        the sum of the gaps up to this session. The same customers arrive under every load; under a
+        higher load, they arrive earlier.
         """
         segments = iter(self.segments)
         segment = next(segments)

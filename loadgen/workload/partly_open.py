@@ -51,8 +51,8 @@ class PartlyOpenModel:
     """
 
     interactions_mean: float = 50.0
-    """The mean number of interactions of a session, including the effect of the limit; 1 to
-    `interactions_most`.
+    """The mean number of interactions of a session, 1 to `interactions_most`. Sessions that the
+    limit `interactions_most` ends are included in this mean.
     """
     interactions_most: int = 100
     """The maximum number of interactions of a session, 1 to 4096."""
@@ -139,10 +139,10 @@ class PartlyOpenModel:
         """Return the exact transitions from each page; every row adds up to 1, because no session
         exits.
 
-        They are LIFO-Pri's chain without exits, and with Tr-4 → Br-1. From Br-4, a share b of the
-        sessions continues to Tr-1, and the rest to Br-1. A round has three browsing pages and, on
-        average, 4b transaction pages; with t for `transactions_ratio`, t = 4b / (3 + 4b) and b = 3t
-        / (4 (1 − t)).
+        The chain is LIFO-Pri's, but without exits, and Br-1 follows Tr-4. From Br-4, a share b of
+        the sessions continues to Tr-1, and the rest to Br-1. A round has three browsing pages and,
+        on average, 4b transaction pages; with t for `transactions_ratio`, t = 4b / (3 + 4b) and b =
+        3t / (4 (1 − t)).
         """
         found = {page: _going_on(LIFO_PRI_TRANSITIONS.get(page, {})) for page in PAGES}
         ratio = min(Fraction(str(self.transactions_ratio)), _BUYING_ALWAYS)
@@ -175,8 +175,8 @@ class PartlyOpenModel:
 class Partly:
     """The sessions of one seed, which are the same in every run, regardless of the answers.
 
-    Each kind of draw has a separate random stream, addressed by session and interaction: session 7
-    has the same pages, pauses and images under every policy.
+    Each kind of draw has a separate random stream, addressed by session and interaction. For
+    example, session 7 has the same pages, pauses and images under every policy.
     """
 
     def __init__(self, model: PartlyOpenModel, seed: int) -> None:

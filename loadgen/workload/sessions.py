@@ -177,8 +177,9 @@ class Customers:
     """The customers of one seed, which are the same in every run, regardless of the answers.
 
     Each kind of draw (arrivals, walks, patience, retries, think times) has a separate random
-    stream, addressed by session, step and attempt. Two policies therefore meet the same customers:
-    the second attempt of session 7 at its third page always has the same patience.
+    stream, addressed by session, step and attempt. Runs with different policies therefore have the
+    same customers. For example, the second attempt of session 7 at its third page always has the
+    same patience.
     """
 
     def __init__(
@@ -235,7 +236,7 @@ class Customers:
 
     @property
     def same_patience_s(self) -> float | None:
-        """The patience that all attempts share, or None if patiences differ."""
+        """The patience of every attempt, if all attempts have the same patience; otherwise None."""
         model = self.model
         is_drawn = model.think_timeout_mean_s != 0 and not math.isinf(model.timeout_s)
         return None if is_drawn else model.timeout_s

@@ -23,7 +23,9 @@ class TraceError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The sessions of a trace, counted in steps of equal length."""
+    """The sessions of a trace: `counts` has the number of sessions in each of several steps of
+    equal length.
+    """
 
     duration_s: float
     """The time from the first session's start to the last session's start, plus one mean gap."""
@@ -36,8 +38,8 @@ def read(path: Path) -> Trace:
 
     If the file has a column `session`, the earliest row of each session is an arrival. With a
     column `page` but no column `session`, every row with the page Br-1 is an arrival. Without both
-    columns, every row is an arrival. Times are seconds since any fixed moment, and the rows may be
-    in any order.
+    columns, every row is an arrival. Times are seconds, counted from the same moment in all rows.
+    The rows may be in any order.
     """
     if path.suffix not in SUFFIXES:
         raise TraceError(f"{path}: is not a trace; allowed: a file that ends with .csv or .parquet")

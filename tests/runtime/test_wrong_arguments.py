@@ -21,7 +21,7 @@ from tests.runtime.conftest import Docker, told
         (policies.main, "--rounds 0", "--rounds"),
         (sessions.main, "--rounds 0", "--rounds"),
         (own_answers.main, "--nope", "--nope"),
-        (classroom.main, "--lesson x", "'a class', 'a class and three who attack'"),
+        (classroom.main, "--lesson x", "'a class', 'a class and three attackers'"),
         (main, "compose", 'ARGS: is missing; allowed: arguments of docker compose, e.g. ARGS="ps"'),
         (main, "nope", "no command 'nope'; allowed: doctor, up, "),
     ],

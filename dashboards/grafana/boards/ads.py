@@ -68,8 +68,8 @@ def _selections() -> list[object]:
     return [
         lines(
             "Selections",
-            "Each page with banners causes one selection. If all pages have banners, there are as "
-            "many selections as pages per second.",
+            "Each page with banners causes one selection. If all pages have banners, the rate of "
+            "selections equals the rate of pages.",
             "reqps",
             Ask(rate(f"{seconds}_count", by="priority"), OF_PRIORITY, 5),
             stacked=True,

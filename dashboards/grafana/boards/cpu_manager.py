@@ -48,8 +48,8 @@ def _processors() -> list[object]:
         lines(
             "Used",
             "CPU use of each application, in processors. It is above the assigned number only if "
-            "the application shares a processor. If it is much lower, the application has "
-            "requested too many processors.",
+            "the application shares a processor. If it is far below the assigned number, the "
+            "application has requested too many processors.",
             "none",
             Ask(rate(used, by="application"), "{{application}}", 2),
         ),
@@ -106,7 +106,9 @@ def _itself() -> list[object]:
     return [
         number(
             "Sharing",
-            "The rule that decides which applications may share a processor in halves.",
+            "The rule for sharing a processor in halves. both: any two applications. to-high: an "
+            "application gives half a processor only to an application of higher priority. none: "
+            "no processor is shared.",
             "none",
             Ask(f"{ECM}_info", "{{sharing}}", 2),
             words=True,

@@ -30,7 +30,8 @@ def _policy() -> list[object]:
     return [
         number(
             "Policy in force",
-            "The queueing policy. Every run of a comparison sets its policy.",
+            "The queueing policy that the gateway uses now. In a comparison, each run sets its "
+            "own policy.",
             "none",
             Ask(f"doorbuster_gateway_policy_info{{{OF}}}", "{{policy}}"),
             words=True,
@@ -45,8 +46,8 @@ def _policy() -> list[object]:
         ),
         number(
             "Admission of connections",
-            "The policy that decides which TLS connections are accepted: all of them, or only as "
-            "many new connections as EAC allows.",
+            "The policy that decides which TLS connections the gateway accepts. none: all "
+            "connections. eac: all resumed connections, and a limited number of new ones.",
             "none",
             Ask(f"doorbuster_gateway_policy_info{{{OF}}}", "{{connection_admission}}"),
             words=True,
@@ -92,9 +93,9 @@ def _policy() -> list[object]:
         ),
         lines(
             "Requests that shadows would refuse or serve",
-            "would_refuse: the shadow turned away a request that was served, or whose customer "
-            "left. would_serve: the shadow served a request that was turned away, or whose "
-            "customer left.",
+            "would_refuse: the shadow would turn away a request that the gateway served, or whose "
+            "customer left. would_serve: the shadow would serve a request that the gateway turned "
+            "away, or whose customer left.",
             "reqps",
             Ask(
                 rate(_SHADOWS, OF, 'verdict=~"would_refuse|would_serve"', by="policy, verdict"),
@@ -148,7 +149,8 @@ def _queues() -> list[object]:
         ),
         lines(
             "Requests given to a worker, by page",
-            "In a rush, the sum stays at the capacity; the policy decides how the pages share it.",
+            "In a rush, the sum over all pages stays at the shop's capacity. The policy decides "
+            "how the pages share this capacity.",
             "reqps",
             Ask(rate("doorbuster_gateway_dispatches_total", OF, by="page"), "{{page}}"),
             wide=8,
@@ -163,9 +165,9 @@ def _requests() -> list[object]:
     return [
         heat(
             "Response times of answered requests",
-            "Times in paper seconds. In a rush under FIFO, there is one bright band at the time "
-            "when patience ends. Under LIFO, there is a bright band at the bottom, with some late "
-            "answers above.",
+            "Times in paper seconds. In a rush under FIFO, there is one bright band at the "
+            "response time at which patience ends. Under LIFO, the bright band is at the bottom, "
+            "with some late answers above.",
             "s",
             Ask(
                 rate(f"{RESPONSE}_bucket", OF, ANSWERED, by="le"),
@@ -195,8 +197,10 @@ def _requests() -> list[object]:
         ),
         lines(
             "Customers who leave",
-            "Customers who left while waiting, and served requests whose customers left before "
-            "or during service. Under FIFO in a rush, most customers leave.",
+            "waiting: customers who left while their request waited. in service: served requests "
+            "whose customers left before or during service. withdrawn: requests that the gateway "
+            "took out of a queue because their customers had left. Under FIFO in a rush, most "
+            "customers leave.",
             "cps",
             Ask(rate(f"{left}_waiting_total", OF), "waiting"),
             Ask(rate(f"{left}_in_service_total", OF), "in service"),
@@ -287,7 +291,7 @@ def _itself() -> list[object]:
         ),
         number(
             "Overdue cancellations",
-            "Requests that the shop did not end in time after the gateway had stopped them.",
+            "Requests that the gateway cancelled, but that the shop did not end in time.",
             "short",
             Ask(f"doorbuster_gateway_overdue_cancels_total{{{OF}}}"),
             tall=8,

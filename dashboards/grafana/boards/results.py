@@ -166,7 +166,7 @@ def _compared() -> list[object]:
             "Shares of the arrived sessions. An admission policy turns some sessions away and "
             "lets the others finish; without it, most sessions are lost in a rush. "
             "Never let in: the session received no page, and its first attempt was not rejected. "
-            "Lost: it received some pages, but not all.",
+            "Lost: the session received some pages, but not all.",
             "percentunit",
             Select(
                 f"SELECT {NAME},\n"
@@ -191,7 +191,8 @@ def _compared() -> list[object]:
         ),
         columns(
             "Confirms",
-            "Mean number of orders per run, next to the bound at this load.",
+            "Mean number of orders per run, and the bound: the most orders that any policy could "
+            "reach at this load without knowing who will buy.",
             "short",
             Select(
                 f"SELECT {NAME},\n"
@@ -219,8 +220,8 @@ def _runs() -> list[object]:
     return [
         rows(
             "Runs",
-            "Click on a run to open it on a live dashboard, which shows the run as long as "
-            "Prometheus keeps its data, or to open its requests in the lab console.",
+            "Click on a run to open it on a live dashboard or to open its requests in the lab "
+            "console. The live dashboard shows the run as long as Prometheus keeps the data.",
             Select(RUN_ROWS),
             units=figures,
             links={
@@ -282,8 +283,9 @@ def _all() -> list[object]:
         ),
         lines(
             "Revenue efficiency over time",
-            "One point for each complete live run above capacity in the time range above. A "
-            "policy should stay at the same height from one version of the code to the next.",
+            "One point for each complete live run above capacity in the time range above. The "
+            "points of a policy should stay at the same height from one version of the code to "
+            "the next.",
             "percentunit",
             Select(
                 'SELECT started_at AS "time", runs.title AS metric,\n'

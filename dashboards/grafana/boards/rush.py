@@ -128,8 +128,8 @@ def _customers() -> list[object]:
         ),
         lines(
             "Confirms, by run",
-            "Confirms since the start of the run. Between runs with the same load and seed, "
-            "which have the same customers, a steeper line means a better policy.",
+            "Confirms since the start of the run. Runs with the same load and seed have the same "
+            "customers; among these runs, the steepest line belongs to the best policy.",
             "short",
             Ask("sum by (run) (doorbuster_lab_run_confirms_total)", "{{run}}", 2),
         ),
@@ -140,9 +140,9 @@ def _shop() -> list[object]:
     return [
         lines(
             "CPU and workers of the shop",
-            "In a rush, the CPU is at 100 %, and so are the workers unless the policy has a "
-            "concurrency limit. If the workers are busy but the CPU is not, the shop "
-            "waits for its database.",
+            "In a rush, the CPU is at 100 %. All workers are busy, too, unless the policy has a "
+            "concurrency limit. If the workers are busy but the CPU is not, the shop waits for "
+            "its database.",
             "percentunit",
             Ask(f"doorbuster_gateway_shop_cpu_utilisation_ratio{{{OF}}}", "CPU"),
             Ask(
@@ -158,8 +158,11 @@ def _shop() -> list[object]:
         lines(
             "CPU spent on customers who had left",
             "The share of the shop's CPU time that was spent on requests whose customers left. "
-            "The time is counted when a request ends, so a short peak may be above 100 %. In a "
-            "rush under FIFO, most of the time is wasted; with cancelling, almost none is.",
+            "Wasted time was spent after the customer had left, and cancelling can save it. Kept "
+            "time was spent after the customer had left, on work that had to be finished. "
+            "Unanswered time was spent before the customer left. The time is counted when a "
+            "request ends, so a short peak may be above 100 %. In a rush under FIFO, most of the "
+            "time is wasted; with cancelling, almost none is.",
             "percentunit",
             Ask(
                 rate("doorbuster_shop_sentry_cpu_seconds_total", OF, by="work")
@@ -196,8 +199,8 @@ def _honesty() -> list[object]:
         ),
         number(
             "Late attempts",
-            "Attempts of this run that started too late. A few do no harm, but a result with more "
-            "than 1 % of late attempts is marked.",
+            "Attempts of this run that started too late. A few late attempts do no harm, but the "
+            "lab marks a result with more than 1 % of them.",
             "short",
             Ask("sum(doorbuster_lab_run_late_attempts_total)", "", 2, now=True),
             tall=8,
@@ -227,7 +230,7 @@ def _launches() -> list[object]:
     return [
         lines(
             "Launches of the console",
-            "Waiting and running launches. If launches wait while none runs, no worker accepts "
+            "Waiting and running launches. If launches wait and no launch runs, no worker accepts "
             "launches.",
             "short",
             Ask(

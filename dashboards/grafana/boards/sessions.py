@@ -25,8 +25,8 @@ def _gate() -> list[object]:
     return [
         number(
             "Admission in force",
-            "An admission policy such as sbac-responsive, -stable, -hybrid or -predictive; with "
-            "none, every session may begin.",
+            "The admission policy, for example sbac-responsive, sbac-stable, sbac-hybrid or "
+            "sbac-predictive. With none, every session may begin.",
             "none",
             Ask(f"doorbuster_gateway_policy_info{{{OF}}}", "{{admission}}"),
             words=True,
@@ -110,8 +110,8 @@ def _sessions() -> list[object]:
         ),
         lines(
             "Sessions in progress",
-            "The load generator counts these sessions. Without an admission policy, their number "
-            "grows in a rush.",
+            "The number of sessions that have begun and not ended, counted by the load generator. "
+            "Without an admission policy, this number grows in a rush.",
             "short",
             Ask(
                 f'sum({sessions}{{event="started"}}) - sum({sessions}{{event="ended"}})',

@@ -42,7 +42,8 @@ def _shop() -> list[object]:
         ),
         number(
             "Busy workers",
-            "Threads that work on a request: in a rush without a concurrency limit, all threads.",
+            "Threads that work on a request. In a rush, all threads do, unless the policy has a "
+            "concurrency limit.",
             "short",
             Ask(f"doorbuster_shop_busy_workers{{{OF}}}"),
             wide=5,
@@ -88,8 +89,8 @@ def _pages() -> list[object]:
     return [
         lines(
             "Pages served",
-            "In a rush, the sum stays at the capacity. A good policy gives a large share of it to "
-            "Tr-1 to Tr-4.",
+            "In a rush, the sum over all pages stays at the shop's capacity. A good policy gives a "
+            "large share of this capacity to Tr-1 to Tr-4.",
             "reqps",
             Ask(SERVED, "{{page}}"),
             stacked=True,
@@ -123,7 +124,7 @@ def _pages() -> list[object]:
         ),
         lines(
             "Queries of a page",
-            "The number of database queries per page is equal in a rush and in quiet times.",
+            "Database queries per page. This number is the same in a rush and in quiet times.",
             "short",
             Ask(
                 rate("doorbuster_shop_page_queries_total", OF, by="page") + f" / {SERVED}",
@@ -154,9 +155,9 @@ def _waste() -> list[object]:
         ),
         lines(
             "Database time spent on unanswered requests",
-            "The time per second that unanswered requests waited for query results. It can be "
-            "above 1 if several pages wait at the same time. With cancelling, the wasted time is "
-            "near 0.",
+            "The seconds per second that unanswered requests waited for query results. The value "
+            "can be above 1, because several pages can wait at the same time. With cancelling, the "
+            "wasted time is near 0.",
             "short",
             Ask(rate(f"{SENTRY}_database_seconds_total", OF, by="work"), "{{work}}"),
             wide=8,
@@ -216,8 +217,9 @@ def _stores() -> list[object]:
         ),
         lines(
             "Blocks found in memory",
-            "This share is near 100 % if all data of the shop fits into memory, and lower after "
-            "the catalogue has grown.",
+            "The share of blocks that PostgreSQL found in memory. This share is near 100 % if all "
+            "data of the shop fits into memory. It is lower if the catalogue is larger than "
+            "this.",
             "percentunit",
             Ask(
                 f"{rate(f'{blocks}_hit')} / ({rate(f'{blocks}_hit')} + {rate(f'{blocks}_read')})",
