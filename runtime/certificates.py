@@ -39,8 +39,8 @@ PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 def own_names(*hosts: str) -> tuple[str, ...]:
     """Return this machine's host name, its loopback names, and `hosts`.
 
-    If one of the hosts stands for all addresses, the result includes the machine's full name and
-    its addresses in the network.
+    If one of the hosts is a wildcard address (0.0.0.0 or ::), the result includes the machine's
+    full name and its addresses in the network.
     """
     names = ["localhost", socket.gethostname(), "127.0.0.1", "::1"]
     names += [host for host in hosts if host not in EVERY_ADDRESS]
@@ -50,7 +50,7 @@ def own_names(*hosts: str) -> tuple[str, ...]:
 
 
 def _outward_addresses() -> Iterator[str]:
-    """Yield, without sending data, the addresses from which this machine reaches other networks."""
+    """Yield the addresses from which this machine reaches other networks; send no data."""
     for family, elsewhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
         with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as asking:
             asking.connect((elsewhere, 9))

@@ -156,8 +156,8 @@ def write_targets(path: Path, groups: Sequence[Group]) -> None:
 def configure(
     folder: Path, name: str, groups: Sequence[Group], console: Trust | None = None
 ) -> None:
-    """Write the configuration and rules to `folder`, and these targets to `targets/<name>.json`,
-    the only file of targets.
+    """Write the configuration and rules to `folder`, and replace all files of targets by
+    `targets/<name>.json`, which has these targets.
 
     With `console`, Prometheus scrapes the console over TLS.
 

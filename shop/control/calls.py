@@ -20,7 +20,7 @@ class WantedSettings(Body):
     """The settings that a call changes; omitted settings keep their values."""
 
     profile: Profile | SkipJsonSchema[None] = Field(
-        None, description="the [page work](shop.md#page-work)"
+        None, description="the profile of [page work](shop.md#page-work)"
     )
     time_scale: _TimeScale | SkipJsonSchema[None] = Field(
         None, description="paper seconds per real second"
@@ -64,7 +64,7 @@ class Health(Reply):
 class Settings(Reply):
     """The settings in force."""
 
-    profile: Profile = Field(description="the work of a page")
+    profile: Profile = Field(description="the profile of page work")
     time_scale: float = Field(description="paper seconds per real second")
     seed: int = Field(description="the seed of the random execution times")
     sentry: Mode = Field(description="the mode of the sentry")
@@ -112,7 +112,7 @@ class Sentry(Reply):
     interrupted: int = Field(description="requests that were stopped after their client had left")
     finished: int = Field(description="requests that ran to their end after their client had left")
     cancels_attempted: int = Field(description="running queries that the sentry tried to cancel")
-    cancels_effective: int = Field(description="queries that the cancel ended")
+    cancels_effective: int = Field(description="queries that ended because of the cancel")
     cancels_too_late: int = Field(description="queries that ended before the cancel")
     cancels_failed: int = Field(
         description="queries whose cancel the database did not confirm in time"
