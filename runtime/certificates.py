@@ -1,8 +1,8 @@
 """The appliance's certificates: a certificate authority, and a server certificate that it signs.
 
 The authority signs only this certificate, because the authority's key is not stored. A client that
-trusts the authority therefore trusts no other certificate, and a new server certificate needs a new
-authority.
+trusts the authority therefore accepts only this one certificate from it, and a new server
+certificate needs a new authority.
 """
 
 import contextlib

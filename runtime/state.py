@@ -26,8 +26,8 @@ _PASSED_THROUGH = ("postgres", "redis")
 """The folders that belong to the accounts of PostgreSQL and Redis, if root starts the appliance."""
 _SHARED = ("certificates", "prometheus", "postgresql")
 """The folders with files for other accounts: the certificate authority for browsers, Prometheus'
-configuration for containers, and programs for the account of root's PostgreSQL. Secrets in these
-folders have mode 600.
+configuration for containers, and programs for the account under which root starts PostgreSQL.
+Secrets in these folders have mode 600.
 """
 
 
@@ -168,8 +168,8 @@ class State:
             raise self._unwritable(error) from error
 
     def open_to_others(self, results: Path) -> list[Path]:
-        """Return the paths in the folder, and the folder itself, that are open to other users, but
-        should not be.
+        """Return the paths that are open to other users but should not be: the folder itself, and
+        paths in it.
 
         The folder of results and other users' paths are left out. Raises OSError if a path
         cannot be read.

@@ -1,9 +1,9 @@
 """The settings of docker-compose.yml and of the containers, in two files in the state folder.
 
 `compose.env` has the variables of docker-compose.yml, which gives each container the secrets it
-needs. `containers.env` has the other settings, as processes in containers need them. For example,
-every part listens on all addresses there, and other parts reach it by the name of its service. Both
-files have mode 600.
+needs. `containers.env` has the other settings, with the values that processes in containers need.
+For example, each part listens on all addresses of its container, and other parts reach it by the
+name of its service. Both files have mode 600.
 """
 
 import contextlib

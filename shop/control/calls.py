@@ -118,22 +118,25 @@ class Sentry(Reply):
         description="queries whose cancel the database did not confirm in time"
     )
     wasted_cpu_s: float = Field(
-        description="CPU seconds after the client had left, which cancelling can save"
+        description="CPU seconds that requests used after their client had left; cancelling can "
+        "save them"
     )
     wasted_database_s: float = Field(
-        description="database seconds after the client had left, which cancelling can save"
+        description="database seconds that requests used after their client had left; cancelling "
+        "can save them"
     )
     kept_cpu_s: float = Field(
-        description="CPU seconds after the client had left, on requests that had to finish"
+        description="CPU seconds after the client had left, used by requests that had to finish"
     )
     kept_database_s: float = Field(
-        description="database seconds after the client had left, on requests that had to finish"
+        description="database seconds after the client had left, used by requests that had to "
+        "finish"
     )
     unanswered_cpu_s: float = Field(
-        description="CPU seconds before the client left, on requests without an answer"
+        description="CPU seconds that requests used before their client left without an answer"
     )
     unanswered_database_s: float = Field(
-        description="database seconds before the client left, on requests without an answer"
+        description="database seconds that requests used before their client left without an answer"
     )
 
 
