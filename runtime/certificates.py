@@ -59,7 +59,7 @@ def _outward_addresses() -> Iterator[str]:
 
 def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
     """Return why the files cannot be used for these names during the next 7 days, or None if they
-    can.
+    can be used.
     """
     try:
         authority = x509.load_pem_x509_certificate(files.authority.read_bytes())

@@ -159,7 +159,7 @@ class _Start:
             self._check_page()
         except BaseException:
             if not there:
-                with self.progress.step("Removing what was started"):
+                with self.progress.step("Removing the new containers"):
                     keep_logs(self.project)
                     stop(self.project)
             raise

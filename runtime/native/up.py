@@ -62,7 +62,9 @@ def _build_documentation(progress: Progress) -> None:
         with progress.step("Documentation"):
             docs_site.build(if_stale=True)
     except docs_site.BuildError as error:
-        progress.say(f"  {error}\n  Everything else works without it; fix: make docs")
+        progress.say(
+            f"  {error}\n  Everything else works without the documentation; fix: make docs"
+        )
     except KeyboardInterrupt:
         progress.say("  Everything runs. The documentation is not built; make docs builds it later")
         raise
