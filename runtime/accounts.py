@@ -33,8 +33,8 @@ class Account:
 
 
 def for_database(cluster: Path | None = None) -> Account | None:
-    """Return the account that runs PostgreSQL if this process is root, otherwise None: other users
-    run PostgreSQL themselves.
+    """Return the account that runs PostgreSQL if this process is root. Return None for any other
+    user, who runs PostgreSQL under the same account.
 
     The account is the owner of the folder `cluster`, if the folder exists and is not root's.
     """
@@ -73,10 +73,11 @@ def can_start(program: Path, account: Account | None) -> bool:
 def run(
     command: Sequence[str | Path], account: Account | None, directory: Path, timeout_s: float = 60
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command as `account` in a minimal environment; `stdout` of the result has output and
-    errors.
+    """Run a command as `account` in a minimal environment; `stdout` of the result contains the
+    standard output and the standard error.
 
-    Raises `OSError` if the account cannot start the program; `TimeoutExpired` after `timeout_s`.
+    Raises `OSError` if the account cannot start the program, and `TimeoutExpired` if the command
+    runs for longer than `timeout_s`.
     """
     # A minimal environment, because the caller's locale and PG* variables must not reach a server.
     environment = {"PATH": os.defpath, "LC_ALL": "C", "HOME": str(directory)}
@@ -98,10 +99,10 @@ def run(
 
 
 def others() -> tuple[str, ...]:
-    """Return the names of people who may log in here, except the user of this process.
+    """Return the names of people who may log in to this machine, except the user of this process.
 
-    They can reach every port on the loopback address. People whom a directory service does not list
-    are missing.
+    They can reach every port on the loopback address. The result lacks people whom a directory
+    service does not list.
     """
     return tuple(
         entry.pw_name

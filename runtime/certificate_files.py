@@ -1,6 +1,7 @@
 """The paths of an appliance's certificate files, and the allowed kinds of key.
 
-`runtime.certificates` creates the files. Its import is slow, and most commands do not need it.
+`runtime.certificates` creates the files. The paths are in this separate module, because the import
+of `runtime.certificates` is slow and most commands do not need it.
 """
 
 import re

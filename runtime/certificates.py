@@ -1,8 +1,8 @@
 """The appliance's certificates: a certificate authority, and a server certificate that it signs.
 
 The authority signs only this certificate, because the authority's key is not stored. A client that
-trusts the authority therefore trusts no other certificate, and a new server certificate needs a new
-authority.
+trusts the authority therefore accepts only this one certificate from it, and a new server
+certificate needs a new authority.
 """
 
 import contextlib
@@ -39,8 +39,8 @@ PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 def own_names(*hosts: str) -> tuple[str, ...]:
     """Return this machine's host name, its loopback names, and `hosts`.
 
-    If one of the hosts stands for all addresses, the result includes the machine's full name and
-    its addresses in the network.
+    If one of the hosts is a wildcard address (0.0.0.0 or ::), the result includes the machine's
+    full name and its addresses in the network.
     """
     names = ["localhost", socket.gethostname(), "127.0.0.1", "::1"]
     names += [host for host in hosts if host not in EVERY_ADDRESS]
@@ -50,7 +50,7 @@ def own_names(*hosts: str) -> tuple[str, ...]:
 
 
 def _outward_addresses() -> Iterator[str]:
-    """Yield, without sending data, the addresses from which this machine reaches other networks."""
+    """Yield the addresses from which this machine reaches other networks; send no data."""
     for family, elsewhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
         with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as asking:
             asking.connect((elsewhere, 9))
@@ -59,7 +59,7 @@ def _outward_addresses() -> Iterator[str]:
 
 def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
     """Return why the files cannot be used for these names during the next 7 days, or None if they
-    can.
+    can be used.
     """
     try:
         authority = x509.load_pem_x509_certificate(files.authority.read_bytes())

@@ -56,7 +56,7 @@ def choose(settings: Settings) -> Choice:
     """Return the runtime that `make up` starts, and the reason.
 
     RUNTIME decides, if it is set; otherwise, a running appliance keeps its runtime. If nothing runs
-    yet, containers are used if an engine answers, and processes if none does. Raises
+    yet, the appliance uses containers if a Docker engine answers, otherwise processes. Raises
     RuntimeChoiceError if the appliance already runs in a runtime other than RUNTIME.
     """
     wanted, now = _asked_and_running(settings, fix="make down first")
@@ -78,14 +78,15 @@ def why_native() -> str | None:
 
 def to_use(settings: Settings) -> Runtime:
     """Return the runtime of the appliance, for commands that show, stop or measure it. Raises
-    RuntimeChoiceError if RUNTIME names another."""
+    RuntimeChoiceError if RUNTIME names another runtime than the running appliance's.
+    """
     wanted, now = _asked_and_running(settings, fix="omit RUNTIME=")
     return wanted or now or "native"
 
 
 def _asked_and_running(settings: Settings, *, fix: str) -> tuple[Runtime | None, Runtime | None]:
     """Return the results of `asked` and `running`. Raises RuntimeChoiceError with this fix if they
-    name two runtimes.
+    are two different runtimes.
     """
     wanted, now = asked(), running(settings)
     if now is not None and wanted not in (None, now):

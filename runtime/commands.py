@@ -189,7 +189,8 @@ def _token(settings: Settings, progress: Progress) -> None:
     if not settings.inner_token:
         raise StateError(
             f"{settings.state_dir} has no inner token that this user can read; fix: make up, "
-            "which generates the token"
+            "which generates the token; if the folder belongs to another user, run this command "
+            "as that user"
         )
     click.echo(f"Authorization: Bearer {settings.inner_token}")
 

@@ -206,9 +206,13 @@ def _memory() -> Finding:
     available = psutil.virtual_memory().available
     found = f"{_gigabytes(available)} available"
     if available < LEAST_MEMORY_BYTES:
-        return Finding(BAD, "Memory", found, "end other programs; the appliance needs 1 GB")
+        return Finding(
+            BAD, "Memory", found, "end other programs; the appliance needs 1 GB of memory"
+        )
     if available < GOOD_MEMORY_BYTES:
-        return Finding(BEWARE, "Memory", found, "end other programs; comparisons need 2 GB")
+        return Finding(
+            BEWARE, "Memory", found, "end other programs; comparisons need 2 GB of memory"
+        )
     return Finding(GOOD, "Memory", found)
 
 
@@ -240,7 +244,7 @@ def _cpus(settings: Settings) -> Iterator[Finding]:
 def _load() -> Finding:
     if busy := up.busy_machine():
         return Finding(BEWARE, "Load", busy, "end other programs before a measurement")
-    return Finding(GOOD, "Load", f"{os.getloadavg()[0]:.1f} processes over the last minute")
+    return Finding(GOOD, "Load", f"{os.getloadavg()[0]:.1f} active processes (mean of a minute)")
 
 
 def _postgres(settings: Settings, state: State) -> Finding:
@@ -342,7 +346,7 @@ def _inner_host(settings: Settings) -> Finding:
         return Finding(GOOD, subject, f"{where} need a token ({why})")
     if people:
         fix = "DOORBUSTER_INNER_TOKEN_REQUIRED=1 (environment or .env), then make up"
-        found = f"{where} accept calls of other people with accounts here: {named}"
+        found = f"{where} accept calls of other people with accounts on this machine: {named}"
         return Finding(BEWARE, subject, found, fix)
     found = f"{where} need no token, because no other person has an account here"
     if not hosts.is_loopback(settings.inner_host):
@@ -350,7 +354,8 @@ def _inner_host(settings: Settings) -> Finding:
             "set DOORBUSTER_INNER_TOKEN_REQUIRED=1, unless only the lab's machines can reach "
             "this address"
         )
-        return Finding(BEWARE, subject, f"{found}, although other machines can reach them", fix)
+        found = f"{where} need no token, although other machines can reach them"
+        return Finding(BEWARE, subject, found, fix)
     return Finding(GOOD, subject, found)
 
 
@@ -363,7 +368,7 @@ def running(settings: Settings, state: State) -> Iterator[Finding]:
             fix = (
                 "make up ends these processes and starts everything again; make down only ends them"
             )
-            found = f"processes of an earlier start are left: {pids}"
+            found = f"processes of an earlier start still run: {pids}"
             yield Finding(BEWARE, "Running", found, fix)
         elif supervisor.has_died():
             found = "no: the supervisor was killed or the machine went down, and the services ended"

@@ -156,8 +156,8 @@ def write_targets(path: Path, groups: Sequence[Group]) -> None:
 def configure(
     folder: Path, name: str, groups: Sequence[Group], console: Trust | None = None
 ) -> None:
-    """Write the configuration and rules to `folder`, and these targets to `targets/<name>.json`,
-    the only file of targets.
+    """Write the configuration and rules to `folder`, and replace all files of targets by
+    `targets/<name>.json`, which has these targets.
 
     With `console`, Prometheus scrapes the console over TLS.
 
@@ -203,8 +203,8 @@ def scrapes_loopback(settings: Settings) -> bool:
 def also_scraped(settings: Settings, name: str, groups: Sequence[Group]) -> Iterator[None]:
     """Let a running Prometheus also scrape these loopback targets during the block.
 
-    `name` is the name of the targets file; a file next to it names the process that owns it, for
-    `forget_dead`.
+    `name` is the name of the file of targets. A second file next to it names the process that owns
+    the targets; `forget_dead` reads this second file.
     """
     if not scrapes_loopback(settings):
         yield

@@ -126,8 +126,8 @@ class Settings(SettingsModel):
     lab_port: Port = setting(
         "LAB_PORT",
         8087,
-        "port of the lab console, on `DOORBUSTER_HOST` if the console has accounts, otherwise on "
-        "`DOORBUSTER_INNER_HOST`",
+        "port of the lab console, on `DOORBUSTER_HOST` if the console has accounts or both hosts "
+        "are loopback addresses, otherwise on `DOORBUSTER_INNER_HOST`",
         page="console.md",
     )
     lab_tls_certificate: Folder = setting(
@@ -185,8 +185,8 @@ class Settings(SettingsModel):
     lab_accounts: Switch = setting(
         "LAB_ACCOUNTS",
         False,
-        "1: people log in to the console; 0: the console has no accounts and listens on "
-        "`DOORBUSTER_INNER_HOST`, regardless of `DOORBUSTER_HOST`",
+        "1: people log in to the console; 0: the console has no accounts, and a public "
+        "`DOORBUSTER_HOST` does not open it to other machines",
         page="console.md#people",
     )
     lab_classroom: Switch = setting(
@@ -302,7 +302,9 @@ class Settings(SettingsModel):
 
     @property
     def of_parts(self) -> Mapping[str, str]:
-        """The variables that belong to a single part, which the appliance passes on unchanged."""
+        """The variables of single parts (gateway, shop, ad server); the appliance does not change
+        them.
+        """
         return self._of_parts
 
     @property
@@ -317,8 +319,8 @@ class Settings(SettingsModel):
 
     @property
     def lab_is_hidden(self) -> bool:
-        """Whether the console stays on the inner host, because it has no accounts, while other
-        machines can reach the shop at `host`.
+        """Whether other machines can reach the shop at `host`, but cannot reach the console there.
+        The reason is that a console without accounts listens on the inner host.
         """
         shown = self.lab_host in (self.host, *hosts.EVERYWHERE)
         return not (shown or hosts.is_loopback(self.host))
@@ -443,8 +445,9 @@ def load_leniently(
 
 
 def _env_file(path: Path, faults: list[str]) -> dict[str, str]:
-    """Return the values of all valid lines NAME=value by variable; add a message to `faults` for
-    others, also for misspelt variables of the appliance."""
+    """Return the values of all valid lines NAME=value, by variable. Add a message to `faults` for
+    each invalid line and for each misspelt variable of the appliance.
+    """
     if not path.is_file():
         return {}
     try:
@@ -507,7 +510,9 @@ def _defaults(
 
 
 def _usable_cpus(first: Settings) -> dict[str, frozenset[int]]:
-    """Return the CPUs that a field may name; a shop on another machine has other CPUs."""
+    """Return, for each field of CPUs, the CPUs that it may name. If the shop runs on another
+    machine, the result has no entry for the shop's CPUs.
+    """
     usable = {"shop_cpus": cpus.usable(), "other_cpus": cpus.usable()}
     given, here = first.model_fields_set, hosts.from_here(first.inner_host)
     if "shop_host" in given and first.shop_host != here and not hosts.is_loopback(first.shop_host):

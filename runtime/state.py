@@ -26,8 +26,8 @@ _PASSED_THROUGH = ("postgres", "redis")
 """The folders that belong to the accounts of PostgreSQL and Redis, if root starts the appliance."""
 _SHARED = ("certificates", "prometheus", "postgresql")
 """The folders with files for other accounts: the certificate authority for browsers, Prometheus'
-configuration for containers, and programs for the account of root's PostgreSQL. Secrets in these
-folders have mode 600.
+configuration for containers, and programs for the account under which root starts PostgreSQL.
+Secrets in these folders have mode 600.
 """
 
 
@@ -42,8 +42,8 @@ NO_LOCKS = (
 
 
 def said(error: OSError) -> str:
-    """Return the system's message in one line, with the file if the error names a file. If a folder
-    cannot be copied, this is the message of the first file.
+    """Return the system's message in one line, with the file if the error names a file. If several
+    files of a folder cannot be copied, return the message about the first one.
     """
     if isinstance(error, shutil.Error):
         (_, _, first), *_ = error.args[0]
@@ -168,8 +168,8 @@ class State:
             raise self._unwritable(error) from error
 
     def open_to_others(self, results: Path) -> list[Path]:
-        """Return the paths in the folder, and the folder itself, that are open to other users, but
-        should not be.
+        """Return the paths that are open to other users but should not be: the folder itself, and
+        paths in it.
 
         The folder of results and other users' paths are left out. Raises OSError if a path
         cannot be read.
@@ -208,7 +208,7 @@ class State:
         if not (self.folder / MARKER).exists():
             raise StateError(
                 f"{self.folder} has no file {MARKER}, so it is not a state folder of Doorbuster "
-                f"and is not changed; fix: check DOORBUSTER_STATE_DIR, or remove it by hand"
+                f"and is not changed; fix: check DOORBUSTER_STATE_DIR, or remove the folder by hand"
             )
         try:
             self._empty(keep)
@@ -236,7 +236,8 @@ class State:
     def has_locks(self) -> bool:
         """Whether the folder's disk supports the locks that the appliance needs.
 
-        NFS without its lock service locks folders, within this machine, but no files.
+        NFS without its lock service cannot lock files. It can lock folders, but only against
+        processes of the same machine.
         """
         here = next(one for one in (self.folder, *self.folder.parents) if one.exists())
         try:

@@ -35,8 +35,9 @@ def show(settings: Settings, runtime: Runtime, progress: Progress) -> None:
 
 
 def rows(settings: Settings, runtime: Runtime) -> list[dict[str, Any]]:
-    """Return the state of every service or container, None for unknown values; empty if all is
-    down."""
+    """Return a row for each service or container, with None for unknown values. If the appliance is
+    down, there are no rows.
+    """
     return _containers(settings) if runtime == "docker" else _processes(settings)
 
 

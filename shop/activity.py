@@ -88,7 +88,7 @@ def pages(names: Iterable[str]) -> dict[str, PageCount]:
 
 
 def lost_to() -> dict[str, int]:
-    """Return, for each back end, the number of requests that failed because it was unavailable."""
+    """Return the number of requests that failed because a back end was unavailable, by back end."""
     totals: dict[str, int] = {}
     for thread in list(_threads):
         for back_end, count in list(thread.lost_to.items()):

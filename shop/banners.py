@@ -128,7 +128,9 @@ class Banners:
         Raises SettingRefused if banners are wanted but the shop has no ad server.
         """
         if wanted and self._server is None:
-            raise SettingRefused("false; this shop has no ad server (DOORBUSTER_ADS_PORT)")
+            raise SettingRefused(
+                "false, because this shop has no ad server (DOORBUSTER_ADS_PORT is not set)"
+            )
         self.wanted = wanted
 
     def choose(

@@ -47,7 +47,9 @@ def put(session: SessionBase, wanted: Mapping[int, int]) -> None:
 
 
 def take_out(session: SessionBase, bought: Quantities) -> None:
-    """Remove the bought copies from the stored cart, because another page may have changed it."""
+    """Remove the bought copies from the cart. The function reads the stored session again, because
+    another page may have changed the cart.
+    """
     stored = type(session)(session.session_key)
     put(session, {book: n - bought.get(book, 0) for book, n in quantities(stored).items()})
 

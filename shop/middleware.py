@@ -47,7 +47,7 @@ class PageWorkMiddleware:
 
 
 class ContentSecurityMiddleware:
-    """The middleware that adds the header with which browsers load only the shop's styles and
+    """The middleware that adds the header that makes browsers load only the shop's styles and
     pictures.
     """
 

@@ -1,4 +1,4 @@
-"""Sessions in PostgreSQL and Redis, which the shop reads from Redis.
+"""Sessions in PostgreSQL and Redis; the shop reads them from Redis if possible.
 
 PostgreSQL has the sessions with data that a customer would miss: a cart, a sign-in or a purchase.
 All other sessions are only in Redis. Redis may be unavailable or lose all data at any time; the
@@ -55,8 +55,8 @@ class SessionCache:
         self.absences = 0
 
     def get(self, key: str) -> _Entry | None:
-        """Return the entry of this session, of any epoch; None if Redis is unavailable or has no
-        entry.
+        """Return the entry of this session, whatever its epoch; None if Redis is unavailable or has
+        no entry.
         """
         found = self._ask("get", _name(key))
         return _Entry(*found) if found else None

@@ -55,8 +55,8 @@ def down(settings: Settings, progress: Progress) -> None:
 
 
 def unseen(settings: Settings) -> str | None:
-    """Return, in one line, why it is unknown whether this appliance runs in containers; None if it
-    is known.
+    """Return the reason, in one line, if it is unknown whether this appliance runs in containers.
+    Return None if this is known.
     """
     if not Project(settings, State(settings.state_dir)).mark.exists():
         return None
@@ -120,7 +120,7 @@ def published_ports(settings: Settings) -> dict[str, int]:
 def stop(project: Project, *, volumes: bool = False) -> bool:
     """Remove every container and network of the project; return whether there was a container.
 
-    With `volumes`, also remove the containers' data. Raises EngineError if that fails.
+    With `volumes`, also remove the containers' data. Raises EngineError if the removal fails.
     """
     there = bool(engine.containers(project.name))
     if there or volumes:
@@ -159,7 +159,7 @@ class _Start:
             self._check_page()
         except BaseException:
             if not there:
-                with self.progress.step("Removing what was started"):
+                with self.progress.step("Removing the new containers"):
                     keep_logs(self.project)
                     stop(self.project)
             raise

@@ -32,7 +32,7 @@ class Pair:
         return self.copies / "server.pem", self.copies / "server-key.pem"
 
     def copy(self, own: Callable[[Path], None]) -> None:
-        """Copy the files to the paths of `mounted`, unless these are the files themselves.
+        """Copy the files to the paths of `mounted`, unless containers read the original files.
 
         `own` makes the containers' user the owner of a path.
 

@@ -62,7 +62,9 @@ class Container:
 
 
 def problem() -> str | None:
-    """Return, in one line with the fix, why no containers can be started here; None if they can."""
+    """Return the reason why no containers can be started here, in one line with the fix. Return
+    None if containers can be started.
+    """
     if shutil.which("docker") is None:
         return f"there is no program docker; fix: install Docker{OR_NATIVE}"
     asked = _docker("version", "--format", "{{.Server.Version}}")

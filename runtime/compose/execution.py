@@ -1,7 +1,8 @@
 """The execution of commands such as `doorbuster` in the container of the console's workers.
 
-There, commands share the machine's lock, the process namespace and the network with the parts that
-they measure. The command gets the caller's SIGINT and SIGTERM, and a SIGTERM for a SIGHUP.
+In this container, commands share the machine's lock, the process namespace and the network with the
+parts that they measure. When the caller receives SIGINT or SIGTERM, the command receives the same
+signal. When the caller receives SIGHUP, the command receives SIGTERM.
 """
 
 import os

@@ -1,9 +1,9 @@
 """The settings of docker-compose.yml and of the containers, in two files in the state folder.
 
 `compose.env` has the variables of docker-compose.yml, which gives each container the secrets it
-needs. `containers.env` has the other settings, as processes in containers need them. For example,
-every part listens on all addresses there, and other parts reach it by the name of its service. Both
-files have mode 600.
+needs. `containers.env` has the other settings, with the values that processes in containers need.
+For example, each part listens on all addresses of its container, and other parts reach it by the
+name of its service. Both files have mode 600.
 """
 
 import contextlib
@@ -131,10 +131,10 @@ class Project:
 
     @property
     def user(self) -> tuple[int, int]:
-        """The ids of the user, who is never root, and the group of the containers' processes.
+        """The user id and the group id of the containers' processes; the user is never root.
 
-        They are this user's ids. For root, they are the ids of the results' owner, or UNPRIVILEGED
-        if there are no results or root owns them.
+        If this user is not root, these are this user's ids. Otherwise, they are the ids of the
+        results' owner, or UNPRIVILEGED if there are no results or root owns them.
         """
         if os.geteuid():
             return os.getuid(), os.getgid()
@@ -300,8 +300,8 @@ def images() -> dict[str, str]:
 
 
 def without_digest(image: str) -> str:
-    """Return the image's name without its digest: the name of a substitute, or of an image from an
-    archive.
+    """Return the image's name without its digest. Substitutes and images from an archive have such
+    names.
     """
     return image.partition("@")[0]
 
@@ -318,7 +318,7 @@ def redis_options(configuration: Mapping[str, str]) -> str:
 
 
 def _published(variable: str, host: str) -> str:
-    """Return the host as Compose needs it for published ports: an address."""
+    """Return the address of the host, because Compose needs an address for published ports."""
     try:
         address = hosts.address(host)
     except (OSError, UnicodeError) as error:

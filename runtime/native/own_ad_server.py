@@ -175,7 +175,7 @@ def _running(
     environment: Mapping[str, str] | None = None,
     user: str | None = None,
 ) -> Iterator[None]:
-    """Run a process until the end of the block, which begins when the process is ready."""
+    """Start a process, run the block when the process is ready, then end the process."""
     with log.open("wb") as output:
         process = subprocess.Popen(
             _ours(program, user),
@@ -197,6 +197,6 @@ def _running(
 
 
 def _ours(program: Sequence[str], user: str | None = None) -> list[str]:
-    """Return a command line whose process ends with this process."""
+    """Return the command line of a process that ends when this process ends."""
     on = tuple(sorted(os.sched_getaffinity(0)))
     return pinned.command(on, program, user=user, end_with_parent=signal.SIGINT, parent=os.getpid())

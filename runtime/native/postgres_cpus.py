@@ -25,8 +25,7 @@ def move(settings: Settings, where: Where) -> bool:
     runs there now.
 
     PostgreSQL is not moved if it does not run, if it belongs to another appliance or user, or if
-    the shop shares its CPUs with all other processes. The function logs the reason. Raises
-    ValueError for another `where`.
+    the shop shares its CPUs with all other processes. The function logs the reason.
     """
     if not hosts.is_loopback(settings.postgres_host):
         # For "other", this is no fault, because this PostgreSQL was never moved.
@@ -43,7 +42,7 @@ def move(settings: Settings, where: Where) -> bool:
         return False
     if settings.shop_cpus == settings.other_cpus:
         _logger.info(
-            "the database is not moved, because the shop and all others share CPU %s",
+            "the database is not moved, because the shop and all other processes share CPU %s",
             cpus.written(settings.shop_cpus),
         )
         return True

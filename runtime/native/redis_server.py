@@ -50,7 +50,9 @@ FORBIDDEN = (
     "replicaof",
     "slaveof",
 )
-"""The commands that no client may use, because they write files, load code or change settings."""
+"""The commands that no client may use, because they write files, load code or change settings.
+`access` allows only the subcommand CONFIG GET, which Prometheus' exporter needs.
+"""
 
 
 class RedisError(RuntimeError):
@@ -68,7 +70,7 @@ class Installation:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A Redis server of the lab, whose data is only in memory and which listens on 127.0.0.1."""
+    """A Redis server of the lab, which keeps its data only in memory and listens on 127.0.0.1."""
 
     installation: Installation
     folder: Path
@@ -144,10 +146,10 @@ def prepare(store: Store) -> None:
 
 
 def write(configuration_file: Path, text: str) -> None:
-    """Write a configuration file that every account may read, in a folder that only its owner may
-    enter.
+    """Write a configuration file with mode 644 into a folder that only its owner may enter.
 
-    A container can read the file nevertheless, because the engine mounts it.
+    Other accounts of this machine therefore cannot read the file. The user of a container can read
+    it, because the engine mounts the file itself.
     """
     folder = configuration_file.parent
     folder.mkdir(parents=True, exist_ok=True)

@@ -24,9 +24,9 @@ SEEDING_TIMEOUT_S_PER_ROW = 0.002  # ten times the time for a book; a banner tak
 class Service:
     """A service of the appliance: a long-running program.
 
-    `refusal` returns why the service is not ready, or None. `page_refusal` does the same with a
-    request for a whole page. It is called only after a start, because the page would count in a
-    running measurement.
+    `refusal` returns why the service is not ready, or None. `page_refusal` checks the same with a
+    request for a whole page. `make up` calls `page_refusal` only after a start, because the page
+    would count in a measurement in progress.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Service:
         """Return the command line, which begins by setting the CPUs.
 
         `supervisor` is the file with the id of the process that starts the service. If that process
-        is killed first, the service does not start.
+        is killed before the service starts, the service does not start.
         """
         return tuple(
             pinned.command(
@@ -82,8 +82,8 @@ class Service:
 class Tables:
     """Tables that a service needs in the database before it starts.
 
-    `command` creates the tables, or migrates existing tables. It is skipped if the stamp with the
-    name `log` records the same `wanted` and the same code.
+    `command` creates the tables, or migrates existing tables. The command does not run if the stamp
+    with the name `log` records the same `wanted` and the same code.
     """
 
     title: str
@@ -288,8 +288,9 @@ def gateway(settings: Settings) -> Service:
 
 
 def _keep_certificate(settings: Settings, *files: Path) -> None:
-    """Make sure that the appliance's certificate, unless another is used, is valid, or raise
-    CertificateError."""
+    """Make sure that the appliance's certificate is valid, or raise CertificateError. Do nothing if
+    the settings name another certificate.
+    """
     if settings.creates_certificate(*files):
         from runtime import certificates  # slow to import, and only a start needs it
 
@@ -328,8 +329,8 @@ def lab(settings: Settings) -> Service:
 
 
 def wanted_by_lab(settings: Settings) -> str:
-    """Return a stamp that changes with the console's database or address, or with Grafana's
-    password.
+    """Return a stamp that changes with the console's database or address, or with the secrets
+    `secret_key` and `results_password`.
     """
     # A generated secret is included, so that the stamp does not help to guess a chosen password.
     secrets = f"{settings.secret_key}\0{settings.results_password}"
@@ -403,7 +404,7 @@ def _optional(
     plain_environment: bool = True,
     **more: Any,
 ) -> Service:
-    """Return a service that no other service needs, which listens on the inner host."""
+    """Return an optional service: no other service needs it. It listens on the inner host."""
     variable = f"DOORBUSTER_{name.upper().replace('-', '_')}_PORT"
     port = settings.ports()[variable]
     return Service(

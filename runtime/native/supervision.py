@@ -269,8 +269,8 @@ def _being_stopped() -> StoppingError:
 def left_over(state: State) -> list[psutil.Process]:
     """Return the processes of this appliance that still run, whatever started them.
 
-    They have the appliance's mark in their environment, or a file of the state folder in their
-    command line.
+    A process belongs to the appliance if its environment has the appliance's mark, or if its
+    command line names a file of the state folder.
     """
     mark = f"{APPLIANCE_VARIABLE}={state.folder}"
     found = []

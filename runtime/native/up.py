@@ -62,7 +62,9 @@ def _build_documentation(progress: Progress) -> None:
         with progress.step("Documentation"):
             docs_site.build(if_stale=True)
     except docs_site.BuildError as error:
-        progress.say(f"  {error}\n  Everything else works without it; fix: make docs")
+        progress.say(
+            f"  {error}\n  Everything else works without the documentation; fix: make docs"
+        )
     except KeyboardInterrupt:
         progress.say("  Everything runs. The documentation is not built; make docs builds it later")
         raise
@@ -101,7 +103,7 @@ def trusted_by_browsers(settings: Settings) -> dict[str, str]:
     if not settings.lab_accounts or not settings.creates_certificate(*tls):
         return {}
     return {
-        "Browsers trust it": "after they have imported this authority:",
+        "Browser setup": "import this authority, so that browsers trust the console:",
         "Authority": str(certificate_files.of(settings.state_dir).authority),
     }
 
@@ -327,7 +329,11 @@ def busy_machine() -> str:
     empty text.
     """
     load, count = os.getloadavg()[0], len(cpus.usable())
-    return f"the machine is busy: {load:.1f} processes for {count} CPUs" if load > count else ""
+    return (
+        f"the machine is busy: on average, {load:.1f} processes compete for {count} CPUs"
+        if load > count
+        else ""
+    )
 
 
 def last_words(state: State, service: str) -> str:

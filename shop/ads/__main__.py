@@ -152,7 +152,7 @@ def draws(size: str, concepts: str, number: int, groups: int, against: str) -> N
     freedom = len(found) - 1
     click.echo(
         f"chi-squared: {fairness.chi_squared(found):.2f}   degrees of freedom: {freedom}   "
-        f"a correct server exceeds {fairness.CRITICAL[freedom]} in 5 % of all tests"
+        f"a correct server's chi-squared exceeds {fairness.CRITICAL[freedom]} in 5 % of all tests"
     )
 
 

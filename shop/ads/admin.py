@@ -36,7 +36,9 @@ WRONG_PASSWORDS = RateLimit(10, within_s=300.0)
 
 
 class LoginForm(AdminAuthenticationForm):
-    """The login form. It checks no password for an address that has reached the limit."""
+    """The login form. If an address has reached the limit on wrong passwords, the form does not
+    check further passwords from this address.
+    """
 
     def clean(self) -> dict[str, Any]:
         assert self.request is not None  # the login page passes it on

@@ -51,11 +51,12 @@ class Configuration(SettingsModel):
     )
     priority_levels: Levels = Field(
         {0: 1, 1: 4},
-        description="for each priority level, the number of threads that search for a request",
+        description="for each priority level, the number of threads that search for the banners of "
+        "a request",
         json_schema_extra={"shown": "`0=1,1=4`"},
     )
     flush_s: Annotated[float, Field(ge=0.05, le=60.0)] = Field(
-        1.0, description="seconds between reports of deliveries to the database"
+        1.0, description="real seconds between reports of deliveries to the database"
     )
     block: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         100,

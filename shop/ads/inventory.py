@@ -21,7 +21,8 @@ Column = npt.NDArray[Any]
 class Banner:
     """The properties of a contracted banner; times are seconds since the epoch.
 
-    If one of two banners excludes the other or its advertiser, they are never on the same page.
+    If a banner excludes another banner or that banner's advertiser, the two banners are never on
+    the same page.
     """
 
     id: int

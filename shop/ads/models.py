@@ -50,7 +50,9 @@ class _Revised(models.Model):
             self._mark(revision)
 
     def _mark(self, revision: int) -> None:
-        """Give the revision to the contracts that this change concerns, by default to none."""
+        """Give the revision to the contracts that this change concerns; by default, it concerns
+        none.
+        """
 
 
 class _Named(_Revised):

@@ -2,8 +2,8 @@
 
 Concepts are the shop's shelves and the words of its books; a banner is about one shelf. When
 another inventory replaces this one, contracts that people made stay, with their banners and counts.
-Advertisers, concepts, publishers, pages and slots stay, too. A server whose only contracts were
-made by people is not seeded.
+Advertisers, concepts, publishers, pages and slots stay, too. If people made contracts before the
+first seeding, the server is not seeded.
 """
 
 import random

@@ -152,7 +152,7 @@ def _book(
 
 
 class _Titles:
-    """A generator of titles that no other book has, with the words in them."""
+    """A generator of titles that no other book has; it also returns the words in each title."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng

@@ -7,7 +7,7 @@ from functools import cache
 from shop.catalogue.shelves import CLOSINGS, FIRST_NAMES, LAST_NAMES, PLACES, SHELVES
 
 MOST_WORDS = 6
-"""The maximum number of words in a search for which a suggestion is calculated, because each word
+"""The maximum number of words in a search. A longer search gets no suggestion, because each word
 costs time.
 """
 _LENGTHS = range(4, 21)

@@ -34,7 +34,7 @@ CONNECTIONS = 32
 IDLE_S = 300.0
 IDLE_BEFORE_A_CALL_S = 30.0
 """The time, in real seconds, after which a connection without an accepted call is closed. Calls in
-`_OPEN` do not count.
+`_OPEN` do not count as accepted calls.
 """
 _BODY_BYTES = 64 * 1024
 
@@ -338,7 +338,8 @@ class _Connection:
 
 
 def start(port: int, host: str = "127.0.0.1") -> int:
-    """Listen on `port` of `host` and serve in threads; return the port. Port 0 is any free port.
+    """Listen on `port` of `host` and serve in threads; return the port. If `port` is 0, the system
+    chooses a free port.
 
     Raises PortTaken if the controller cannot listen there.
     """

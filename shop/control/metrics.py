@@ -132,8 +132,8 @@ def _wasted_work() -> Iterator[Metric]:
     )
     yield _counter(
         "sentry_cancels",
-        "Attempts to cancel a query: the query ended by the cancel (effective) or before it "
-        "(too_late), or PostgreSQL did not confirm in time (failed).",
+        "Attempts to cancel a query: the attempt ended the query (effective), the query ended "
+        "before the attempt (too_late), or PostgreSQL did not confirm in time (failed).",
         "outcome",
         {outcome: counts[f"cancels_{outcome}"] for outcome in ("effective", "too_late", "failed")},
     )

@@ -46,7 +46,7 @@ def run(rounds: int) -> None:
 
 
 def measured(rounds: int) -> Iterator[tuple[str, list[Cost]]]:
-    """Yield each page with the costs of its requests, except the first request, which is a warm-up.
+    """Yield each page with the costs of its requests. The first request, a warm-up, does not count.
 
     Raises ClickException if the database is unavailable or on another machine, or a page fails.
     """

@@ -246,8 +246,8 @@ def _print(results: list[PageResult], rounds: int, scale: float, outside_s: floa
     console.width = max(console.width, 110)
     console.print(table)
     console.print(
-        "deviation: mean of measured minus drawn time, as a share of the wanted time; allowed: ± "
-        f"{TOLERANCE_RATIO:.0%}"
+        "deviation: mean of (measured − drawn time), divided by the wanted time; allowed: "
+        f"± {TOLERANCE_RATIO:.0%}"
     )
     console.print(
         f"CPU time of Gunicorn: {outside_s * 1000:.2f} ms per request; page work assumes "

@@ -2,23 +2,23 @@
 
 Profile `paper` draws a request's execution time uniformly within ± 50 % of its page type's
 published mean (LIFO-Pri, Table 2). The drawn time is divided by the time scale. The share
-BUSY_RATIO of this time is CPU time of the page's thread. It is measured with the thread's CPU
-clock, so under contention a page takes longer, but costs the same. The rest is a wait for the
-database (`pg_sleep` on the page's connection, which the sentry can cancel). Busy and waiting
-periods alternate, as in section 3.2.1 of that paper.
+BUSY_RATIO of this time is CPU time of the page's thread. The thread's CPU clock measures this CPU
+time. Under contention, a page therefore takes longer, but uses the same CPU time. The rest is a
+wait for the database (`pg_sleep` on the page's connection, which the sentry can cancel). Busy and
+waiting periods alternate, as in section 3.2.1 of that paper.
 
 Under profile `cpu`, every page is the CPU-intensive page of the paper's section 3.1: it uses
 CPU_INTENSIVE_S of CPU time on average, and waits only for its queries. The paper gives neither the
-mean nor the distribution of this time. Times within ± 50 % of CPU_INTENSIVE_S reproduce Table 1;
-exponential times do not.
+mean nor the distribution of this time. Uniformly distributed times within ± 50 % of CPU_INTENSIVE_S
+reproduce the paper's Table 1; exponentially distributed times do not.
 
 The page's own cost counts as part of the drawn time:
 
 - its own CPU time, and CPU_OUTSIDE_S for Gunicorn's CPU time outside the application;
-- under `paper`, its own wait for PostgreSQL and Redis: elapsed time minus CPU time. With other
-  requests in the shop, this is mostly the wait for the interpreter. The wait of a page type is
-  therefore learnt from requests that were alone in the shop, and other requests count at most this
-  wait.
+- under `paper`, its own wait for PostgreSQL and Redis: elapsed time minus CPU time. If other
+  requests are in the shop, this difference is mostly the wait for the interpreter. The wait of a
+  page type is therefore learnt from requests that were alone in the shop, and at most this learnt
+  wait counts for other requests.
 
 A page may cost more or less than its drawn time, for example because `pg_sleep` waits for whole
 milliseconds. The difference changes the drawn time of the next request of the same type, so that
@@ -171,8 +171,8 @@ class IdleWaits:
         `at_most_s`.
 
         `what` is a page type, or `sleep`. If the request was alone in the shop, the whole wait
-        counts, and the mean of `what` is updated. Otherwise, at most this mean counts, or
-        UNLEARNT_WAIT_S without a mean.
+        counts, and the mean of `what` is updated. Otherwise, at most this mean counts; as long as
+        there is no mean, at most UNLEARNT_WAIT_S counts.
         """
         waited_s = min(max(waited_s, 0.0), at_most_s)
         known_s = self._mean_s.get(what)

@@ -29,7 +29,9 @@ class SlowDatabase:
         self.times = 0
 
     def begin(self, for_s: float) -> None:
-        """Slow queries for `for_s` paper seconds, at most MOST_REAL_S real seconds; 0 ends this."""
+        """Make queries slow for `for_s` paper seconds, at most MOST_REAL_S real seconds; 0 ends
+        the fault.
+        """
         real_s = min(for_s / page_work.work.settings.time_scale, MOST_REAL_S)
         self._until_s = self._clock() + real_s
         self.times += for_s > 0

@@ -30,7 +30,7 @@ def check(**_: Any) -> list[CheckMessage]:
     if not places:
         found.append(
             Warning(
-                f"{names[0]} is not in MIDDLEWARE, so no request is watched. Add it as the first.",
+                f"{names[0]} is not in MIDDLEWARE, so no request is watched. Make it the first.",
                 id="sentry.W001",
             )
         )
@@ -46,7 +46,7 @@ def check(**_: Any) -> list[CheckMessage]:
     if why is not None:
         found.append(
             Warning(
-                f"The Connection Sentry cannot watch: {why}.",
+                f"The Connection Sentry cannot watch requests: {why}.",
                 hint=servers.MEND.capitalize() + ".",
                 id="sentry.W003",
             )

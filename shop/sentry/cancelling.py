@@ -69,7 +69,9 @@ class Canceller:
                 _logger.exception("a query could not be cancelled")
 
     def _cancel_waiting(self, sent: list[tuple[float, Attempt]]) -> None:
-        """Wait for attempts, or for the earliest time in `sent`, and carry out what is due."""
+        """Wait for an attempt or for the earliest time in `sent`; then carry out the attempts that
+        are due.
+        """
         waiting = []
         with suppress(queue.Empty):
             first_s = min((until_s for until_s, _ in sent), default=None)

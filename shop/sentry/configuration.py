@@ -68,16 +68,16 @@ SETTINGS = (
     Setting(
         "SENTRY_CANCEL_TIMEOUT_S",
         1.0,
-        "time within which the database must confirm that a query is cancelled; if it does not, "
-        "the database connection is closed",
+        "real seconds within which the database must confirm that a query is cancelled; if it does "
+        "not, the database connection is closed",
         "a number from 0.01 to 60",
         _seconds(0.01, 60.0),
     ),
     Setting(
         "SENTRY_DATABASE_CHECK_S",
         0,
-        "`client_connection_check_interval` of the PostgreSQL sessions, the time within which a "
-        "query ends after its Django process has died; 0 keeps the server's setting",
+        "`client_connection_check_interval` of the PostgreSQL sessions, the real seconds within "
+        "which a query ends after its Django process has died; 0 keeps the server's setting",
         "a number from 0 to 3600",
         _seconds(0.0, 3600.0),
     ),

@@ -79,7 +79,7 @@ class SentryMiddleware:
 
 
 def _begin(request: HttpRequest) -> Watch | None:
-    """Begin to watch this request; return None in mode `off`, or if this is impossible."""
+    """Begin to watch this request; return None in mode `off`, or if it cannot be watched."""
     left_over = current()
     if left_over is not None:  # a streamed response that was never closed
         _finish(left_over)

@@ -53,7 +53,7 @@ def socket_of(environ: Mapping[str, Any]) -> Any:
 def _say_once(why: str) -> None:
     if why not in _said:
         _said.add(why)
-        _logger.warning("The Connection Sentry cannot watch: %s; %s.", why, MEND)
+        _logger.warning("The Connection Sentry cannot watch requests: %s; %s.", why, MEND)
 
 
 def refusal() -> str | None:

@@ -67,8 +67,8 @@ class SocketWatcher:
         in_child(self._forget)
 
     def _forget(self) -> None:
-        """Create the state without epoll and thread, which the first request starts. A forked child
-        must not use its parent's epoll.
+        """Create an empty state; the first request starts epoll and the thread. A forked child must
+        not use its parent's epoll.
         """
         self.watched: dict[int, WatchedRequest] = {}
         """The requests in progress, by their descriptors."""
@@ -108,8 +108,8 @@ class SocketWatcher:
         self.watched.pop(watched.fd, None)
 
     def _start(self) -> Any:
-        """Start epoll and its thread at the first request, and therefore in the serving process
-        instead of its parent.
+        """Start epoll and its thread at the first request. They therefore run in the process that
+        serves requests, not in its parent.
         """
         with self._starting:
             if self.epoll is None:

@@ -154,8 +154,8 @@ class Watch:
         """Record that a query begins; return False if it is part of a running query.
 
         `session` is the query's connection, or None if its queries cannot be cancelled. Raises
-        ClientGone if the request must stop now, but only once, because a page may send queries to
-        clean up.
+        ClientGone if the request must stop now. It raises this error only once, because a page may
+        send queries to clean up.
         """
         with self.lock:
             if self._running:

@@ -68,9 +68,9 @@ def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
     return _page(
         403,
         "This form has expired",
-        "You may have signed in in another tab, or your browser does not keep cookies. Nothing "
-        "was ordered now. Go on with this order here: an order that was already placed is not "
-        "placed again.",
+        "Perhaps you have signed in again in another tab, or your browser does not keep cookies. "
+        "Nothing was ordered now. Go on with this order here: an order that was already placed is "
+        "not placed again.",
         purchase=purchase,
         csrf_token=get_token(request),
     )

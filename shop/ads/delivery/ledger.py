@@ -2,10 +2,11 @@
 
 `View.delivered` is the total of all processes at this process's last exchange with the database,
 plus this process's deliveries since then. A process never has more than `block` unreported
-impressions of a banner. Therefore, several processes (P) deliver at most P × block − 1 impressions
-of a banner beyond its contract; a single process delivers none.
+impressions of a banner. Therefore, two or more processes (P) together deliver at most P × block − 1
+impressions of a banner beyond its contract; a single process delivers none beyond it.
 
-If a process is killed, at most `block` impressions of each banner are delivered again.
+If a process is killed, its unreported impressions are not counted, so at most `block` impressions
+of each banner are delivered again.
 """
 
 import threading
@@ -30,10 +31,11 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Counts to add to the database, which adds only one report with each `number`.
+    """Counts to add to the database. With `number`, the database adds each report of a process only
+    once.
 
-    `counts` maps banner ids to their counts, and is never empty. `pages` maps page ids to their
-    counts, as far as requests and clicks named a page.
+    `counts` maps banner ids to their counts, and is never empty. `pages` maps page ids to the
+    counts of the requests and clicks that named this page.
     """
 
     number: int

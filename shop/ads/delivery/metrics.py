@@ -2,8 +2,8 @@
 
 Names have the form `doorbuster_ads_<what>_<unit>`. The environment variable
 PROMETHEUS_MULTIPROC_DIR names a folder. Each process writes its counts to a file in this folder, so
-that any process can report the counts of all (prometheus_client, *Multiprocess mode*). Without the
-variable, a process reports only its own counts.
+that any process can report the sums over all processes (prometheus_client, *Multiprocess mode*).
+Without the variable, a process reports only its own counts.
 """
 
 import os

@@ -1,8 +1,8 @@
 """The renewal of the seeded contracts, so that the server always has banners.
 
 A renewed contract keeps its id and its deliveries. Its end moves by TERM, and its impressions grow
-in proportion. If a contract ended while the server was not running, its start and its end
-also move by the time since then; otherwise the contract would be far behind its schedule.
+in proportion. If a contract ended while the server was not running, its start and its end also move
+by the time that has passed since its end. Otherwise, the contract would be far behind its schedule.
 """
 
 from datetime import datetime, timedelta

@@ -14,8 +14,8 @@ from shop.ads.models import Advertiser, Banner, Concept, Contract
 def accept(wanted: NewContract) -> Contract:
     """Store a contract and its banner, and return the contract.
 
-    Raises CallError if a value is invalid, and NoCapacity if too few impressions are free; then,
-    nothing has been stored.
+    Raises CallError if a value is invalid, and NoCapacity if too few impressions are free. In both
+    cases, nothing is stored.
     """
     if wanted.ends <= wanted.starts:
         raise CallError("ends: must be later than starts", "ends", "a time later than starts")

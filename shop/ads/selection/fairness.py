@@ -10,8 +10,8 @@ from common.http_json import JsonClient, NoAnswerError, RefusedError
 CRITICAL = {
     1: 3.84, 2: 5.99, 3: 7.81, 4: 9.49, 5: 11.07, 6: 12.59, 7: 14.07, 8: 15.51, 9: 16.92,
 }  # fmt: skip
-"""The value that chi-squared exceeds by chance in 5 % of all tests, by the number of degrees of
-freedom.
+"""For each number of degrees of freedom, the value that chi-squared exceeds by chance in 5 % of all
+tests.
 """
 PATIENCE_S = 30.0
 

@@ -85,7 +85,7 @@ def test_with_nothing_to_move_it_says_so(lab: Settings, caplog: pytest.LogCaptur
     with caplog.at_level("INFO", postgres_cpus.__name__):
         assert move(together, "shop") is True
     shared = cpus.written((ALL[0],))
-    assert f"because the shop and all others share CPU {shared}" in caplog.text
+    assert f"because the shop and all other processes share CPU {shared}" in caplog.text
     assert where_it_runs(lab) == before
 
 

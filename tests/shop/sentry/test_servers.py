@@ -67,7 +67,7 @@ def test_a_socket_is_taken_from_gunicorn_only(caplog):
     assert servers.socket_of({"SERVER_SOFTWARE": "other/1"}) is None
     assert servers.socket_of({"SERVER_SOFTWARE": "other/1"}) is None
     assert [record.message for record in caplog.records] == [
-        f"The Connection Sentry cannot watch: other/1 does not give its sockets to the "
+        f"The Connection Sentry cannot watch requests: other/1 does not give its sockets to the "
         f"application (gunicorn.socket); {servers.MEND}."
     ]
 

@@ -36,7 +36,10 @@ def main(path):
                 if said.get("assigned") == 1 and said["processors"] == allowed:
                     print(f"1 processor assigned and in force: {said['processors']}")
                     return
-            sys.exit(f"the CPU manager last assigned {said}; the process may use {allowed}")
+            sys.exit(
+                f"the CPU manager assigned no processor within {WITHIN_S:.0f} s: its last message "
+                f"was {said}; the process may use the CPUs {allowed}"
+            )
         finally:
             process.kill()
 

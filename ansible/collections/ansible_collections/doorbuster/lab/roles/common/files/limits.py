@@ -1,10 +1,10 @@
 """Print the limits in force for the slices of parts, as JSON with one entry per part: limits.py
 PART …
 
-`quota` is a percentage of one CPU, and `memory` is a number of bytes. Both are null without a
-limit. The script prints both as systemd reports them (`told`) and as the kernel reports them
-(`kept`). `cpus` are the CPUs that the part's processes may use, and `used_s` is their CPU time in
-seconds.
+`quota` is a percentage of one CPU, and `memory` is a number of bytes; null means that there is no
+limit. The script prints these limits twice: as systemd reports them (`told`), and as the kernel
+reports them (`kept`). `cpus` are the CPUs that the part's processes may use, and `used_s` is their
+CPU time in seconds.
 """
 
 import json
