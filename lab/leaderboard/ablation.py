@@ -103,7 +103,8 @@ def table(steps: Sequence[Step]) -> Table:
 
 
 def words(steps: Sequence[Step]) -> str:
-    """Return sentences that name the steps whose gain is certain."""
+    """Return sentences that name the steps whose gain, or loss, is larger than chance explains, and
+    the steps whose effects chance can explain."""
     whole = sum(step.gain.mean for step in steps)
     carrying = sorted((s for s in steps if s.carries), key=lambda step: -step.gain.mean)
     if carrying and whole > 0:

@@ -32,7 +32,7 @@ from lab.wording import title_of
 FILE: Final = "recovery.json"
 """The name of the file in a board's folder that stores the recoveries for later reports."""
 NOT_NORMAL: Final = "not normal before"
-"""The text for a policy whose customers left even before the rush."""
+"""The text for a policy under which response times were not normal even before the rush."""
 PUBLISHED: Final = CONDUCTS[0]
 """The behaviour of the LIFO-Pri paper's customers, which boards use."""
 
@@ -58,7 +58,8 @@ class Recovery:
     """The paper seconds to recover in each repetition; None if the shop did not recover in the
     observed time."""
     was_normal: bool = True
-    """Whether response times before the rush were normal; False if customers left even then."""
+    """Whether response times were normal before the rush; False if customers left even then, or if
+    no request was answered."""
 
     @classmethod
     def of(cls, engine: str, runs: Sequence[Metrics]) -> "Recovery":

@@ -1,5 +1,5 @@
-"""The launch form: the fields of a spec, with the allowed range of each field. The rules of
-`lab.spec.experiment` apply to a form, a file and the command line."""
+"""The launch form: the fields of a spec, with the allowed range of each field. The rules for specs
+are in `lab.spec.experiment`, and apply to forms, files and the command line alike."""
 
 import re
 from collections.abc import Mapping
@@ -38,8 +38,8 @@ _PROXY_NAMES = " and ".join(map(title_of, PROXIES))
 _PARSING = bounded.Bounds(memory_bytes=128 * 2**20, cpu_s=5, wall_s=20)
 
 _FIELD_OF = {"policy": "policies"}
-"""The form field that shows the error of a key. Other keys and options have the same name as their
-field.
+"""The form field that shows the error of a key. A key that is not in this mapping has the same name
+as its field.
 """
 
 _ESSENTIAL = ("policies", "rho", "sessions", "duration_s", "repetitions", "engine")

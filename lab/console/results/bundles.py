@@ -46,7 +46,7 @@ _UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError),
     *(NotImplementedError, RuntimeError, ValueError, OverflowError),
 )
-"""The exceptions of `zipfile` if the file is damaged, encrypted, or not a ZIP file."""
+"""The exceptions that `zipfile` raises if the file is damaged, encrypted, or not a ZIP file."""
 _POLICY = re.compile(rf"[^/]+/{COPIES}/[^/]+\.py")
 """The pattern for paths of copied policies. A copied policy runs only in a separate process."""
 _NAME = re.compile(r"\w[\w.+, -]{0,150}(?<![ .])")
@@ -96,7 +96,8 @@ def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
     The function runs in a child process with limits (`common.bounded`). `limits` has the maximum of
     each count: `files`, unpacked `bytes`, `rows` of all raw logs, `runs` and `spec_bytes`. The
     function returns the `name` of the result folder and its `size_bytes`. If the bundle exceeds a
-    limit, the function returns the name of the limit as `over` and the bundle's value as `size`.
+    limit, the function instead returns the name of the limit as `over` and the bundle's value as
+    `size`.
 
     Raises SpecError if the file is not a valid bundle.
     """

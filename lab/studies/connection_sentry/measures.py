@@ -228,7 +228,8 @@ def _percent_of_cpu(name: str) -> Value:
 wasted_percent = _percent_of_cpu("wasted_cpu_s")
 """The CPU time spent on requests after their clients had left, as a percentage of all CPU time."""
 unanswered_percent = _percent_of_cpu("unanswered_cpu_s")
-"""The CPU time spent on unanswered requests before their clients left, in percent of all."""
+"""The CPU time spent on unanswered requests before their clients left, as a percentage of all CPU
+time."""
 
 
 def confirms(metrics: Metrics) -> float:

@@ -156,8 +156,8 @@ def _less(
 
 
 def _assignments(cases: Cases) -> list[Claim]:
-    """Return a claim for each number of processors that the paper prints: the reproduced number
-    differs from it by at most half a processor."""
+    """Return a claim for each number of processors that the paper prints. It holds if the
+    reproduced number differs from the published number or range by at most half a processor."""
     return [
         _assignment(cases, arrangement, zone.name, i, theirs)
         for arrangement in MANAGED
