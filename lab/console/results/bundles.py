@@ -57,7 +57,7 @@ folders.
 
 
 def is_name(part: str) -> bool:
-    """Return whether a text is the name of a single file or folder, without a path."""
+    """Return whether a text is a valid name of one file or folder, without a path."""
     return _NAME.fullmatch(part) is not None
 
 
@@ -73,8 +73,9 @@ def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> N
     """Write the bundle of a result folder, with the notes that `notes.packed` returns.
 
     Raises TooLargeError if the files together are larger than `most_bytes`, because no console
-    would import such a bundle. The bundle omits unfinished files, and files without a suffix, which
-    control a run in progress (`load-factor`). It also has the files of `lab.bundle.extras`.
+    would import such a bundle. The bundle omits unfinished files. It also omits files without a
+    suffix, such as `load-factor`, because they control a run in progress. `lab.bundle.extras` adds
+    further files.
     """
     paths = {path.relative_to(folder).as_posix(): path for path in files_of(folder)}
     sizes = {name: path.stat().st_size for name, path in paths.items()}

@@ -217,9 +217,9 @@ async def stream(request: HttpRequest) -> HttpResponseBase:
     """Send the event `history` once, and then the event `look` twice a second, until the viewer
     leaves.
 
-    For a stream with `?glance`, the waiting requests are not fetched. If a browser reconnects and
-    names the last sample that it received, the stream continues after that sample. The stream also
-    ends when its viewer's session or the server ends.
+    For a stream with `?glance`, the console does not fetch the waiting requests. If a browser
+    reconnects and names the last sample that it received, the stream continues after that sample.
+    The stream also ends when its viewer's session or the server ends.
     """
     closely = "glance" not in request.GET
     last_seen = request.headers.get("Last-Event-ID", "")
