@@ -38,8 +38,8 @@ FACTOR_LOG2: Final = 3.0
 
 _SWITCHES: Final = ("switch", "0 or 1")
 _UNSEARCHED: Final = ("nodelay", "seed", "retry_after_s")
-"""The parameters that the search does not change: another value of `nodelay` would need another
-abandonment, and the others cannot change sales."""
+"""The parameters that the search does not change. Another value of `nodelay` would need another
+abandonment setting; the seed and `retry_after_s` cannot change sales."""
 _TRIES: Final = 200
 
 

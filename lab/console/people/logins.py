@@ -138,8 +138,8 @@ def address_of(request: HttpRequest) -> str:
 @contextmanager
 def counted(request: HttpRequest, name: str) -> Iterator[None]:
     """Count an attempt for this name and address before the block runs. Remove the attempt from the
-    count if the password was right or was not checked. The block must raise ValidationError if the
-    password is wrong. Raises TooManyError if a limit is reached.
+    count if the password was right or was not checked. The block must check the password, and raise
+    ValidationError if it is wrong. Raises TooManyError if a limit is reached.
     """
     address = address_of(request)
     limits = ((PER_ADDRESS, address), (PER_NAME, f"{address} {name_key(name)}"))

@@ -163,8 +163,8 @@ def changes(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> list[Ma
 
 
 def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Return each changed parameter with its new value: `cpu_upper_threshold 0.9`. A parameter with
-    a value per page type has only its name."""
+    """Return each changed parameter with its new value: `cpu_upper_threshold 0.9`. For a parameter
+    with a value per page type, the result has only the name."""
     words = []
     for old, new in (
         (before["parameters"], now["parameters"]),
