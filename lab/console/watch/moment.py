@@ -19,8 +19,8 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 def sentence(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> str:
     """Return a few short sentences about `frame`.
 
-    `earlier` is a sample of the same gateway from about `OVER_S` before. Without this sample, the
-    text does not state the share of wasted pages.
+    `earlier` is the frame of the same gateway from about `OVER_S` real seconds before. Without this
+    frame, the text does not state the share of wasted pages.
     """
     run = frame["run"]
     if shops := frame.get("live_shops"):

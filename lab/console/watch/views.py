@@ -48,8 +48,8 @@ Outside classroom mode, the person who launched the live run can also change it.
 ASK_EVERY_S = 2.0
 """The interval, in real seconds, at which a stream checks its viewer's login."""
 _SHADOW_WITHOUT_RUN = (
-    "No run is in progress, so the shadow decides only on visitors' requests. When a run begins, the "
-    "shadow ends."
+    "No run is in progress, so the shadow decides only on visitors' requests. When a run begins, "
+    "the shadow ends."
 )
 
 
