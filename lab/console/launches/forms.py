@@ -97,7 +97,7 @@ class LaunchForm(forms.Form):
         max_value=1_000_000,
         required=False,
         label="Duration, paper seconds",
-        help_text="period in which sessions arrive, instead of the number of sessions",
+        help_text="period in which sessions arrive; you can give a number of sessions instead",
     )
     at_once = forms.ChoiceField(
         choices=[
@@ -132,8 +132,8 @@ class LaunchForm(forms.Form):
 
     @property
     def essential(self) -> list[forms.BoundField]:
-        """The fields that the page shows unfolded: the main fields, and the fields of which the
-        experiment compares several values."""
+        """The fields that the page shows unfolded. These are the main fields, and each other field
+        for which the experiment compares several values."""
         names = (*_ESSENTIAL, *_COMPARED)
         return [self[name] for name in names if name in self.fields and self._is_essential(name)]
 

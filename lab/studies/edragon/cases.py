@@ -208,7 +208,7 @@ class Scale:
     repetitions: int
     processors: int = PROCESSORS
     host: Host | None = None
-    """The settings of live runs; None in the simulator."""
+    """The settings of the platform in live runs; None in the simulator."""
 
 
 LOAD_RUN_S = 600.0
