@@ -21,8 +21,8 @@ class Page:
     apart: tuple[str, ...] = ()
     """Addresses below this page's address for which the navigation highlights no page."""
     is_teachers: bool = False
-    """Whether the navigation shows the page only to teachers; the navigation never shows it if the
-    lab has no accounts.
+    """Whether the navigation shows the page only to teachers. If the lab has no accounts, the
+    navigation does not show such a page.
     """
 
     @property

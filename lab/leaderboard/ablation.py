@@ -87,7 +87,7 @@ def table(steps: Sequence[Step]) -> Table:
         "without it. It is calculated for pairs of runs with the same seed. The table shows its "
         "mean ± half-width of the 95 % interval. A step “carries” if its interval over all loads "
         "is above 0. It “falls” if this interval, or its interval at any load, is below 0. By "
-        "chance alone, one interval in forty is below 0, so a single fall among two dozen "
+        "chance alone, about one interval in forty is below 0, so a single fall among two dozen "
         "intervals can be chance.",
     )
     for step in steps:
@@ -103,7 +103,8 @@ def table(steps: Sequence[Step]) -> Table:
 
 
 def words(steps: Sequence[Step]) -> str:
-    """Return sentences that name the steps whose gain is certain."""
+    """Return sentences that name the steps whose gain, or loss, is larger than chance explains, and
+    the steps whose effects chance can explain."""
     whole = sum(step.gain.mean for step in steps)
     carrying = sorted((s for s in steps if s.carries), key=lambda step: -step.gain.mean)
     if carrying and whole > 0:

@@ -98,12 +98,14 @@ def _is_level(row: Row, best: Row, rho: float) -> bool:
 
 
 def behind_at(row: Row, best: Row, rho: float) -> Estimate | None:
-    """Return the paired difference `best` minus `row` at `rho`; None if they share no seed."""
+    """Return the difference `best` minus `row` at `rho`, paired by seed; None if the two rows share
+    no seed at this load."""
     return paired([best.repetitions.get(rho, {})], [row.repetitions.get(rho, {})])
 
 
 def behind_over_all(row: Row, best: Row) -> Estimate | None:
-    """Return the paired difference over all loads that both rows have."""
+    """Return the difference `best` minus `row` over all loads that both rows have, paired by
+    seed."""
     loads = sorted(row.repetitions.keys() & best.repetitions.keys())
     return paired([best.repetitions[rho] for rho in loads], [row.repetitions[rho] for rho in loads])
 

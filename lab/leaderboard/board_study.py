@@ -179,9 +179,9 @@ def _fairness_figure(found: Board) -> Figure:
         "fairness",
         f"Fairness at ρ = {found.fairness_rho:g}: which sessions complete, and how soon the "
         "others get an answer",
-        "The more requests a session plans, the more often it can be lost. A customer who is "
-        "turned away at once has lost only the visit; a customer who leaves after half a minute "
-        "has also lost time.",
+        "A session can be lost at each of its planned requests. Longer sessions are therefore "
+        "lost more easily. A customer who is turned away at once has lost only the visit; a "
+        "customer who leaves after half a minute has also lost time.",
         drawing=Drawing(
             lambda results: _fairness_heat(found.fairness),
             "Heat table of policies by planned length of the session: the percentage of sessions "

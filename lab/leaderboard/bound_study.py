@@ -52,8 +52,9 @@ def study(base: Spec, *, quick: bool) -> Study:
             Figure(
                 f"bound-{grid.sessions}",
                 f"Runs of {grid.sessions:,} sessions",
-                "The values are the confirms expected if the shop serves the same share of the "
-                "requests for each page as in these runs, divided by the bound.",
+                "Each value is the expected number of confirms, divided by the bound. The "
+                "expectation assumes that the shop serves the same share of the requests for "
+                "each page as in these runs.",
                 drawing=Drawing(
                     partial(_heat, grid),
                     f"Heat table of {len(policies)} policies by {len(loads)} loads in runs of "
@@ -70,7 +71,8 @@ def study(base: Spec, *, quick: bool) -> Study:
             Claim(
                 f"No policy exceeds the bound in runs of {grid.sessions:,} sessions",
                 "each share, minus the half-width of its interval, is at most 1. The intervals are "
-                "so wide that all of them hold together with a probability of at least 95 %",
+                "so wide that, with a probability of at least 95 %, every interval contains the "
+                "true share",
                 grid.all_cases(),
                 partial(_holds, grid),
             )

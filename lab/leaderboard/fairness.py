@@ -43,7 +43,7 @@ A session ends while browsing (1 to 3), in the checkout (4 to 6), or with a conf
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
-    """The fairness of one run; a value is None if it has no sessions."""
+    """The fairness of one run; a value is None if no session of the run counts for it."""
 
     completed_ratio: Mapping[str, float | None]
     """The share of each class's sessions that completed."""

@@ -206,8 +206,8 @@ def _title(policy: str, runs: Sequence[Metrics]) -> str:
 
 
 def _middle(values: np.ndarray) -> float | None:
-    """Return the median of the known values by rank; if there are two middle values, return the
-    larger.
+    """Return the median of the known values. If there are two middle values, return the larger of
+    them, not their mean.
     """
     known = np.sort(values[~np.isnan(values)])
     return float(known[len(known) // 2]) if len(known) else None

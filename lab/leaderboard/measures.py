@@ -49,8 +49,9 @@ def case_of(spec: Spec, policy: str, measure: str) -> Case[ShopRun]:
 
 
 def estimated(metrics: Metrics) -> float | None:
-    """Return the share of the bound that is expected if the shop serves the same share of the
-    requests for each page as in this simulation; None if no customer planned to buy."""
+    """Return the share of the bound that the sales are expected to reach. The expectation assumes
+    that the shop serves the same share of the requests for each page as in this simulation. Return
+    None if no customer planned to buy."""
     share: float | None = metrics["estimated"]
     return share
 

@@ -32,7 +32,7 @@ from lab.wording import title_of
 FILE: Final = "recovery.json"
 """The name of the file in a board's folder that stores the recoveries for later reports."""
 NOT_NORMAL: Final = "not normal before"
-"""The text for a policy whose customers left even before the rush."""
+"""The text for a policy under which response times were not normal even before the rush."""
 PUBLISHED: Final = CONDUCTS[0]
 """The behaviour of the LIFO-Pri paper's customers, which boards use."""
 
@@ -58,7 +58,8 @@ class Recovery:
     """The paper seconds to recover in each repetition; None if the shop did not recover in the
     observed time."""
     was_normal: bool = True
-    """Whether response times before the rush were normal; False if customers left even then."""
+    """Whether response times were normal before the rush; False if customers left even then, or if
+    no request was answered."""
 
     @classmethod
     def of(cls, engine: str, runs: Sequence[Metrics]) -> "Recovery":
@@ -108,8 +109,9 @@ class Recovery:
 
 
 def recoveries(runs: Sequence[Metrics]) -> list[float | None]:
-    """Return the seconds that one policy needed to recover in each repetition; None if it did not
-    recover. The time after the last arrival does not count, because every queue then empties."""
+    """Return the paper seconds that one policy needed to recover in each repetition; None for a
+    repetition in which it did not recover. The time after the last arrival does not count, because
+    every queue then empties."""
     normal_s = hysteresis.normal_p95_s(calms(runs))
     return [
         hysteresis.recovered_s(
@@ -152,8 +154,9 @@ def rush_of(board: Spec) -> Spec:
 
 
 def gather(folder: ComparisonResult) -> dict[str, Recovery]:
-    """Return the recovery of each policy, from results on this machine or from the board's folder.
-    Recoveries from results are stored in the board's folder for later reports on other machines."""
+    """Return the recovery of each policy. If results on this machine have recoveries, return these,
+    and store them in the board's folder for later reports on other machines. Otherwise, return the
+    recoveries that the board's folder stores."""
     spec = folder.spec()
     try:
         found = find(folder.path.parent, spec, folder.facts("versions"))
@@ -171,8 +174,8 @@ def gather(folder: ComparisonResult) -> dict[str, Recovery]:
 
 def find(results_dir: Path, board: Spec, versions: Any) -> dict[str, Recovery]:
     """Return the recoveries that this version measured on this machine with the board's engine.
-    They come from the newest complete result or, if there is none, from the result with the most
-    policies."""
+    They come from the newest result that has every repetition of every ranked policy. If there is
+    no such result, they come from the result with the most policies."""
     if board.engine == "live":
         every = _measured_live(results_dir, rush_of(board), versions)
     else:

@@ -79,8 +79,8 @@ def _step(step: Step) -> Mapping[str, Any]:
 
 
 def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
-    """Write the files of a comparison and of its board, and print the board. After a user's fault
-    or exported traces, only the comparison's files are written."""
+    """Write the files of a comparison and of its board, and print the board. If a user caused a
+    fault or traces were exported during a run, the function writes only the comparison's files."""
     write_tables(folder, cells)
     draw_figures(folder, cells)
     found = board_of(folder, cells)

@@ -181,8 +181,9 @@ def study(base: Spec, *, quick: bool) -> Study:
                 "robustness",
                 "How close each policy comes to the bound in each scenario",
                 "In each scenario, 1 is the bound for its customers, load and server. If the load "
-                "changes, 1 is the bound at the mean load, as if work could wait until the rush is "
-                "over. No policy can reach this bound, so compare the policies with each other.",
+                "changes in a scenario, 1 is the bound at the mean load, as if work could wait "
+                "until the rush is over. No policy can reach 1 in such a scenario, so compare the "
+                "policies with each other.",
                 drawing=Drawing(
                     partial(_heat, grid),
                     f"Heat table of {len(policies)} policies by {len(every)} scenarios: revenue "

@@ -28,8 +28,9 @@ def carry_out_study(
     broker: str | None,
     proxies: Sequence[str] = tuple(PROXIES),
 ) -> None:
-    """Carry out a study for the policies of `base`, with its seeds. Raises ExperimentError if a
-    simulation fails. `proxies` names the proxies whose models the search for settings includes."""
+    """Carry out a study for the policies of `base`, with the seeds of `base`. `proxies` names the
+    proxies whose models the search for settings includes. Raises ExperimentError if a simulation
+    fails."""
     options = Options(
         simulate=simulate_case,
         quick=quick,

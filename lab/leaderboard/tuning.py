@@ -1,6 +1,6 @@
-"""The search for good settings, which tries the same number of settings for every row with the same
-customers: the default, and a Latin hypercube over the row's parameters. The readings of `study`
-define the values that are tried."""
+"""The search for good settings. It tries the same number of settings for every row, with the same
+customers: the default setting, and a Latin hypercube over the row's parameters. The readings of
+`study` define the values that are tried."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,8 +38,8 @@ FACTOR_LOG2: Final = 3.0
 
 _SWITCHES: Final = ("switch", "0 or 1")
 _UNSEARCHED: Final = ("nodelay", "seed", "retry_after_s")
-"""The parameters that the search does not change: another value of `nodelay` would need another
-abandonment, and the others cannot change sales."""
+"""The parameters that the search does not change. Another value of `nodelay` would need another
+abandonment setting; the seed and `retry_after_s` cannot change sales."""
 _TRIES: Final = 200
 
 
@@ -117,7 +117,8 @@ def is_searched(parameter: Parameter) -> bool:
 def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
     """Return a row for each policy of a board, except students' policies, and for each proxy.
 
-    Policies without parameters to search are left out. Raises SpecError if none is left.
+    Policies and proxies without parameters to search are left out. Raises SpecError if no row
+    remains.
     """
     found: dict[tuple[str, str], Row] = {}
     for key in ranked(base):
@@ -143,8 +144,9 @@ def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
 
 
 def settings_of(row: Row, number: int) -> list[Setting]:
-    """Return the default and `number` − 1 other settings, the same on every machine. A setting is
-    missing if `_TRIES` draws were invalid, because a policy may allow few combinations."""
+    """Return the default and `number` − 1 other settings, which are the same on every machine. A
+    policy may allow few combinations of values, so a setting is left out if all `_TRIES` draws for
+    it were invalid."""
     rng = random.Random(f"tuning/{row.key}")
     drawn = _hypercube(row.searched(), number - 1, rng)
     found = [Setting({}, {})]

@@ -90,8 +90,8 @@ class LiveStudy(StudyRun, Generic[C]):
         return self._estimate
 
     def ended(self) -> None:
-        """Keep the duration for later estimates if the result was not resumed and the command had
-        the default number of repetitions and default options.
+        """Keep the duration for later estimates, except in two cases: the result was resumed, or
+        the user gave a number of repetitions or an option of this paper.
         """
         chosen = ("repetitions", *self.paper.options)
         if stopwatch.is_new and all(self.given[option] is None for option in chosen):

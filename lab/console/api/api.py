@@ -54,9 +54,10 @@ def call(
     status: int = 200,
     **more: Any,
 ) -> Callable[[_Operation], _Operation]:
-    """Return a decorator that turns a function into an API call, whose docstring describes it. All
-    calls at the same path have the same permission. `refusals` are additional error statuses. Every
-    call may return 401, and a POST may also return 400, 403 and 429."""
+    """Return a decorator that turns a function into an API call. The function's docstring becomes
+    the description of the call. All calls at the same path have the same permission. Every call may
+    return 401, and a POST may also return 400, 403 and 429; `refusals` are further error statuses
+    of the call."""
     assert _permissions.setdefault(path, permission) is permission, path
     usual = (401,) if method == "GET" else (400, 401, 403, 429)
     answered = {status: answers} | dict.fromkeys(sorted({*usual, *refusals}), Refusal)

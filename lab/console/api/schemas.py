@@ -156,7 +156,7 @@ class LaunchesQuery(Query):
 class Launch(Reply):
     """A launch. All durations are in real seconds."""
 
-    id: str = Field(description="id for the paths of calls")
+    id: str = Field(description="the id in the paths of calls about this launch")
     title: str = Field(description="title of the experiment")
     engine: Literal["live", "simulated"] = Field(description="engine that runs it")
     state: StateName = Field(description="present state")
@@ -164,7 +164,7 @@ class Launch(Reply):
         description="the person who launched the experiment; empty if the console launched it or "
         "has no accounts"
     )
-    asked_at: datetime = Field(description="time of the launch")
+    asked_at: datetime = Field(description="time at which the launch was submitted")
     began_at: datetime | None = Field(description="time at which the launch began to run, or null")
     ended_at: datetime | None = Field(description="time at which the launch ended, or null")
     expected_s: float = Field(description="predicted duration")
@@ -210,7 +210,7 @@ class ResultsQuery(Query):
 class Result(Reply):
     """A result in the result list."""
 
-    name: str = Field(description="name for the paths of calls")
+    name: str = Field(description="the name in the paths of calls about this result")
     title: str = Field(description="title in the console")
     kind: Literal["comparison", "reproduction"] = Field(
         description="a comparison of policies, or a report, for example on a paper"
@@ -224,8 +224,8 @@ class Result(Reply):
         "results; empty if unknown"
     )
     took_s: float | None = Field(
-        description="real seconds of the last launch, or of a reference result's command; null if "
-        "unknown"
+        description="duration of the last launch, or of a reference result's command, in real "
+        "seconds; null if unknown"
     )
     began_at: datetime | None = Field(
         description="time at which the experiment began or a reference result was made; null if "

@@ -98,7 +98,8 @@ CARDS: tuple[Card, ...] = (
         WHO_IS_NEXT,
         TODAY,
         "A flash sale, with arrivals from a trace",
-        "The mean load is below the capacity, but the sale begins at four times the capacity. "
+        "The mean load is below the capacity, but at the start of the sale, the load is four times "
+        "the capacity. "
         "Which policy still sells, and which policy works for customers who have left?",
         "flash-sale",
         pictured="simulated",
@@ -153,7 +154,7 @@ CARDS: tuple[Card, ...] = (
         WHO_MAY_ENTER,
         SBAC,
         "Admission of whole sessions at the real shop",
-        "See which sessions are turned away, and what the admitted sessions gain.",
+        "See how many sessions are turned away, and how many of the admitted sessions complete.",
         "sbac-aborted",
     ),
     Card(

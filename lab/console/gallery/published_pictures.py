@@ -124,8 +124,8 @@ def _aborted(axes: Axes, known: Known) -> None:
 def _two_curves(
     axes: Axes, rows: Mapping[str, Any], curves: Iterable[tuple[str, str, str]]
 ) -> list[int]:
-    """Draw the two values of each row as curves of (label, style, colour), and return the rows'
-    numbers."""
+    """Draw two curves, one for each of the two values in a row, and return the rows' numbers. Each
+    entry of `curves` is the (label, style, colour) of a curve."""
     numbers = [int(number) for number in rows]
     for place, (label, style, colour) in enumerate(curves):
         heights = [pair[place] for pair in rows.values()]

@@ -1,5 +1,6 @@
-"""The gallery: every experiment that comes with Doorbuster, and the launch form of each. A result
-with a spec also has such a form, which launches the changed spec."""
+"""The gallery, which shows every experiment that comes with Doorbuster, and the launch forms. Each
+experiment has a launch form, and so has each result with a spec: this form launches the changed
+spec."""
 
 from collections.abc import Mapping
 

@@ -1,5 +1,5 @@
-"""The launch form: the fields of a spec, with the allowed range of each field. The rules of
-`lab.spec.experiment` apply to a form, a file and the command line."""
+"""The launch form: the fields of a spec, with the allowed range of each field. The rules for specs
+are in `lab.spec.experiment`, and apply to forms, files and the command line alike."""
 
 import re
 from collections.abc import Mapping
@@ -38,8 +38,8 @@ _PROXY_NAMES = " and ".join(map(title_of, PROXIES))
 _PARSING = bounded.Bounds(memory_bytes=128 * 2**20, cpu_s=5, wall_s=20)
 
 _FIELD_OF = {"policy": "policies"}
-"""The form field that shows the error of a key. Other keys and options have the same name as their
-field.
+"""The form field that shows the error of a key. A key that is not in this mapping has the same name
+as its field.
 """
 
 _ESSENTIAL = ("policies", "rho", "sessions", "duration_s", "repetitions", "engine")
@@ -97,7 +97,7 @@ class LaunchForm(forms.Form):
         max_value=1_000_000,
         required=False,
         label="Duration, paper seconds",
-        help_text="period in which sessions arrive, instead of the number of sessions",
+        help_text="period in which sessions arrive; you can give a number of sessions instead",
     )
     at_once = forms.ChoiceField(
         choices=[
@@ -132,8 +132,8 @@ class LaunchForm(forms.Form):
 
     @property
     def essential(self) -> list[forms.BoundField]:
-        """The fields that the page shows unfolded: the main fields, and the fields of which the
-        experiment compares several values."""
+        """The fields that the page shows unfolded. These are the main fields, and each other field
+        for which the experiment compares several values."""
         names = (*_ESSENTIAL, *_COMPARED)
         return [self[name] for name in names if name in self.fields and self._is_essential(name)]
 

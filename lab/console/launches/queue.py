@@ -59,7 +59,8 @@ def waiting_of(person: str) -> list[Launch]:
 
 def used_s(engine: str) -> dict[str, float]:
     """Return the real seconds that each person's launches on this engine have used within LATELY_S.
-    A running launch counts with at least its expected duration, so that people take turns."""
+    For a running launch, the time counts as at least the launch's expected duration, so that people
+    take turns."""
     now = timezone.now()
     since = now - timedelta(seconds=LATELY_S)
     found: dict[str, float] = defaultdict(float)
@@ -142,8 +143,9 @@ def _next_simulated(running: Sequence[Launch]) -> Launch | None:
 
 
 def _free_places(simulated: Sequence[Launch]) -> list[bool]:
-    """Return for each free place whether it is the quick place. If any running launch takes at most
-    QUICK_S, the quick place is occupied."""
+    """Return a boolean for each free place: True for the quick place, False for any other place.
+    The quick place is occupied while any running launch has an expected duration of at most
+    QUICK_S."""
     is_quick_taken = any(one.expected_s <= QUICK_S for one in simulated)
     free = SIMULATED_AT_ONCE - (len(simulated) - is_quick_taken)
     return [False] * free + [True] * (not is_quick_taken)

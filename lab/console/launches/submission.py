@@ -30,7 +30,7 @@ class Experiment:
     title: str
     spec: Spec | None = None
     arguments: tuple[str, ...] = ()
-    """The arguments of the command `doorbuster`, which matter only if there is no spec."""
+    """The arguments of the command `doorbuster`, which are used only if there is no spec."""
 
     @property
     def engine(self) -> str:
@@ -56,7 +56,8 @@ class Experiment:
         )
 
     def allowed_real_s(self, allowance: Allowance) -> float:
-        """Return the known duration, `real_s`. Raises AllowanceError if a limit is exceeded."""
+        """Return `real_s`, which must be known. Raises AllowanceError if this launch would exceed a
+        limit."""
         if self.spec:
             require(allowance, "runs_per_launch", self.spec.number_of_runs)
             own_policies.require_few(allowance, (choice.name for choice in self.spec.policy))

@@ -49,8 +49,8 @@ the broker.
 _ONLINE_WITHIN_S = 15.0
 """The maximum age, in real seconds, of the file of a worker that counts as online."""
 _BROKER_WITHIN_S = 0.3
-"""The maximum time, in real seconds, to wait for the broker's answer. It is short because
-Prometheus waits for the console's metrics meanwhile."""
+"""The maximum time, in real seconds, to wait for the broker's answer. The time is short because
+Prometheus is waiting for the console's metrics."""
 
 app = Celery("doorbuster-console", broker=LAB.celery_broker, set_as_current=False)
 app.conf.update(

@@ -82,7 +82,8 @@ class Board(BaseModel):
 
     @property
     def best(self) -> list[tuple[str, str, tuple[str, ...]]]:
-        """Each load with its leaders: ρ, the best policy, and the policies on its level."""
+        """For each load with leaders: ρ, the best policy, and the policies that do not differ
+        significantly from it."""
         return [
             (load, found[0], found[1:]) for load in self.loads if (found := self.leaders.get(load))
         ]
@@ -115,7 +116,8 @@ def boards(results: Iterable[ResultEntry]) -> list[Board]:
 
 
 def newest_report(results: Iterable[ResultEntry], paper: str) -> ResultEntry | None:
-    """Return this lab's newest report on `paper`, or else the reference report."""
+    """Return this lab's newest report on `paper`; if there is none, the reference report or
+    None."""
     return next(
         (
             result

@@ -14,8 +14,8 @@ from lab.leaderboard import HYSTERESIS, ROBUSTNESS
 def leaderboard(request: HttpRequest) -> HttpResponse:
     """Show this lab's newest board, or the board that `?of=` names, and the newest reports.
 
-    If this lab has no board or report, show the reference result instead. Show an imported board
-    only if the address names it.
+    If this lab has no board or lacks a report, show the reference result instead. Show an imported
+    board only if the address names it.
     """
     results = [*result_list.entries(), *result_list.references()]
     found = boards.boards(results)

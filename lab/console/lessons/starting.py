@@ -22,7 +22,7 @@ class Start:
     line: str
     """The sheet's command, which the launch replaces."""
     is_last_of_several: bool
-    """Whether the step has other commands, which the person must type at a terminal."""
+    """Whether the step has other commands, which the person must first type at a terminal."""
     experiment: Experiment
     fault: str = ""
     """The reason why the console cannot launch the experiment now; empty if it can."""

@@ -60,15 +60,15 @@ class Work:
         return self.answers.get(prediction_field(step.number), "")
 
     def is_open(self, step: Step) -> bool:
-        """Return whether pages may show the step's launch and its expected values, which a step
-        that asks for a prediction hides until the prediction is saved."""
+        """Return whether pages may show the step's launch and its expected values. If the step asks
+        for a prediction, pages hide both until the prediction is saved."""
         return bool(self.prediction(step)) or not step.asks_prediction
 
     def result_of(self, step: int) -> str:
         """Return the name of the result that a step uses; empty if the step has no result yet.
 
-        The step uses the result that the person has chosen, as only teachers can; otherwise, the
-        result of its newest launch, if this launch has ended.
+        If the person has chosen a result, which only teachers can do, the step uses this result.
+        Otherwise, the step uses the result of its newest launch, after this launch has ended.
         """
         launch = self.launches.get(step)
         ended = launch.result if launch is not None and launch.has_ended else ""

@@ -1,5 +1,5 @@
-"""The accounts of the console, and the rules for their names. Only one of two names can have an
-account if they differ only in capitals or compatibility characters, such as full-width letters."""
+"""The accounts of the console, and the rules for their names. Two names that differ only in
+capitals or compatibility characters, such as full-width letters, cannot both have an account."""
 
 import csv
 import logging

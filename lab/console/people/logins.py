@@ -37,7 +37,8 @@ account."""
 MOST_WAITING = 64
 """The maximum number of logins that wait for a hash: a whole class can log in at once."""
 PATIENCE_S = 20.0
-"""The maximum time, in real seconds, that a login waits until its password is hashed."""
+"""The maximum time, in real seconds, that a login waits before the hashing of its password
+begins."""
 
 
 class TooManyError(Exception):
@@ -49,8 +50,9 @@ class TooManyError(Exception):
 
 
 class ConcurrencyLimit:
-    """A context manager in which at most `most` callers can be at a time. At most `most_waiting`
-    further callers wait, for at most `patience_s`; other callers get TooManyError."""
+    """A context manager that at most `most` callers can hold at a time. At most `most_waiting`
+    further callers wait, each for at most `patience_s` real seconds; all other callers get
+    TooManyError."""
 
     def __init__(self, most: int, *, most_waiting: int, patience_s: float) -> None:
         self._free = threading.Semaphore(most)
@@ -100,8 +102,9 @@ class PasswordHasher(PBKDF2PasswordHasher):
     def must_update(self, encoded: str) -> bool:
         """Return whether the next login hashes this password again; False if `made` hashed it.
 
-        Another hash would take about 0.2 s of CPU time. A wrong password for such an account is
-        refused faster, which reveals that it exists, but the names of a class are not secret.
+        A hash with Django's number of iterations would take about 0.2 s of CPU time. For an account
+        whose password `made` hashed, a wrong password is refused faster than for an unknown name.
+        The time thus reveals that the account exists, but the names of a class are not secret.
         """
         if self.decode(encoded)["iterations"] == self.MADE_ITERATIONS:
             return False
@@ -135,8 +138,8 @@ def address_of(request: HttpRequest) -> str:
 @contextmanager
 def counted(request: HttpRequest, name: str) -> Iterator[None]:
     """Count an attempt for this name and address before the block runs. Remove the attempt from the
-    count if the password was right or was not checked. The block must raise ValidationError if the
-    password is wrong. Raises TooManyError if a limit is reached.
+    count if the password was right or was not checked. The block must check the password, and raise
+    ValidationError if it is wrong. Raises TooManyError if a limit is reached.
     """
     address = address_of(request)
     limits = ((PER_ADDRESS, address), (PER_NAME, f"{address} {name_key(name)}"))

@@ -32,7 +32,7 @@ else:
 
 class _Counted(_Form):
     """A page that checks a password. If the password cannot be checked now, the page answers with
-    status 429 and Retry-After."""
+    status 429 and the header Retry-After."""
 
     def post(self, request: HttpRequest, *args: Any, **more: Any) -> HttpResponse:
         try:

@@ -23,9 +23,10 @@ Run = tuple[PlannedRun, RunFolder]
 
 
 def fields_of(result: ResultEntry) -> dict[str, list[Run]]:
-    """Return the complete runs in labelled groups of at least two, with the same load and the same
-    customers; empty if the plan is damaged. The largest load comes first, because policies differ
-    most at this load. Within a group, the runs have the order of the spec's policies."""
+    """Return the complete runs that can race each other, by the label of their group. The runs of a
+    group, at least two, have the same load and the same customers, and are in the order of the
+    spec's policies. The group with the largest load comes first, because policies differ most at
+    this load. If the plan is damaged, the result is empty."""
     spec = result.spec
     place = {choice.key: number for number, choice in enumerate(spec.policy if spec else ())}
     found: dict[str, list[Run]] = {}

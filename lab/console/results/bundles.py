@@ -46,7 +46,7 @@ _UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError),
     *(NotImplementedError, RuntimeError, ValueError, OverflowError),
 )
-"""The exceptions of `zipfile` if the file is damaged, encrypted, or not a ZIP file."""
+"""The exceptions that `zipfile` raises if the file is damaged, encrypted, or not a ZIP file."""
 _POLICY = re.compile(rf"[^/]+/{COPIES}/[^/]+\.py")
 """The pattern for paths of copied policies. A copied policy runs only in a separate process."""
 _NAME = re.compile(r"\w[\w.+, -]{0,150}(?<![ .])")
@@ -57,7 +57,7 @@ folders.
 
 
 def is_name(part: str) -> bool:
-    """Return whether a text is the name of a single file or folder, without a path."""
+    """Return whether a text is a valid name of one file or folder, without a path."""
     return _NAME.fullmatch(part) is not None
 
 
@@ -73,8 +73,9 @@ def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> N
     """Write the bundle of a result folder, with the notes that `notes.packed` returns.
 
     Raises TooLargeError if the files together are larger than `most_bytes`, because no console
-    would import such a bundle. The bundle omits unfinished files, and files without a suffix, which
-    control a run in progress (`load-factor`). It also has the files of `lab.bundle.extras`.
+    would import such a bundle. The bundle omits unfinished files. It also omits files without a
+    suffix, such as `load-factor`, because they control a run in progress. `lab.bundle.extras` adds
+    further files.
     """
     paths = {path.relative_to(folder).as_posix(): path for path in files_of(folder)}
     sizes = {name: path.stat().st_size for name, path in paths.items()}
@@ -96,7 +97,8 @@ def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
     The function runs in a child process with limits (`common.bounded`). `limits` has the maximum of
     each count: `files`, unpacked `bytes`, `rows` of all raw logs, `runs` and `spec_bytes`. The
     function returns the `name` of the result folder and its `size_bytes`. If the bundle exceeds a
-    limit, the function returns the name of the limit as `over` and the bundle's value as `size`.
+    limit, the function instead returns the name of the limit as `over` and the bundle's value as
+    `size`.
 
     Raises SpecError if the file is not a valid bundle.
     """

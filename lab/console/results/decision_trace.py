@@ -71,7 +71,8 @@ def sheets(choice: PolicyChoice) -> list[Known]:
 
 def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
     """Return what happened to an attempt of a simulated run: `answer`, `sentences` and `preferred`.
-    The first call repeats the run. Raises ExperimentError if the decision cannot be explained."""
+    The first call for a run simulates the run again. Raises ExperimentError if the decision cannot
+    be explained."""
     trace = _kept(result, planned, attempt)
     if not trace.same_run:
         raise ExperimentError(

@@ -104,7 +104,9 @@ def _copied(file: IO[bytes], to: Path) -> str:
 
 
 def _unpacked(place: Path, allowance: Allowance, kept_bytes: int) -> dict[str, Any]:
-    """Return the answer of `bundles.unpack` if the bundle is within all limits."""
+    """Unpack the bundle in a child process, and return the answer of `bundles.unpack`. Raises
+    AllowanceError if the bundle exceeds a limit of the person, and another ExperimentError if it
+    cannot be read or the disk has too little free space."""
     (place / "result").mkdir()
     of_bytes = {
         "bundle_unpacked_bytes": allowance.bundle_unpacked_bytes,
@@ -151,8 +153,8 @@ def _unpacked(place: Path, allowance: Allowance, kept_bytes: int) -> dict[str, A
 
 @contextmanager
 def _turn(key: str) -> Iterator[None]:
-    """Hold a turn for an import: at most one import per person, and at most two imports in total,
-    run at the same time."""
+    """Hold a turn for an import. One person can have at most one turn at a time, and all people
+    together at most two."""
     try:
         with _ACTION_LIMIT.turn(key, _TURN_S):
             yield

@@ -38,7 +38,8 @@ def of(result: str) -> list[Note]:
 
 
 def that_travel(result: str) -> list[Note]:
-    """Return the newest notes that fit into a bundle, in the order of their times."""
+    """Return the notes that a bundle contains, in the order of their times. If not all notes fit,
+    these are the newest."""
     found: list[Note] = []
     left_bytes = _MOST_BYTES
     for note in reversed(of(result)[-documents.MOST_NOTES :]):
@@ -57,7 +58,7 @@ def packed(result: str) -> bytes:
 
 def unpack(folder: Path) -> None:
     """Save the notes of a bundle that is unpacked into this result folder. Raises ExperimentError
-    if the file with the notes does not have the right form."""
+    if the bundle's file with the notes does not have the right form."""
     file = folder / NOTES_FILE
     if not file.is_file():
         return

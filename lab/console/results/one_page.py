@@ -1,5 +1,5 @@
-"""A comparison as one HTML file: tables, figures, warnings, notes, spec and machine. A report page
-of at most MOST_REPORT_BYTES replaces this page."""
+"""A comparison as one HTML file: tables, figures, warnings, notes, spec and machine. If the result
+has a report page of at most MOST_REPORT_BYTES, the file contains the report page instead."""
 
 import base64
 from collections.abc import Sequence

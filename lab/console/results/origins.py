@@ -23,7 +23,8 @@ class Listed:
 
     result: ResultEntry
     took_s: float | None
-    """The real seconds of the last launch, or of a reference result's command; None if unknown."""
+    """The duration of the last launch, or of a reference result's command, in real seconds; None if
+    unknown."""
     by: str
     """The person who launched or imported the result; `Doorbuster` for a reference result; empty if
     unknown."""

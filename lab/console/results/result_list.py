@@ -257,7 +257,8 @@ class ResultEntry:
 
     @property
     def has_logs(self) -> bool:
-        """Whether the folder has the raw logs of a run. Most reference results have none."""
+        """Whether the folder has the raw logs of at least one run. Most reference results have no
+        raw logs."""
         return any(map(os.path.exists, ComparisonResult(self.path).run_files(self.summary.plan)))
 
     @property

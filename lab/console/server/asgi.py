@@ -30,8 +30,8 @@ pages = uploads.bounded(django_application, uploads.allowed_bytes)
 
 @sync_to_async
 def _first_look() -> None:
-    """Launch *First look* at the very first start, so that a new class sees a run in progress.
-    FIRST_LOOK=0 prevents this launch."""
+    """Launch *First look* if the database has no launch yet, so that a new class sees a run in
+    progress. FIRST_LOOK=0 prevents this launch."""
     if LAB.first_look and not Launch.objects.exists():
         card = cards.card("first-look")
         assert card is not None

@@ -19,7 +19,8 @@ from runtime.settings import Settings
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 NEWEST: Final = 5
-"""The number of result folders that the metrics cover. Imported results are left out."""
+"""The maximum number of result folders that the metrics cover: the newest folders without the
+imported results."""
 
 _PREFIX: Final = "doorbuster_lab_"
 _ENGINES: Final = ("live", "simulated")

@@ -79,8 +79,8 @@ def links(there: Sequence[Watcher], own_host: str, inner_host: str) -> list[tupl
     """Return the address and the title of each link, for a browser that reaches the console at
     `own_host` (a host name without a port).
 
-    If the inner host is this machine, the watchers listen only on its loopback. Pages then show the
-    links only to browsers on this machine.
+    If the inner host is a loopback or wildcard address, pages show the links only to browsers on
+    this machine. Otherwise, the links lead to the inner host.
     """
     inner_is_far = not hosts.is_loopback(inner_host) and inner_host not in hosts.EVERYWHERE
     if not (hosts.is_loopback(own_host) or inner_is_far):

@@ -39,7 +39,8 @@ class Provider:
 
     @property
     def id(self) -> str:
-        """The key under which the provider's accounts are stored. It differs for each issuer."""
+        """The key under which the provider's accounts are stored. Each issuer has a different
+        key."""
         return "lab-" + hashlib.sha256(self.issuer.encode()).hexdigest()[:12]
 
     @property

@@ -38,6 +38,7 @@ def sheet_of(name: str) -> Sheet | None:
 
 
 def require_few(allowance: Allowance, names: Iterable[str | None]) -> None:
-    """Raise AllowanceError if more of these policies are own policies than one launch may have. A
-    form calls this before its spec is checked, because the check reads every file."""
+    """Raise AllowanceError if these names contain more own policies than one launch may have. A
+    form calls this function before its spec is checked, because the check of the spec reads every
+    policy file."""
     require(allowance, "own_policies_per_launch", len(set(filter(is_path, names))))

@@ -1,9 +1,10 @@
 """The permissions of the console's views. Every view has a permission as its decorator, from this
 module or from the page's folder.
 
-Without accounts (the default) all people are teachers, and the console listens only on the inner
-host, by default loopback. With accounts, `AccountsMiddleware` checks the view's permission before
-each request. A view without a permission refuses every request.
+Without accounts (the default), all people are teachers. The console then listens only on the inner
+host, which is loopback by default, or on another loopback address (`Settings.lab_host`). With
+accounts, `AccountsMiddleware` checks the view's permission before each request. A view without a
+permission refuses every request.
 """
 
 from collections.abc import Callable, Mapping

@@ -28,8 +28,9 @@ class ActionLimit:
 
     @contextmanager
     def turn(self, key: str, patience_s: float) -> Iterator[None]:
-        """Hold a turn until the block ends. Raises BusyError at once if the same key already
-        has a turn or waits for one, or after `patience_s` real seconds if no turn becomes free."""
+        """Hold a turn until the block ends. If the same key already has a turn or waits for one,
+        raises BusyError at once. If no turn becomes free within `patience_s` real seconds, raises
+        BusyError then."""
         with self._lock:
             if key in self._keys:
                 raise BusyError(is_own=True)

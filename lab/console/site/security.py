@@ -37,8 +37,8 @@ def is_own_name(host: str) -> bool:
     port.
 
     The owner of another site can make its host name resolve to this machine (DNS rebinding). Checks
-    of Origin would not stop the pages of that site. The console therefore accepts only addresses,
-    names without a dot, and the names of this machine.
+    of Origin would not stop the pages of that site. The console therefore accepts only IP
+    addresses, names without a dot, and the names of this machine.
     """
     name = host.removeprefix("[").removesuffix("]").lower().rstrip(".")
     if "." not in name and ":" not in name:
@@ -56,8 +56,9 @@ def _refusal(request: HttpRequest) -> HttpResponse | None:
     if settings.LAB.lab_accounts or is_own_name(name):
         return None
     words = (
-        "Host: this console has no accounts and accepts only an address of its machine, "
-        "e.g. http://127.0.0.1. With DOORBUSTER_LAB_ACCOUNTS=1, it accepts any host name."
+        "Host: this console has no accounts and accepts only an IP address, a name without a dot, "
+        "or a name of its machine, e.g. http://127.0.0.1. With DOORBUSTER_LAB_ACCOUNTS=1, it "
+        "accepts any host name."
     )
     if is_call(request.path):
         return refusal(400, words)

@@ -10,7 +10,8 @@ from django.contrib.sessions.backends import db
 from django.utils import timezone
 
 KEY_LENGTH = 40
-"""The length of Django's column, in characters. 40 hexadecimal digits are 160 bits."""
+"""The length of a stored digest, in hexadecimal digits, which fits Django's column. 40 digits are
+160 bits."""
 
 
 def digest_of(key: str) -> str:

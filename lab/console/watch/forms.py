@@ -100,7 +100,7 @@ class PolicyForm(forms.Form):
         }
 
     def _in_labels(self, text: str) -> str:
-        """Return the text with the labels of parameters instead of their names."""
+        """Return the text, in which each parameter's label replaces its name."""
         for _, known in self.sheets:
             for parameter in known.parameters:
                 text = text.replace(parameter.name, _label(parameter))

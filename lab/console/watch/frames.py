@@ -32,11 +32,11 @@ def frame_of(
     """Return a frame that is made from `GET /snapshot` (`proxies.InPlace`), `GET /waiting` and
     `broadcast.Sold`.
 
-    `strip` has a list for each listed waiting request, the oldest first. Each list has the
-    request's id, the number of its page type, and 1 if the customer has left. `waits_s` has the
-    paper seconds that the oldest and the newest waiting request have waited; None if no request
-    waits. The second value is None if the list does not contain all waiting requests. Without the
-    gateway's list of waiting requests, `strip` and `waits_s` are None.
+    `strip` has an entry for each waiting request in the gateway's list, the oldest first. An entry
+    is a list of the request's id, the number of its page type, and 1 if the customer has left.
+    `waits_s` has the paper seconds that the oldest and the newest waiting request have waited; None
+    if no request waits. If the gateway's list does not contain all waiting requests, the time of
+    the newest request is None. Without this list, `strip` and `waits_s` are None.
     """
     policy = snapshot["policy"]
     inner = policy["snapshot"]
@@ -163,8 +163,8 @@ def changes(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> list[Ma
 
 
 def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Return each changed parameter with its new value: `cpu_upper_threshold 0.9`. A parameter with
-    a value per page type has only its name."""
+    """Return each changed parameter with its new value: `cpu_upper_threshold 0.9`. For a parameter
+    with a value per page type, the result has only the name."""
     words = []
     for old, new in (
         (before["parameters"], now["parameters"]),

@@ -85,8 +85,9 @@ def _which(runs: RunsUnderWay) -> str:
 
 
 def under_way() -> UnderWay | None:
-    """Return whether an experiment is in progress. A process announces each run and each capacity
-    measurement. At other times, only the launch shows that an experiment is in progress.
+    """Return the live experiment in progress; None if there is none. The process of an experiment
+    announces each run and each capacity measurement. At other times, only the launch shows that an
+    experiment is in progress.
     """
     launch = Launch.objects.filter(state=State.RUNNING, engine="live").first()
     runs = runs_under_way(LAB)

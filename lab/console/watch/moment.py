@@ -8,8 +8,9 @@ OVER_S = 10.0
 FEWEST_PAGES = 10
 """The minimum number of finished pages from which a share is calculated."""
 _FEW_ORPHANS_RATIO = 0.15
-"""If at most this share of pages is for customers who have left, the text can state the share for
-customers who still wait. It does so only if most waiting requests are orphan requests."""
+"""The text usually states the share of pages that are for customers who have left. If this share is
+at most this limit, and most waiting requests are orphan requests, the text instead states the share
+for customers who still wait."""
 _ONE_QUEUE = ("sq", "always-fifo", "always-lifo", "lifo-at-overload")
 """The policies with a single queue, in which only the discipline decides which request is next."""
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -18,8 +19,8 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 def sentence(frame: Mapping[str, Any], earlier: Mapping[str, Any] | None) -> str:
     """Return a few short sentences about `frame`.
 
-    `earlier` is a sample of the same gateway from about `OVER_S` before. Without this sample, the
-    text does not state the share of wasted pages.
+    `earlier` is the frame of the same gateway from about `OVER_S` real seconds before. Without this
+    frame, the text does not state the share of wasted pages.
     """
     run = frame["run"]
     if shops := frame.get("live_shops"):

@@ -24,8 +24,9 @@ class InPlace:
         self._proxy: Counts = {}
 
     def look(self, snapshot: Mapping[str, Any], proxy: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the gateway's `GET /snapshot`. If there is a `proxy`, its values replace the
-        gateway's values. `gateway` is a number that changes when the gateway starts again."""
+        """Return the gateway's answer to `GET /snapshot`. If there is a `proxy`, the proxy's values
+        replace the gateway's values. `gateway` is a number that changes when the gateway starts
+        again."""
         if self._before is not None and _is_anew(self._before, snapshot):
             self._gateway += 1
             self._gone = {}

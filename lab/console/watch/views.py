@@ -48,7 +48,8 @@ Outside classroom mode, the person who launched the live run can also change it.
 ASK_EVERY_S = 2.0
 """The interval, in real seconds, at which a stream checks its viewer's login."""
 _SHADOW_WITHOUT_RUN = (
-    "No run is in progress. The shadow sees only visitors' requests, and ends when a run begins."
+    "No run is in progress, so the shadow decides only on visitors' requests. When a run begins, "
+    "the shadow ends."
 )
 
 
@@ -217,9 +218,9 @@ async def stream(request: HttpRequest) -> HttpResponseBase:
     """Send the event `history` once, and then the event `look` twice a second, until the viewer
     leaves.
 
-    For a stream with `?glance`, the waiting requests are not fetched. If a browser reconnects and
-    names the last sample that it received, the stream continues after that sample. The stream also
-    ends when its viewer's session or the server ends.
+    For a stream with `?glance`, the console does not fetch the waiting requests. If a browser
+    reconnects and names the last sample that it received, the stream continues after that sample.
+    The stream also ends when its viewer's session or the server ends.
     """
     closely = "glance" not in request.GET
     last_seen = request.headers.get("Last-Event-ID", "")

@@ -41,8 +41,8 @@ class Cell:
     concepts: int
     """The number of concepts per request."""
     threads: int
-    """The number of threads that search for a high-priority request; one thread searches for a
-    low-priority request."""
+    """The number of threads that carry out the search of a high-priority request; the search of a
+    low-priority request has one thread."""
 
     @property
     def title(self) -> str:

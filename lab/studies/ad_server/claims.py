@@ -59,7 +59,7 @@ def claims(cases: Cases) -> list[Claim]:
         _compared(
             f"{FEW} clients, {three} concepts: {widest} threads gain no more than {at_limit} "
             "threads (section V.C.3)",
-            "not larger beyond the 95 % interval",
+            "their difference, minus the half-width of its interval, is at most 0",
             [gain(FEW, three, widest)],
             [gain(FEW, three, at_limit)],
             lambda difference: is_above_zero(difference) is not True,
@@ -122,7 +122,8 @@ def _compared(
     smaller: Sequence[Figure],
     decide: Callable[[Estimate], bool | None],
 ) -> Claim:
-    """Return the claim that the differences of the two means in each repetition decide."""
+    """Return a claim that compares two means: `decide` decides it from the mean difference over the
+    repetitions."""
 
     def check(results: Results) -> Verdict:
         above = means(results, larger)
@@ -169,7 +170,7 @@ def _never_slower(cases: Cases, clients: int) -> Claim:
     return Claim(
         f"{clients_words(clients)}: high priority is not slower than low priority, mean of all "
         "cells",
-        "no loss beyond the 95 % interval",
+        "the gain, plus the half-width of its interval, is at least 0",
         [case for case, _ in figures],
         check,
     )

@@ -49,8 +49,8 @@ takes a quarter of the work."""
 REAL_CPU_S = {"Br-1": 0.2, "Br-2": 0.4, "Br-3": 1.5, "Br-4": 1.0, "file": 0.1}
 """The CPU seconds that a page takes on the simulated server.
 
-The times of home, browse and file are their latencies in Table 3 with 3 clients. Search takes 1.5
-s and select 1 s; with these values, the simulated latencies are near the published latencies.
+For home, browse and file, the times are the latencies in Table 3 with 3 clients. Search takes 1.5 s
+and select 1 s. With these two values, the simulated latencies are near the published latencies.
 """
 
 _BUSY_RATIO: float = published()["lifo_pri"]["derived"]["busy_share"]

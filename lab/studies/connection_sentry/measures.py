@@ -79,7 +79,8 @@ def page_levels(
 
     The wait is calculated with Little's law. Time is counted from the last sample before the first
     arrival, because the samples of a live run begin before its clients start. All values are None
-    if no sample shows an arrival, or if the measured time has fewer than two samples.
+    if no sample shows an arrival, or if the measured time has fewer than two samples. The wait is
+    also None if no page arrived in the measured time.
     """
     arrived = _column(samples, "arrived_total")
     time_s = _column(samples, "time_s")
@@ -113,8 +114,8 @@ def shop_tasks(
 
     `build_s` is the time to build a page. It is the sum of `cpu_s` (on the CPU), `database_s`
     (waiting for PostgreSQL and Redis) and `other_s` (waiting for a CPU or the interpreter). The
-    means are over completed pages; a class without completed pages is omitted. Only profile `real`
-    separates the two waiting times; for other profiles they are None.
+    means are over completed pages; a class without completed pages is omitted. With profile `real`,
+    the shop separates `database_s` from `other_s`; with any other profile, both are None.
     """
     server = run.server
     assert isinstance(server, ApplianceServer)
@@ -228,7 +229,8 @@ def _percent_of_cpu(name: str) -> Value:
 wasted_percent = _percent_of_cpu("wasted_cpu_s")
 """The CPU time spent on requests after their clients had left, as a percentage of all CPU time."""
 unanswered_percent = _percent_of_cpu("unanswered_cpu_s")
-"""The CPU time spent on unanswered requests before their clients left, in percent of all."""
+"""The CPU time spent on unanswered requests before their clients left, as a percentage of all CPU
+time."""
 
 
 def confirms(metrics: Metrics) -> float:

@@ -69,8 +69,8 @@ SCHEDULE = (
 """The new sessions/s at both applications over time.
 
 The paper prints the loads of zones B and D. The other loads are within the limits that the paper's
-text gives. In zones A and C, both applications together have at most 3 new sessions/s. "The
-rest of the time" they have more; with 8 new sessions/s or more, they are "completely overloaded".
+text gives. In zones A and C, both applications together have at most 3 new sessions/s. In "the rest
+of the time", they have more. With 8 or more new sessions/s, they are "completely overloaded".
 """
 
 PRINTED_LOADS = ("B", "D")
@@ -208,7 +208,7 @@ class Scale:
     repetitions: int
     processors: int = PROCESSORS
     host: Host | None = None
-    """The settings of live runs; None in the simulator."""
+    """The settings of the platform in live runs; None in the simulator."""
 
 
 LOAD_RUN_S = 600.0

@@ -138,7 +138,7 @@ def _share(cases: Cases, server: str, low: float, high: float, required: str) ->
 def _less(
     text: str, required: str, case: Case[PlatformRun], smaller: Value, larger: Value
 ) -> Claim:
-    """Return the claim that a metric of a case is smaller than another metric in the same runs."""
+    """Return the claim that, in the runs of a case, one metric is smaller than another."""
 
     def difference(metrics: Metrics) -> float | None:
         low, high = smaller(metrics), larger(metrics)
@@ -156,8 +156,8 @@ def _less(
 
 
 def _assignments(cases: Cases) -> list[Claim]:
-    """Return a claim for each number of processors that the paper prints: the reproduced number
-    differs from it by at most half a processor."""
+    """Return a claim for each number of processors that the paper prints. It holds if the
+    reproduced number differs from the published number or range by at most half a processor."""
     return [
         _assignment(cases, arrangement, zone.name, i, theirs)
         for arrangement in MANAGED

@@ -67,7 +67,8 @@ _PUBLISHED_SHARES = {
 
 @dataclass(frozen=True, slots=True)
 class LargestShare:
-    """A server's throughput at the last load, in percent of its largest throughput."""
+    """A server's throughput at the largest load, as a percentage of its highest throughput at any
+    load."""
 
     cases_by_load: Sequence[tuple[float, Case[PlatformRun]]]
 
@@ -156,7 +157,8 @@ class Figures(PaperFigures[Cases]):
         )
 
     def figure_4(self) -> Figure:
-        """Return Fig. 4: throughput over load, and a table of the throughput at the last load."""
+        """Return Fig. 4: throughput over load, and a table of the throughput at the largest
+        load."""
         loads, shares = self.cases.scale.loads, PAPER["claims"]
         rows: list[Row] = [
             (server, LargestShareEntry(share_of_largest(self.cases, server), 100 * shares[key]))

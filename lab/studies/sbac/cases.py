@@ -172,7 +172,7 @@ class Cases(PaperCases[Scale]):
         return self.behind(admission, self.overloaded(mean, load), **parameters)
 
     def behind(self, admission: str, case: Case[ShopRun], **parameters: float) -> Case[ShopRun]:
-        """Return the same case with an admission policy."""
+        """Return the same case behind another admission policy."""
         return case.with_(policy=self._policy(admission, **parameters))
 
     def weighted(self, weight: float, mean: float, load: float) -> Case[ShopRun]:

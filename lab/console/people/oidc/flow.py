@@ -33,7 +33,8 @@ KNOWN_FOR_S = 600.0
 BEGINNINGS = RateLimit(4 * allowances.LOGINS_PER_ADDRESS, allowances.LOGINS_WITHIN_S)
 """The limit on how often sign-ins can begin from one address."""
 _CHANGED = (AttributeError, KeyError, TypeError, ValueError, RequestException, jwt.PyJWTError)
-"""The exceptions raised if the provider's answer violates OpenID Connect or is missing."""
+"""The exceptions that are raised if the provider does not answer, or if its answer violates OpenID
+Connect."""
 
 
 class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth has no types
@@ -44,8 +45,8 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth has 
 
     @property
     def openid_config(self) -> dict[str, Any]:
-        """The provider's configuration, cached for a while. Raises OAuth2Error if it names another
-        issuer than the setting.
+        """The provider's configuration, cached for `KNOWN_FOR_S`. Raises OAuth2Error if the
+        configuration names another issuer than the setting.
         """
         at, known = Adapter._known
         if time.monotonic() < at + KNOWN_FOR_S:

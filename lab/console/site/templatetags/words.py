@@ -116,7 +116,8 @@ def words(key: str) -> str:
 
 @register.filter
 def seconds(value: float) -> str:
-    """Return a time as text, for example `12.3 s`; `for ever` if the time is infinite."""
+    """Return a number of seconds as text, for example `12.3 s`; `for ever` if the number is
+    infinite."""
     return "for ever" if math.isinf(value) else f"{value:.1f} s"
 
 
