@@ -2,10 +2,10 @@
 customers will buy. docs/bound.md has the linear program, its proof and its source.
 
 Without the limit on the server's time, each corner of the program is a set of pages that serve all
-sessions that come to them. With the limit, the optimum is a mixture of at most two corners: a point
-on the upper concave hull of the points (time, confirms) of all 2⁷ sets with the first page.
-`Chain.visits` solves the linear system of each set exactly. `math.fsum` makes sums independent of
-the version of Python, also in browsers.
+sessions that come to them. With the limit, the optimum is a mixture of at most two corners. It is a
+point on the upper concave hull of the points (time, confirms) of the 2⁷ sets that contain the first
+page. `Chain.visits` solves the linear system of each set exactly. `math.fsum` makes sums
+independent of the version of Python, also in browsers.
 """
 
 import math
@@ -27,7 +27,8 @@ from loadgen.workload.sessions import (
 
 class _Corner(NamedTuple):
     """The server time and the confirms per arriving session if the pages in a set serve all
-    sessions that come to them; in a hull, both are divided by those of the whole chain."""
+    sessions that come to them. In a hull, each number is divided by the number for the set of all
+    pages."""
 
     time: float
     confirms: float

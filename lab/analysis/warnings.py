@@ -35,8 +35,8 @@ FEW_SALES = 30
 """If fewer confirms than this are possible, chance can change confirms / bound by a third or more.
 """
 UNDISTURBED_LIMIT = 0.5
-"""A share (0 to 1) of the time with arrivals. A run can be too short to show its overload if all
-attempts complete for longer than this.
+"""If all attempts complete during more than this share (0 to 1) of the time with arrivals, the run
+can be too short to show its overload.
 """
 _NORMAL_975 = 1.96
 UNLIKE_LIMIT_RATIO = 0.1

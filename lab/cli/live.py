@@ -147,6 +147,7 @@ def capacity(**given: Any) -> None:
         f"Capacity {measured.median_rps:.3f} requests per paper second (median of {each})"
     )
     console.print(
-        f"Live runs use this capacity for the next {capacities.KEPT_FOR.days * 24} hours."
+        "Live runs with the same customers and settings use this capacity for the next "
+        f"{capacities.KEPT_FOR.days * 24} hours, unless the machine or the code changes."
     )
     console.print(f"Kept in {capacities.file_of(measured, lab)}")

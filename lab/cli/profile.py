@@ -148,8 +148,9 @@ def key_table(found: list[KeySize], costs: ConnectionCosts) -> Table:
         ),
         note=f"With time scale {costs.time_scale:g}, page profile {costs.profile} and "
         f"{costs.interactions_mean:g} interactions in a session, the share of --key "
-        f"rsa-{best.bits} is nearest to the paper's {100 * PUBLISHED_RATIO:.0f} %. The last column "
-        "with numbers shows the mean number of interactions that would give the key this share.",
+        f"rsa-{best.bits} is nearest to the paper's {100 * PUBLISHED_RATIO:.0f} %. The last "
+        "column with numbers shows the mean number of interactions in a session at which the key "
+        "would have this share.",
     )  # fmt: skip
     for size in found:
         table.rows.append(
