@@ -184,8 +184,8 @@ def _percentile(times_s: Floats) -> float:
 
 
 def _windows(ended_s: Floats, grid: Floats) -> tuple[Indices, Indices, Indices]:
-    """Return the indices that sort `ended_s`, and the first and the last position of each grid
-    point's window in the sorted order."""
+    """Return the indices that sort `ended_s`, and the begin and the end of each grid point's window
+    in the sorted order."""
     order = np.argsort(ended_s, kind="stable")
     first, last = (
         np.searchsorted(ended_s[order], at, side="right") for at in (grid - WINDOW_S, grid)

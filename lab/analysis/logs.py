@@ -153,7 +153,8 @@ def attempt(asked: Asked) -> dict[str, Any]:
 
 
 def _with_response(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the row with the duration of the attempt; None if it was not sent or has no end."""
+    """Return the row with the attempt's duration, which is None if the attempt was not sent or has
+    no end."""
     ended_s = row["finished_s"]
     return row | {"response_s": None if ended_s is None else ended_s - row["started_s"]}
 

@@ -182,9 +182,9 @@ METRICS: tuple[Metric, ...] = (
     ),
     _fate(
         "never_let_in_sessions",
-        "The number of sessions that got no page of the shop and are not rejected sessions. The "
-        "customer gave up waiting, or all attempts ended without a page: dropped, refused, "
-        "failed, or rejected at a later attempt.",
+        "The number of sessions that got no page of the shop and are not rejected sessions. "
+        "Their attempts timed out, failed, or were dropped, refused or (after the first attempt) "
+        "rejected.",
     ),
     _fate(
         "lost_sessions",

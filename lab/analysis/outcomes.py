@@ -69,9 +69,8 @@ FATES_MEANING = (
     "Each session has one of four fates. Completed: all planned requests were answered in time. "
     "Lost after being let in: the session got at least one page of the shop, but not all planned "
     "pages. Rejected at once: the first attempt got a rejection page, and no later attempt got a "
-    "page of the shop. Never let in: the session got no page of the shop for another reason. The "
-    "customer gave up waiting, or all attempts ended without a page: dropped, refused, failed, or "
-    "rejected at a later attempt."
+    "page of the shop. Never let in: the session got no page of the shop for another reason. Its "
+    "attempts timed out, failed, or were dropped, refused or (after the first attempt) rejected."
 )
 """The explanation of FATES that tables and pages print."""
 

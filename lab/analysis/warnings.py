@@ -40,8 +40,8 @@ can be too short to show its overload.
 """
 _NORMAL_975 = 1.96
 UNLIKE_LIMIT_RATIO = 0.1
-"""The largest deviation of a simultaneous shop's capacity from the median of the shops, as a share
-of the median, that causes no warning.
+"""A warning appears if the capacity of a simultaneous shop differs from the median of all shops by
+more than this share of the median.
 """
 
 

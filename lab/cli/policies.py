@@ -57,8 +57,8 @@ def test(context: click.Context, arguments: tuple[str, ...]) -> None:
     """Run the tests of your policies: all tests in own/, or the tests that you name as arguments of
     pytest.
 
-    The tests run in a separate process without network access. The process can read only its
-    programs and own/, and can write only to a temporary folder.
+    The tests run in a separate process without network access. The process can read only own/ and
+    the programs that the tests need, and can write only to a temporary folder.
     """
     from lab.students.own_tests import run
 

@@ -102,8 +102,8 @@ class Section(BaseModel):
 class PolicyChoice(Section):
     """A queueing policy and its admission policy, with the parameters that the spec sets.
 
-    A `name` that ends in .py is the path of a student's policy. If `gateway` is given, a baseline
-    proxy replaces the gateway, and `name` is the name of the proxy.
+    A `name` that ends in .py is the path of a student's policy. If `gateway` names a baseline
+    proxy, this proxy replaces the gateway, and `name` is also the name of the proxy.
     """
 
     name: str = Field(max_length=300)
@@ -356,7 +356,8 @@ class Load(Section):
         None, min_length=1
     )
     arrivals: Arrivals | None = None
-    """The shape of the load over `duration_s`, by default over the whole trace."""
+    """The shape of the load over `duration_s`. With a trace, the default of `duration_s` is the
+    duration of the trace."""
 
     @model_validator(mode="before")
     @classmethod
