@@ -40,8 +40,8 @@ def run_tasks(
     `on_cost(index, cpu_s)` receives the CPU seconds of each finished task, except with a
     `celery_broker`.
 
-    If tasks fail, raises TasksError after all other tasks have ended. Raises ExperimentError if no
-    worker answers. Any exception, including Ctrl-C, ends all running tasks.
+    Raises TasksError if tasks failed, but only after all other tasks have ended. Raises
+    ExperimentError if no worker answers. Any exception, including Ctrl-C, ends all running tasks.
     """
     name = worker if isinstance(worker, str) else f"{worker.__module__}:{worker.__qualname__}"
     texts = _Texts(tasks)
