@@ -302,8 +302,9 @@ class Arrivals(Section):
             if not is_form_only(info):
                 self._check_formula(self.formula)
         elif self.counts is not None and (self.traced_s is None or not any(self.counts)):
-            raise ValueError("counts: traced_s is missing, or no session ever arrives; allowed: "
-            "leave counts out")
+            raise ValueError(
+                "counts: traced_s is missing, or no session ever arrives; allowed: leave counts out"
+            )
         return self
 
     def _check_formula(self, formula: str) -> None:
