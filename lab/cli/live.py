@@ -130,7 +130,8 @@ def _change(action: Callable[[Any], object]) -> None:
 @SEED
 def capacity(**given: Any) -> None:
     """Measure the shop's capacity in requests per paper second: the median of three closed-loop
-    runs.
+    runs. A fourth run, with 8 customers, is for the capacity bound, which uses the larger of the
+    two values.
     """
     from lab.engines import capacity as capacities
     from lab.machine.lock import live_run_lock

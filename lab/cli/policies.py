@@ -128,7 +128,7 @@ def score(
 
     All policies serve the same customers. FILE is the path of a policy; by default, all policies in
     own/ are simulated. Invalid policies are reported and left out. The scoreboard is in
-    results/scoreboard. With --fresh, its old rows are removed first.
+    results/scoreboard. With --fresh, the new rows replace all old rows.
     """
     from lab.report.terminal import output
     from lab.students.scoreboard import play
