@@ -63,8 +63,9 @@ def profile_connections(
     """Measure the cost of new and resumed TLS connections for an application (eDragon's CTN and
     CTO).
 
-    The command starts one application on all processors, opens connections without requests, runs a
-    few sessions, and stores the costs for `doorbuster platform` and `doorbuster reproduce edragon`.
+    The command starts one application on all processors (or on those that --cpus names), opens
+    connections without requests, and runs a few sessions. It stores the costs for `doorbuster
+    platform` and `doorbuster reproduce edragon`.
     """
     from hosting.platform import Platform
     from lab.engines.hosted.connection_profile import measure
