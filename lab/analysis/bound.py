@@ -1,11 +1,12 @@
 """The capacity bound: the most confirms that a policy can reach on average without knowing which
 customers will buy. docs/bound.md has the linear program, its proof and its source.
 
-Without the limit on the server's time, each corner of the program is a set of pages that serve all
-sessions that come to them. With the limit, the optimum is a mixture of at most two corners: a point
-on the upper concave hull of the points (time, confirms) of all 2⁷ sets with the first page.
-`Chain.visits` solves the linear system of each set exactly. `math.fsum` makes sums independent of
-the version of Python, also in browsers.
+Without the limit on the server's time, each corner of the program is a set of pages: the server
+serves every session that comes to a page in the set, and no session that comes to another page.
+With the limit, the optimum is a mixture of at most two corners. It is a point on the upper concave
+hull of the points (time, confirms) of the 2⁷ sets that contain the first page. `Chain.visits`
+solves the linear system of each set exactly. `math.fsum` makes sums independent of the version of
+Python, also in browsers.
 """
 
 import math
@@ -26,8 +27,9 @@ from loadgen.workload.sessions import (
 
 
 class _Corner(NamedTuple):
-    """The server time and the confirms per arriving session if the pages in a set serve all
-    sessions that come to them; in a hull, both are divided by those of the whole chain."""
+    """The server time and the confirms per arriving session if the server serves exactly the
+    sessions that come to a page in a set. In a hull, each number is divided by the number for the
+    set of all pages."""
 
     time: float
     confirms: float
@@ -110,8 +112,8 @@ def _hull_of(chain: Chain, execution_s: Mapping[str, float]) -> tuple[_Corner, .
 def _hull(
     rows: tuple[tuple[str, tuple[tuple[str, float], ...]], ...], costs: tuple[float, ...]
 ) -> tuple[_Corner, ...]:
-    """Return the corners on the upper concave hull, in increasing order of server time. The first
-    corner serves no session; the last has the most confirms."""
+    """Return the corners on the upper concave hull, in increasing order of server time. At the
+    first corner, the server serves no session; at the last corner, there are the most confirms."""
     transitions = {page: dict(row) for page, row in rows}
     whole = _corner(transitions, frozenset(PAGES), costs)
     points = [_Corner(0.0, 0.0)]

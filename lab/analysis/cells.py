@@ -220,7 +220,7 @@ def load_words(load: Load, rho: float | None) -> str:
 
 def is_as_published(spec: Spec, policy: PolicyChoice) -> bool:
     """Return whether the customers, the server and the policy's parameters are those of LIFO-Pri's
-    Tables 4 and 5. The tables can lack the policy or ρ."""
+    Tables 4 and 5. The policy or ρ can still be missing in the tables."""
     return (
         policy.is_pure_queueing
         and policy.gateway is None

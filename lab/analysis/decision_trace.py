@@ -1,7 +1,7 @@
 """The decision trace of one attempt: why it waited, was served or was turned away.
 
 `explain` runs the simulation again and observes the policy. The same spec and seed give exactly the
-same run, and `explain` checks that both runs have the same attempts.
+same run. `explain` compares the attempts of the repeated simulation with those of the original run.
 """
 
 from collections.abc import Mapping
@@ -27,8 +27,8 @@ from loadgen.records.attempt_log import AttemptLog
 from simulator.simulation import simulate
 
 PREFERRED_KEPT = 12
-"""The trace keeps this number of the last decisions in favour of other requests in detail. Earlier
-decisions are only counted.
+"""The maximum number of decisions in favour of other requests that the trace describes in detail:
+the latest ones. The trace only counts the earlier decisions.
 """
 
 Knew = Mapping[str, Any]
@@ -82,7 +82,7 @@ class DecisionTrace:
     outcome: str = ""
     """The outcome of the request on the server; empty if the request was not dispatched."""
     same_run: bool = True
-    """Whether both runs have the same attempts."""
+    """Whether the repeated simulation has the same attempts as the original run."""
 
 
 class TracingPolicy(Recorded):

@@ -4,10 +4,11 @@ The percentile at time t is the 95th percentile of the response times of the att
 the ten seconds before t. If the customer left, the response time is infinite. Attempts that were
 turned away do not count.
 
-The percentile is *normal* while it is at most twice the percentile of the calm before the rush. The
-percentile of the calm must be known and finite. The shop has recovered at the first time after the
-rush from which the percentile stays normal for ten seconds. At least five of the ten percentiles,
-one per second, must be known.
+The percentile is *normal* while it is at most twice the normal percentile. The normal percentile is
+the median, over a policy's repetitions, of the percentile in the calm before the rush; it must be
+known and finite. The shop has recovered at the first time after the rush from which the percentile
+stays normal for ten seconds. In these seconds, there are ten percentiles, one per second. The first
+percentile and at least four others must be known.
 """
 
 import math
@@ -183,7 +184,8 @@ def _percentile(times_s: Floats) -> float:
 
 
 def _windows(ended_s: Floats, grid: Floats) -> tuple[Indices, Indices, Indices]:
-    """Return the order of the ends, and in this order the range of each grid point's window."""
+    """Return the indices that sort `ended_s`, and the begin and the end of each grid point's window
+    in the sorted order."""
     order = np.argsort(ended_s, kind="stable")
     first, last = (
         np.searchsorted(ended_s[order], at, side="right") for at in (grid - WINDOW_S, grid)

@@ -127,8 +127,9 @@ def curves(asked: Asked) -> dict[str, Any]:
 
 def attempts(asked: Asked) -> dict[str, Any]:
     """Return the attempts of a `run`, chosen by `kind`, `page` type and `session`
-    (`chosen_attempts`). `number` is the number of attempts, and `rows` has at most `most` of them,
-    beginning with the attempt `first` (from 0), or the last page if there are not that many."""
+    (`chosen_attempts`). `number` is the number of chosen attempts. `rows` is a page of at most
+    `most` attempts, beginning with the attempt `first` (from 0). If there are not that many
+    attempts, `rows` is the last page."""
     _, _, run = _run(asked)
     found = chosen_attempts(run.attempts(), asked["kind"], asked["page"], asked["session"])
     most = asked["most"]
@@ -152,7 +153,8 @@ def attempt(asked: Asked) -> dict[str, Any]:
 
 
 def _with_response(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the row with the duration of the attempt; None if it was not sent or has no end."""
+    """Return the row with the attempt's duration, which is None if the attempt was not sent or has
+    no end."""
     ended_s = row["finished_s"]
     return row | {"response_s": None if ended_s is None else ended_s - row["started_s"]}
 

@@ -182,9 +182,9 @@ METRICS: tuple[Metric, ...] = (
     ),
     _fate(
         "never_let_in_sessions",
-        "The number of sessions that got no page of the shop and are not rejected sessions. The "
-        "customer gave up waiting, or the requests were dropped, refused, failed, or rejected at a "
-        "later attempt.",
+        "The number of sessions that got no page of the shop and are not rejected sessions. "
+        "Their attempts timed out, failed, or were dropped, refused or (after the first attempt) "
+        "rejected.",
     ),
     _fate(
         "lost_sessions",
@@ -218,8 +218,9 @@ METRICS: tuple[Metric, ...] = (
         "useful_rps",
         "Useful requests/s",
         "requests/s",
-        "Requests of completed sessions that were answered while sessions arrived, divided by the "
-        "time of arrivals (SBAC's useful work).",
+        "The number of requests of completed sessions that were answered before the last "
+        "arrival, divided by the paper seconds from the first to the last arrival (SBAC's useful "
+        "work).",
         lambda run: run.useful_rps,
         2,
         curve=Curve("useful", "requests of completed sessions per paper second", 5),

@@ -69,9 +69,8 @@ FATES_MEANING = (
     "Each session has one of four fates. Completed: all planned requests were answered in time. "
     "Lost after being let in: the session got at least one page of the shop, but not all planned "
     "pages. Rejected at once: the first attempt got a rejection page, and no later attempt got a "
-    "page of the shop. Never let in: the session got no page of the shop for another reason. The "
-    "customer gave up waiting, or the requests were dropped, refused, failed, or rejected at a "
-    "later attempt."
+    "page of the shop. Never let in: the session got no page of the shop for another reason. Its "
+    "attempts timed out, failed, or were dropped, refused or (after the first attempt) rejected."
 )
 """The explanation of FATES that tables and pages print."""
 
@@ -107,8 +106,8 @@ class Outcomes:
     """The share of the planned confirms that the bound would allow if the server stopped at the
     last arrival."""
     undisturbed_ratio: float = 1.0
-    """The time until the first attempt that ended without completing, as a share (0 to 1) of the
-    time with arrivals; 1 if there is none.
+    """The time from the first arrival until an attempt first ended without completing, as a share
+    (0 to 1) of the time with arrivals; 1 if all attempts completed.
     """
 
     @property
@@ -205,8 +204,8 @@ class Outcomes:
         """Return the percentages of LIFO-Pri's Table 5.
 
         In overload, the paper divides by the planned browsing requests (54,480 of 57,528 planned
-        requests). At ρ = 0.85, the paper must divide by all planned requests, because its
-        percentage is 100.
+        requests). At ρ = 0.85, the paper must have divided by all planned requests, because its
+        percentage of completed requests is 100.
 
         `not_generated` is the remainder to 100, as in the paper. Retries are not planned, so
         `not_generated` can be smaller than `never_asked_for`, and negative. `never_asked_for` is

@@ -80,10 +80,10 @@ def reconcile(
     client, by at most the number of timed-out attempts. `hasty` has the number of attempts by page
     that ended so early that they may not have reached the gateway.
 
-    The shop does not count a request as served if the gateway stopped the request. The shop also
-    does not count an answer with an error, for example because the database was unavailable
-    (`lost_to`). An `overdue` request is an exception: the gateway stopped waiting for the shop, but
-    the shop may have served the request.
+    The shop does not count a request as served if the gateway stopped the request. An `overdue`
+    request is an exception: the gateway stopped waiting for the shop, but the shop may have served
+    the request. The shop does not count an answer with an error, either, for example because the
+    database was unavailable (`lost_to`).
     """
     overdue = _overdue(after) - _overdue(before)
     lost = _lost(after) - _lost(before)

@@ -37,8 +37,8 @@ class _Aim:
     of: Callable[[Cell], float]
     """The function for the number that orders policies: a sum or mean over the repetitions."""
     of_run: Callable[[Outcomes], float | None]
-    """The function for the number that is compared seed by seed. For sales, chance affects this
-    number less than the number of `of`."""
+    """The function for the number that is compared seed by seed. For sales, this number varies less
+    by chance than the number that `of` returns."""
     best: str
     """The sentence if one policy was best: `{policy} sold the most: {number}{limit}`."""
     alike: str
@@ -184,8 +184,9 @@ def _reason(first: Cell, last: Cell) -> str:
 
 
 def _sign(aim: _Aim, first: Cell, other: Cell) -> int | None:
-    """Return 1 if `first` is better than `other` by more than chance explains, -1 if it is worse,
-    and 0 if neither; None if unknown."""
+    """Return 1 if `first` is better than `other` by more than chance explains, -1 if it is worse by
+    more than chance explains, and 0 if chance can explain the difference; None if the runs share
+    too few seeds."""
     found = paired([first.by_seed(aim.of_run)], [other.by_seed(aim.of_run)])
     if found is None or found.half_width is None:
         return None

@@ -35,13 +35,13 @@ FEW_SALES = 30
 """If fewer confirms than this are possible, chance can change confirms / bound by a third or more.
 """
 UNDISTURBED_LIMIT = 0.5
-"""A share (0 to 1) of the time with arrivals. A run can be too short to show its overload if all
-attempts complete for longer than this.
+"""If all attempts complete during more than this share (0 to 1) of the time with arrivals, the run
+can be too short to show its overload.
 """
 _NORMAL_975 = 1.96
 UNLIKE_LIMIT_RATIO = 0.1
-"""The largest deviation of a simultaneous shop's capacity from the median of the shops, as a share
-of the median, that causes no warning.
+"""A warning appears if the capacity of a simultaneous shop differs from the median of all shops by
+more than this share of the median.
 """
 
 

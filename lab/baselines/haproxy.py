@@ -98,8 +98,8 @@ def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: P
 
 
 def options(file: Path) -> list[str]:
-    """Return the options with which HAProxy serves in the foreground. `-q` is missing, because it
-    would close standard output, to which HAProxy writes its log.
+    """Return the options with which HAProxy serves in the foreground. The options do not contain
+    `-q`, because `-q` would close standard output, to which HAProxy writes its log.
     """
     return ["-db", "-f", str(file)]
 

@@ -114,8 +114,8 @@ class HaproxyModel(_Proxy):
 
 
 class NginxModel(_Proxy):
-    """The model of nginx: a leaky bucket, and then a limit on the requests at the shop. Both apply
-    only to the pages in `limited`.
+    """The model of nginx with nodelay = 1: a leaky bucket, and then a limit on the requests at the
+    shop. The bucket and the limit apply only to the pages in `limited`.
     """
 
     name = "nginx-model"
@@ -154,7 +154,8 @@ class NginxModel(_Proxy):
 
 def create(name: str, given: Mapping[str, object], capacity_rps: float) -> AnyPolicy:
     """Return the model of proxy `name` with these parameters; raises PolicyError if they are
-    invalid. If `rate_rps` is 0, nginx's rate is a share of `capacity_rps`."""
+    invalid. If `rate_rps` is 0, nginx's rate is `rate_ratio` times `capacity_rps`. The model of
+    nginx ignores `nodelay`."""
     values: dict[str, Any] = sheets.read(name, given)
     if name == "haproxy":
         return HaproxyModel(**values)

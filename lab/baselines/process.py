@@ -69,8 +69,9 @@ def program(proxy: Proxy) -> str:
 
 
 def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
-    """Raise ExperimentError if a program in `wanted` (None means the gateway) is not installed, or
-    if a proxy is wanted although the gateway, the shop or the load generators are elsewhere."""
+    """Raise ExperimentError if one of the baseline proxies in `wanted` cannot run here. A proxy
+    must be installed, and the gateway, the shop and all load generators must be on this machine.
+    None means the gateway, which this function does not check."""
     for name in wanted:
         if name is None:
             continue

@@ -206,7 +206,7 @@ def check_leaving(name: str, parameters: Mapping[str, object], abandonment: Aban
     if abandonment == "ignore" and not read(name, parameters).get("nodelay", 1):
         raise PolicyError(
             "abandonment",
-            f"{name} does not support {abandonment!r} with parameters.nodelay = 0, because it "
-            "withdraws a delayed request when its customer leaves",
+            f"{name} does not support {abandonment!r} with parameters.nodelay = 0, because nginx "
+            "then withdraws the delayed requests of customers who leave",
             "drop-queued, cancel, or parameters.nodelay = 1",
         )

@@ -113,8 +113,8 @@ overridable = all_of(
     click.option(
         "--crowded",
         is_flag=True,
-        help="Like --at-once, but with too few CPUs. The measured numbers are meaningless. Use "
-        "this option only for a trial.",
+        help="Like --at-once, but also with too few CPUs. The shops then share CPUs, and the "
+        "measured numbers are meaningless. Use this option only for a trial.",
     ),
     click.option(
         "--repetitions",

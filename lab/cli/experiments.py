@@ -59,8 +59,9 @@ def compare(spec_name: str | None, full: bool, spec_option: str | None, **given:
     """Compare policies that serve the same rush of impatient customers.
 
     SPEC is a spec file or the name of an included spec. The default is lifo-pri (Tables 4 and 5 of
-    the paper). The command measures the capacity, runs the policies in random order, and writes a
-    result folder. The output shows published numbers next to measured numbers, and a conclusion. To
+    the paper). The command measures the capacity unless a valid measurement is stored, runs the
+    policies in random order, and writes a result folder. The output has a conclusion. If the paper
+    has numbers for the same conditions, the output shows them next to the measured numbers. To
     resume after an interruption, repeat the command. With --server, a console runs the policies and
     keeps the result.
     """

@@ -33,7 +33,12 @@ FAIRNESS = {"load__rho": [1.4]}
     show_default=True,
     help="Run in virtual time (simulated) or on the running appliance (live).",
 )
-@click.option("--quick", is_flag=True, help="Use fewer customers, which makes the intervals wider.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Use fewer customers and, for robustness and "
+    "hysteresis, fewer repetitions. The intervals are then wider.",
+)
 @click.option(
     "--recovery/--no-recovery",
     default=True,

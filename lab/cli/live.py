@@ -130,7 +130,8 @@ def _change(action: Callable[[Any], object]) -> None:
 @SEED
 def capacity(**given: Any) -> None:
     """Measure the shop's capacity in requests per paper second: the median of three closed-loop
-    runs.
+    runs. A fourth run, with 8 customers, is for the capacity bound, which uses the larger of the
+    two values.
     """
     from lab.engines import capacity as capacities
     from lab.machine.lock import live_run_lock
@@ -147,6 +148,7 @@ def capacity(**given: Any) -> None:
         f"Capacity {measured.median_rps:.3f} requests per paper second (median of {each})"
     )
     console.print(
-        f"Live runs use this capacity for the next {capacities.KEPT_FOR.days * 24} hours."
+        "Live runs with the same customers and settings use this capacity for the next "
+        f"{capacities.KEPT_FOR.days * 24} hours, unless the machine or the code changes."
     )
     console.print(f"Kept in {capacities.file_of(measured, lab)}")

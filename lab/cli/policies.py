@@ -57,8 +57,8 @@ def test(context: click.Context, arguments: tuple[str, ...]) -> None:
     """Run the tests of your policies: all tests in own/, or the tests that you name as arguments of
     pytest.
 
-    The tests run in a separate process without network access. The process can read only its
-    programs and own/, and can write only to a temporary folder.
+    The tests run in a separate process without network access. The process can read only own/ and
+    the programs that the tests need, and can write only to a temporary folder.
     """
     from lab.students.own_tests import run
 
@@ -128,7 +128,7 @@ def score(
 
     All policies serve the same customers. FILE is the path of a policy; by default, all policies in
     own/ are simulated. Invalid policies are reported and left out. The scoreboard is in
-    results/scoreboard. With --fresh, its old rows are removed first.
+    results/scoreboard. With --fresh, the new rows replace all old rows.
     """
     from lab.report.terminal import output
     from lab.students.scoreboard import play

@@ -28,10 +28,11 @@ from*, *source* is the source above the table.
 """
 
 _PLAIN_UNITS = ("ratio", "number", "weight", "switch", "score", "class", "0 or 1")
-"""Units that need no word after the number."""
+"""The units that the page does not print after a number."""
 
 _LONG_SOURCE = 3
-"""The number of words from which the page does not repeat the beginning of a source."""
+"""If a parameter's source begins with at least this number of words of the policy's source, the
+page prints *source* instead of these words."""
 
 
 class Section(NamedTuple):
@@ -75,8 +76,8 @@ def as_rows(known: Iterable[Section]) -> list[dict[str, Any]]:
 
 
 def as_markdown(known: Iterable[Section]) -> str:
-    """Return the page docs/policies.md. It describes a parameter that several policies of a section
-    have only once, with the first of them.
+    """Return the page docs/policies.md. If several policies of a section have the same parameter,
+    the page describes it once, with the first of these policies.
     """
     parts = [INTRODUCTION]
     for section in known:
@@ -123,7 +124,8 @@ def _table(parameters: Iterable[Parameter], source: str) -> list[str]:
 
 
 def _short(parameter: Parameter) -> str:
-    """Return the parameter's name with its default; a default for each page type is too long."""
+    """Return the parameter's name with its default, or only the name if the default has a value for
+    each page type."""
     if isinstance(parameter.default, Mapping):
         return f"`{parameter.name}`"
     return f"`{parameter.name}` ({_with_unit(parameter)})"
@@ -135,7 +137,8 @@ def _with_unit(parameter: Parameter) -> str:
 
 
 def _without(known: str, text: str) -> str:
-    """Return `text` without the words of the source that it repeats."""
+    """Return `text`, with `source` in place of the words at its beginning that `known` also has at
+    its beginning; unchanged if there are fewer than _LONG_SOURCE such words."""
     pairs = zip(known.split(", "), text.split(", "), strict=False)
     same = ", ".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     if len(same.split()) < _LONG_SOURCE:

@@ -63,8 +63,9 @@ def profile_connections(
     """Measure the cost of new and resumed TLS connections for an application (eDragon's CTN and
     CTO).
 
-    The command starts one application on all processors, opens connections without requests, runs a
-    few sessions, and stores the costs for `doorbuster platform` and `doorbuster reproduce edragon`.
+    The command starts one application on all processors (or on those that --cpus names), opens
+    connections without requests, and runs a few sessions. It stores the costs for `doorbuster
+    platform` and `doorbuster reproduce edragon`.
     """
     from hosting.platform import Platform
     from lab.engines.hosted.connection_profile import measure
@@ -148,8 +149,9 @@ def key_table(found: list[KeySize], costs: ConnectionCosts) -> Table:
         ),
         note=f"With time scale {costs.time_scale:g}, page profile {costs.profile} and "
         f"{costs.interactions_mean:g} interactions in a session, the share of --key "
-        f"rsa-{best.bits} is nearest to the paper's {100 * PUBLISHED_RATIO:.0f} %. The last column "
-        "with numbers shows the mean number of interactions that would give the key this share.",
+        f"rsa-{best.bits} is nearest to the paper's {100 * PUBLISHED_RATIO:.0f} %. The last "
+        "column with numbers shows the mean number of interactions in a session at which the key "
+        "would have this share.",
     )  # fmt: skip
     for size in found:
         table.rows.append(

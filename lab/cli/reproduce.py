@@ -57,7 +57,8 @@ def reproduce(paper: str, engine: str | None, **given: Any) -> None:
     """Reproduce a paper's figures and tables, and show them next to the published values.
 
     The command writes an HTML report with figures, tables and their data, and prints the claims of
-    the paper that do not hold here. To resume after an interruption, repeat the command.
+    the paper that do not hold here or cannot be decided. To resume after an interruption, repeat
+    the command.
     """
     study = PAPERS[paper]
     if engine is not None and engine not in study.engines:

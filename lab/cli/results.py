@@ -85,9 +85,9 @@ def listed(
 def show(name: str, as_json: bool) -> None:
     """Print the tables of a comparison, or the claims of a reproduction.
 
-    NAME is a name from `doorbuster results list`, or the path of a result folder. The JSON output
-    contains the facts from the list. It also has the spec and tables of a comparison, or the
-    claims of a reproduction.
+    NAME is a name from `doorbuster results list`, or the path of a result folder. With --json, the
+    output has the facts that `doorbuster results list` shows, and also the spec and tables of a
+    comparison, or the claims of a reproduction.
     """
     path = _named(name)
     facts = _described(path)

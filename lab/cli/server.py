@@ -140,9 +140,9 @@ def launch(
 ) -> None:
     """Launch an experiment on a console, and show its progress until it ends.
 
-    SPEC is a spec file or the name of an included spec. Ctrl-C ends only this command. The launch
-    continues on the console, and the last line shows the address of the launch's page. With --json,
-    the output is the launch in the form of the console's API.
+    SPEC is a spec file or the name of an included spec. Ctrl-C ends this command, but not the
+    launch on the console. The last line of the output then shows the address of the launch's page.
+    With --json, the output is the launch in the form of the console's API.
     """
     from lab.report.terminal import console, essential, output
 

@@ -89,8 +89,9 @@ class ResultsDatabase:
             schema.tell(self._connection, self._lab)
 
     def experiment(self, folder: ComparisonResult) -> None:
-        """Write the row of an experiment, and the rows of each run that is missing in the database,
-        or that is complete only in the folder. Raises ExperimentError if the folder is damaged.
+        """Write the row of an experiment, and the rows of some of its runs: the runs that the
+        database lacks, and the complete runs that were incomplete when the database received them.
+        Raises ExperimentError if the folder is damaged.
         """
         row = results_rows.experiment_row(folder)
         spec = folder.spec()

@@ -35,13 +35,13 @@ def run_tasks(
 
     `worker` is a function of a module, or the name of the function as `module:function`. The tasks
     run in `processes` processes on this machine; the default is the number of CPUs. With a
-    `celery_broker`, the tasks run on the workers that `doorbuster worker` has started. The function
-    can call `tell(progress)`, which calls `on_progress(index, progress)` in this process.
+    `celery_broker`, the tasks run on the workers that `doorbuster worker` has started. `worker` can
+    call `tell(progress)`, which calls `on_progress(index, progress)` in this process.
     `on_cost(index, cpu_s)` receives the CPU seconds of each finished task, except with a
     `celery_broker`.
 
-    Raises TasksError if tasks failed, after all other tasks. Raises ExperimentError if no worker
-    answers. Any exception, including Ctrl-C, ends all running tasks.
+    Raises TasksError if tasks failed, but only after all other tasks have ended. Raises
+    ExperimentError if no worker answers. Any exception, including Ctrl-C, ends all running tasks.
     """
     name = worker if isinstance(worker, str) else f"{worker.__module__}:{worker.__qualname__}"
     texts = _Texts(tasks)

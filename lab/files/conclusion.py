@@ -25,9 +25,10 @@ class LoadVerdict(_Part):
     sentence: _Text
     best: list[_Text]
     """The titles of the best policies. Several policies are best if chance can explain their
-    differences. The list is empty if no policy sold or completed anything."""
+    differences or, with too few shared seeds, if their numbers are equal. The list is empty if no
+    policy sold or completed anything."""
     is_unsure: bool = False
-    """Whether the runs share too few seeds to tell the verdict from chance."""
+    """Whether the runs share too few seeds, so that chance may explain the verdict."""
 
     @property
     def winner(self) -> str:

@@ -139,7 +139,8 @@ class RunFolder:
             raise ExperimentError(str(fault)) from None
 
     def load_factor(self) -> float:
-        """Return the factor that is now applied to the rate of arriving sessions."""
+        """Return the factor that was last set for the rate of arriving sessions; 1 if none was
+        set."""
         return load_factor.read(self.load_factor_file, otherwise=1.0)
 
     def set_load_factor(self, factor: float) -> None:

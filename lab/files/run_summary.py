@@ -135,7 +135,8 @@ class AtOnce(_Part):
     """The CPUs of all other processes."""
     crowded: bool
     apart_s: Number
-    """The real seconds from the first customer of the first shop to that of the last shop."""
+    """The real seconds from the start of the first shop's customers to the start of the last shop's
+    customers."""
     shops_rps: list[Number]
     """The capacity of each shop, in requests per paper second."""
 

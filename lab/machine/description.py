@@ -32,8 +32,8 @@ _PACKAGES = ("django", "gunicorn", "psycopg", "locust", "uvloop", "httptools", "
 
 
 def describe_machine(lab: settings.Settings) -> dict[str, Any]:
-    """Return the facts about a machine that determine the shop's speed. `hosts` names the hosts of
-    the appliance's parts on other machines. All other facts are about this machine."""
+    """Return the facts about a machine that determine the shop's speed. If parts of the appliance
+    are on other machines, `hosts` names these machines. All other facts are about this machine."""
     elsewhere = {
         part: host
         for part, host in (

@@ -25,9 +25,10 @@ _ASK_EVERY_S = 0.1
 
 def live_run_lock() -> socket.socket:
     """Hold the machine's lock for one live run; raises ExperimentError while another run holds it.
-    If the holder gives way and belongs to the same user, the new run interrupts it and waits for
-    its end. If the variable WAITS is set, the new run waits until the lock is free, whichever run
-    holds it. The lock is free again when the returned socket's `with` block ends."""
+    If the holder belongs to the same user and has the variable GIVES_WAY, a new run without this
+    variable interrupts the holder and waits up to a minute (real time) for its end. If the new run
+    has the variable WAITS, it waits until the lock is free, whichever run holds the lock. The lock
+    is free again when the returned socket's `with` block ends."""
     name = os.environ.get(LOCK) or "live-run"
     other: machine_lock.Holder | None = None
     interrupted: machine_lock.Holder | None = None

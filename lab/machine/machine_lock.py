@@ -126,7 +126,7 @@ def take(name: str, known: Holder | None = None) -> socket.socket:
     process ends.
 
     Raises HeldError if another process holds the lock. `known` is the holder that the last attempt
-    found. If it still holds the lock, the function does not search for its process again.
+    found. If this holder still holds the lock, the function does not search for the process again.
     """
     lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

@@ -8,8 +8,8 @@ from common import cpus
 
 
 class OtherLoad:
-    """The CPU time that processes other than this process and its children use between two samples.
-    Take samples while the children run, because an ended child counts as another process."""
+    """A meter of the CPU time of all processes except this process and its children. Call `share`
+    while the children run, because an ended child counts as another process."""
 
     def __init__(self) -> None:
         self._cpus = len(cpus.here())

@@ -41,7 +41,8 @@ IN_TEXT = {
     "DOOR": r"DOOR",
 }
 """The patterns of the terms that pages explain within sentences, in addition to policies and page
-types. Within sentences, the other terms are ordinary words."""
+types. Pages do not explain the other terms within sentences, because these terms are ordinary words
+there."""
 _PAGE_TYPE = re.compile(r"(?:Br|Tr)-\d")
 
 

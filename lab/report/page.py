@@ -37,7 +37,7 @@ def write_report(
 
     `made` describes the reproduction (command, seeds, versions, machine). `missing` is a text about
     the runs that are not finished. `runs` is the number of runs as text for the line under a
-    figure. If `runs` is empty, `results` gives the number.
+    figure. If `runs` is empty, the number comes from `results`.
     """
     result.figures.mkdir(exist_ok=True)
     result.tables.mkdir(exist_ok=True)

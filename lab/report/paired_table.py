@@ -39,8 +39,8 @@ def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
     found = Table(
         "Differences by seed",
         ("ρ", "Policy", "less", *(column for column, _, _ in metrics)),
-        note="Runs with the same seed have the same customers, so the difference (Policy minus the "
-        "policy in the column less) is calculated for each seed. Values are means of these "
+        note="Runs with the same seed have the same customers, so the difference (Policy minus "
+        "the policy in the column “less”) is calculated for each seed. Values are means of these "
         "differences ± half-width of the 95 % interval. A difference marked * is larger than "
         "chance explains: its interval excludes 0. Do not compare the intervals of other tables."
         + ("" if spec.customers.lengths else " Confirms are per run, not sums."),

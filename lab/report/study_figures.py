@@ -72,7 +72,7 @@ class FormulaCurve:
 class Panel:
     """The content of a set of axes. `PanelKind` explains `kind`; bars have `x_names` under them.
     `published` holds the paper's numbers by curve label and x. `levels` holds the paper's numbers
-    for parts of the x axis. `printed_x` limits the x values in the table."""
+    for parts of the x axis. `printed_x` has the x values that the table shows; None means all."""
 
     key: str
     title: str
@@ -170,7 +170,8 @@ Row = Sequence[str | TableCell]
 
 @dataclass(frozen=True, slots=True)
 class EntryTable:
-    """A table whose cells are texts, such as the names of rows, or name their cases."""
+    """A table whose cells are texts, such as the names of rows, or objects that read the cell's
+    text from the results."""
 
     title: str
     header: Sequence[str]
@@ -213,7 +214,7 @@ class Drawing:
     alternative: str
     caption: str
     is_wide: bool = False
-    """Whether the drawing is as wide as the page, or only as wide as its text needs."""
+    """Whether the drawing is as wide as the page; otherwise, it is as wide as its text needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +250,8 @@ class Study:
     explanation."""
     readings_heading: str = "How the paper was read"
     folder: str = ""
-    """The result folder's name without the date; if empty, `reproduce-` and the paper."""
+    """The result folder's name without the date. If the field is empty, the name is `reproduce-`
+    and the paper."""
 
     @property
     def name(self) -> str:

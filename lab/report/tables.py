@@ -38,15 +38,16 @@ def headline(cells: Sequence[Cell]) -> Table:
     table = Table(
         "Who sells",
         ("ρ", "Policy", *(metric.title for metric in metrics), "Br-1 < 5 s"),
-        note="Values are means of the repetitions ± half-width of the 95 % interval; confirms and "
-        "bound are sums over all repetitions. The bound is the most confirms that a policy can "
-        "reach on average with these customers and this server without knowing who will buy. The "
-        "bound includes the server's time from the first arrival to the last answer. Efficiency = "
-        "confirms / bound. Confirms vary by chance, because few sessions buy. Estimated is the "
-        "expected efficiency if the shop serves the same share of the requests for each page as in "
-        "these runs. This value varies less by chance. Requests/s are completed requests per paper "
-        "second, from the first arrival to the end of the last session. Br-1 < 5 s is the share of "
-        "Br-1 attempts that were answered within 5 paper seconds.",
+        note="Values are means of the repetitions ± half-width of the 95 % interval; confirms "
+        "and bound are sums over all repetitions. The bound is the most confirms that a policy "
+        "can reach on average with these customers and this server without knowing who will buy. "
+        "The bound includes the server's time from the first arrival to the last answer. "
+        "Efficiency = confirms / bound. Confirms vary by chance, because few sessions buy. "
+        "Estimated is the expected efficiency if the shop serves the same share of the requests "
+        "for each page as in these runs. Estimated varies less by chance than Efficiency. "
+        "Requests/s are completed requests per paper second, from the first arrival to the end "
+        "of the last session. Br-1 < 5 s is the share of Br-1 attempts that were answered within "
+        "5 paper seconds.",
     )
     for cell in cells:
         quick = estimate([100 * share for share in cell.quick_share]).text() + " %"

@@ -100,7 +100,8 @@ class _Bar:
 
 
 class TasksProgress(_Bar):
-    """A progress bar for simultaneous runs, measured in sessions."""
+    """A progress bar for runs that several processes carry out, measured in sessions or, for a
+    study, in requests."""
 
     def __init__(self, sessions: Sequence[float]) -> None:
         super().__init__(sum(sessions))

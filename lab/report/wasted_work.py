@@ -48,16 +48,16 @@ def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
         "Wasted work",
         ("", *(cell.heading for cell in cells)),
         note="\n".join([
-            "Times (paper seconds) and counts are means per run, including the warm-up; completed "
-            "requests and confirms exclude it. Wasted is the time that the server spent after the "
-            "customer had left and that cancelling can save; its % is of the server's CPU time. "
-            "Kept is the time spent after the customer had left, on requests that had to be "
-            "finished. Unanswered is the time spent, before the customer left, on "
-            "requests that were never answered; cancelling cannot save it. Database is the time "
-            "that pages waited for database results; if the Python interpreter is the bottleneck, "
-            "this includes the wait for the interpreter. Left in service includes customers who "
-            "left before their request was in service. Stopped pages were stopped during a query "
-            "or between two queries.",
+            "Times (paper seconds) and counts are means per run, including the warm-up; "
+            "completed requests and confirms exclude the warm-up. Wasted is the time that the "
+            "server spent after the customer had left and that cancelling can save; its % is of "
+            "the server's CPU time. Kept is the time spent after the customer had left, on "
+            "requests that had to be finished. Unanswered is the time spent, before the customer "
+            "left, on requests that were never answered; cancelling cannot save it. Database is "
+            "the time that pages waited for database results; if the Python interpreter is the "
+            "bottleneck, this includes the wait for the interpreter. Left in service includes "
+            "customers who left before their request was in service. Stopped pages were stopped "
+            "during a query or between two queries.",
             *_remarks(spec, cells),
         ]),
     )  # fmt: skip

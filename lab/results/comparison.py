@@ -70,8 +70,9 @@ class ComparisonResult(Result):
         return facts
 
     def capacity(self, spec: Spec | None = None) -> Capacity | None:
-        """Return the capacity; None in a closed loop. A caller that has read the folder's spec
-        passes it. Raises ExperimentError if spec.toml or capacity.json is missing or damaged.
+        """Return the capacity; None in a closed loop. A caller that has already read the folder's
+        spec passes it as `spec`. Raises ExperimentError if spec.toml or capacity.json is missing or
+        damaged.
         """
         return None if (spec or self.spec()).clients else from_json(self.facts("capacity"))
 

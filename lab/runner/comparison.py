@@ -109,8 +109,8 @@ def plan(spec: Spec) -> list[PlannedRun]:
 
     All runs of a repetition have the same seed. Repetitions follow one another. The order of runs
     in a repetition is random (from the spec's seed), so a machine that slows down affects all
-    policies equally. Simultaneous runs are next to each other. Their random order determines the
-    shop of each policy.
+    policies equally. Simultaneous runs are next to each other. The random order of simultaneous
+    runs determines the shop of each policy.
     """
     rng = random.Random(f"{spec.seed}/order of runs")
     ordered = []

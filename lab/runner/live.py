@@ -181,7 +181,8 @@ def make_run(live: LiveRun, on_progress: Progress = lambda line: None) -> RunSum
 def measure_capacity(
     spec: Spec, lab: settings.Settings, shops: Sequence[Appliance]
 ) -> capacities.Capacity:
-    """Measure the capacity for the customers and the page work of `spec`, and print it.
+    """Measure the capacity for the customers and the page work of `spec`, and print each
+    measurement.
 
     The capacity of a single shop is kept for later runs. Raises ExperimentError if the measurement
     fails.
@@ -211,8 +212,9 @@ def surroundings(appliance: Appliance, spec: Spec) -> Iterator[None]:
     """Prepare catalogue and database for `spec` until the block ends; the caller holds the
     machine's lock.
 
-    After the block, the database no longer runs on the shop's CPUs. The catalogue keeps its size,
-    because a change can take minutes. Raises ExperimentError if the preparation fails.
+    After the block, the database no longer runs on the shop's CPUs, and the gateway and the shop
+    have the settings that `make up` sets. The catalogue keeps its size, because a change can take
+    minutes. Raises ExperimentError if the preparation fails.
     """
     _stock(appliance, spec.catalogue_books or appliance.lab.catalogue_books)
     beside_shop = spec.database_cpus == "shop"

@@ -4,8 +4,9 @@
                 "idle_s": 20.1}
 
 `took_s` is in real seconds. `idle_s` estimates the real seconds on a machine without other work. It
-is the sum of the time of live runs and the CPU time of this process. Without live runs, the CPU
-time of the child processes, divided by their number, is added.
+is the sum of the time of live runs and the CPU time of this process. Without live runs, the sum
+also includes the CPU time of the child processes, divided by the number of processors that they
+use.
 """
 
 import contextlib
@@ -98,7 +99,8 @@ class Stopwatch:
 
     @contextlib.contextmanager
     def live(self) -> Iterator[None]:
-        """Count the block's real seconds, not its CPU seconds, because it waits for customers."""
+        """Count the block's real seconds instead of its CPU seconds, because a live run mostly
+        waits for customers."""
         if self._is_live:
             yield
             return

@@ -111,8 +111,8 @@ def reproduce(run: StudyRun, *, fresh: bool) -> StudyResult:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of a simulated study. The executor, `processes` and `logs` do not change its
-    numbers.
+    """The options of a simulated study. The executor, `processes` and `logs` do not change the
+    study's numbers.
     """
 
     simulate: Worker

@@ -166,7 +166,8 @@ def restore(lab: Settings) -> str:
     """Restore the policy, abandonment and load that the run had at its start, and end faults;
     return a text with the time. For simultaneous runs, only the load is restored, because their
     shops keep their policies. Raises ExperimentError with the reason if this is not possible. If
-    only the load of a single run cannot be restored, the text has the reason instead.
+    the load of a single run cannot be restored, the function raises no exception, and the text has
+    the reason.
     """
     going = runs_under_way(lab)
     if going is None or going.run is None or going.planned is None or going.spec is None:
@@ -186,7 +187,7 @@ def restore(lab: Settings) -> str:
         except ExperimentError as fault:
             if going.beside:
                 raise
-            return f"{_at('Policy and abandonment were restored')} The load stays: {fault}"
+            return f"{_at('Policy and abandonment were restored')} The load did not change: {fault}"
     return _at("As it began")
 
 

@@ -18,10 +18,10 @@ class Case(Generic[Run]):
 
     run: Run
     measure: str
-    """`package:name`, which is an entry of the dictionary `MEASURES` of the package."""
+    """`package:name`; `name` is a key of the dictionary `MEASURES` in `package`."""
     own: tuple[str, ...] = ()
-    """The texts of students' policies, because the machine that simulates may not have their
-    files."""
+    """The texts of the students' policies in the run. The case contains them, because the machine
+    that simulates may not have their files."""
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> "Case[Any]":

@@ -493,7 +493,8 @@ def changed(spec: Spec, options: Mapping[str, str] = _NO_OPTIONS, /, **changes: 
 
     The name `load__sessions` means the key `sessions` of the section `load`. A new value of one of
     the keys EXTENTS removes the other EXTENTS, because only one of them can limit the arrivals.
-    `options` has the command line's name for a key, which `explain` then uses.
+    `options` maps keys to options of the command line, which error messages then name instead of
+    the keys.
     """
     plain = spec.plain()
     for field, value in changes.items():

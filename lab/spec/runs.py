@@ -400,7 +400,7 @@ class AdServerRun(_Run):
     concepts: int
     """The number of concepts per request."""
     threads: int
-    """The number of threads for each high-priority request; others have one."""
+    """The number of threads for each high-priority request; every other request has one thread."""
     banners: int
     """The number of banners that the ad server searches; each has a contract."""
 

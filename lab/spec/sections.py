@@ -102,8 +102,8 @@ class Section(BaseModel):
 class PolicyChoice(Section):
     """A queueing policy and its admission policy, with the parameters that the spec sets.
 
-    A `name` that ends in .py is the path of a student's policy. If `gateway` is given, a baseline
-    proxy replaces the gateway, and `name` is the name of the proxy.
+    A `name` that ends in .py is the path of a student's policy. If `gateway` names a baseline
+    proxy, this proxy replaces the gateway, and `name` is also the name of the proxy.
     """
 
     name: str = Field(max_length=300)
@@ -302,7 +302,9 @@ class Arrivals(Section):
             if not is_form_only(info):
                 self._check_formula(self.formula)
         elif self.counts is not None and (self.traced_s is None or not any(self.counts)):
-            raise ValueError("counts: no session ever arrives; allowed: leave counts out")
+            raise ValueError(
+                "counts: traced_s is missing, or no session ever arrives; allowed: leave counts out"
+            )
         return self
 
     def _check_formula(self, formula: str) -> None:
@@ -355,7 +357,8 @@ class Load(Section):
         None, min_length=1
     )
     arrivals: Arrivals | None = None
-    """The shape of the load over `duration_s`, by default over the whole trace."""
+    """The shape of the load over `duration_s`. With a trace, the default of `duration_s` is the
+    duration of the trace."""
 
     @model_validator(mode="before")
     @classmethod

@@ -41,7 +41,7 @@ def _day(hour: float) -> float:
 
 
 _DAY = Schedule(tuple(Segment(25.0, _day((i + 0.5) / 4)) for i in range(96)))
-"""The schedule of a day: 24 hours take 2,400 s, so each quarter of an hour takes 25 s."""
+"""The schedule of a day: 24 hours take 2,400 paper seconds, so each quarter of an hour takes 25."""
 _SALE = Schedule(
     (
         *(Segment(10.0, 0.5 + 0.02 * i) for i in range(30)),
@@ -52,8 +52,8 @@ _SALE = Schedule(
 minutes.
 """
 _GENERATED = {
-    "day": (_DAY, 4, "a day of a shop in 40 minutes, 24 hours at 100 s each."),
-    "flash-sale": (_SALE, 5, "a sale that begins after five minutes, 15 minutes long."),
+    "day": (_DAY, 4, "a day of a shop; each of the 24 hours takes 100 paper seconds."),
+    "flash-sale": (_SALE, 5, "15 paper minutes of a shop, with a sale that begins after five."),
 }
 
 

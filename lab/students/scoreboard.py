@@ -60,7 +60,8 @@ def play(
     by: str | None = None,
     with_known: bool = False,
 ) -> "Board":
-    """Check these policies, run the valid policies, and update, show and return the board.
+    """Check these policies, run the valid policies, and update, show and return the board. Without
+    `paths`, only show the board; with `fresh`, remove all its rows.
 
     `by` replaces the author that each file names. With `with_known`, the known policies run again,
     so that the result can be shown as a race. Raises ExperimentError if there is no valid policy,
@@ -168,7 +169,7 @@ class Board:
         *,
         since: str = "",
     ) -> "Board":
-        """Read the board in the folder again, because other processes may have changed it, delete
+        """Read the board in the folder again, because other processes may have changed it. Delete
         all rows that are older than `since` (a text as in `played_at`), and add these rows.
 
         Raises ExperimentError if the folder cannot be read or written.

@@ -204,8 +204,8 @@ class _UnderTest:
     def _every_request(self) -> str:
         """Check that every request gets a verdict.
 
-        A policy fails the check if it does not dispatch a waiting request although all workers are
-        free and no event follows. FIFO then replaces the policy.
+        If requests wait while all workers are free and no event follows, FIFO replaces the policy,
+        and the check fails.
         """
         drive = Drive(self._fresh())
         for kind, value in rush(steps=RUSH):

@@ -144,8 +144,9 @@ class Appliance:
         return self.gateway.call("GET", "/snapshot")
 
     def check_knows(self, policies: Iterable[PolicyChoice]) -> None:
-        """Raise ExperimentError unless the running gateway has all these policies. A gateway lacks
-        policies that were written after the gateway's start.
+        """Raise ExperimentError unless the running gateway has all these policies, with all given
+        parameters. A gateway lacks policies that were written after the gateway's start. Students'
+        policies are not checked, because each run sends their texts.
         """
         used = [
             (path, name, given, choice.key)

@@ -11,7 +11,8 @@ _WORDS: Final = {SLOW_DATABASE: "the database was slow"}
 
 @dataclass(slots=True)
 class Fault:
-    """A fault, from the last sample before it until the first sample after it."""
+    """A fault, with the time of the last sample before the fault and of the first sample after the
+    fault."""
 
     name: str
     from_s: float

@@ -14,7 +14,8 @@ _ONE_OUTAGE_S = 50.0
 
 @dataclass(slots=True)
 class Outage:
-    """An outage, from the sample before its first failed request to the one after its last."""
+    """An outage, with the time of the last sample before its first failed request and of the first
+    sample after its last failed request."""
 
     back_end: str
     from_s: float

@@ -26,8 +26,8 @@ class LiveShop:
     """The Unix time at which the customers start, at all shops."""
     time_scale: float
     before: Mapping[str, int]
-    """The number of requests before the run by fate (`arrived`, …), over all pages, and of
-    `confirms`.
+    """The counts before the run: the number of requests with each fate (`arrived`, …), summed over
+    all pages, and the number of `confirms`.
     """
 
     @classmethod

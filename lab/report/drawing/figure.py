@@ -83,7 +83,8 @@ def finish(axes: Axes) -> None:
 
 
 def place_legends(figure: Figure) -> None:
-    """Draw one legend above all panels if they share their lines, otherwise one next to each."""
+    """Draw one legend above all panels if nearly all lines are in every panel, otherwise one legend
+    next to each panel."""
     drawn = {
         axes: dict(zip(labels, handles, strict=True))
         for axes in figure.axes

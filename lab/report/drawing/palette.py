@@ -90,7 +90,8 @@ def curve_styles(labels: Sequence[str]) -> dict[str, Style]:
 
 
 def numbered(number: int) -> Style:
-    """Return the style of a line without a policy. Up to 40 such lines differ in colour or dash."""
+    """Return the style of a line that shows no policy. Up to 40 such lines differ in colour or
+    dash."""
     return _style(number % len(COLOURS), number // len(COLOURS))
 
 

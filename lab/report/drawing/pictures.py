@@ -32,8 +32,8 @@ class Series:
 PanelKind = Literal["lines", "plain", "steps", "bars"]
 """The kinds of panel: `lines` have a marker and an interval at each x.
 
-`plain` lines have many points. `steps` are constant between the values of x. `bars` are bars in
-groups.
+`plain` lines have many points, so they have no markers and no intervals. `steps` are constant
+between the values of x. `bars` are bars in groups.
 """
 
 

@@ -35,8 +35,8 @@ def _placed(found: re.Match[str]) -> str:
 
 
 def _shortened(value: float) -> str:
-    """Round a number to two decimals. A number below 1, which is a scale factor for letters, is
-    rounded to five significant digits."""
+    """Round a number to two decimals. A number between −1 and 1 is rounded to five significant
+    digits instead, because it can be a scale factor for letters."""
     return f"{value:.5g}" if abs(value) < 1 else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
