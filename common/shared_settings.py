@@ -278,8 +278,8 @@ ShopWorkers = Annotated[
     setting(
         "SHOP_WORKERS",
         30,
-        "number of the shop's threads, and of pages that the gateway requests from the shop at a "
-        "time",
+        "number of the shop's threads; the gateway also requests at most this number of pages "
+        "from the shop at a time",
     ),
 ]
 ShopCpus = Annotated[

@@ -221,8 +221,8 @@ class Settings(SettingsModel):
     )
     other_limit: Count = Field(
         4,
-        description="maximum number of requests in service at the shop for anything except the "
-        "eight pages",
+        description="maximum number of requests in service at the shop that are not for the eight "
+        "page types",
     )
     other_queue: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
         256,

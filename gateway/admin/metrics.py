@@ -82,7 +82,7 @@ _ADMISSION: Final = (
     (
         "aborted",
         "aborted_requests_total",
-        "Admitted requests that were dropped, or whose customers left",
+        "Requests of admitted sessions that were dropped, or whose customers left",
     ),
 )
 """The metrics from an admission policy's snapshot: (key in the snapshot, metric's name, meaning).

@@ -55,7 +55,7 @@ class Configuration(SettingsModel):
         json_schema_extra={"shown": "`0=1,1=4`"},
     )
     flush_s: Annotated[float, Field(ge=0.05, le=60.0)] = Field(
-        1.0, description="seconds between reports of deliveries to the database"
+        1.0, description="time between two reports of delivered banners to the database"
     )
     block: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         100,
