@@ -215,9 +215,10 @@ class Settings(SettingsModel):
     )
     half_close: HalfClose = Field(
         _CUSTOMER.half_close,
-        description="treatment of a customer's stream that ends after a request. `probe` "
-        "tests with an interim response whether the customer still waits. `wait` assumes that "
-        "the customer waits, and `leave` assumes that the customer has left",
+        description="treatment of a customer who closes the sending direction of the connection "
+        "after a request (half-close). `probe` tests with an interim response whether the customer "
+        "still waits. `wait` assumes that the customer waits, and `leave` assumes that the "
+        "customer has left",
     )
     other_limit: Count = Field(
         4,

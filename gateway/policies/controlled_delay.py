@@ -10,9 +10,9 @@ from gateway.policies.sheet import Parameter, Sheet
 
 class ControlledDelay(IgnoringPolicy):
     """A queue in which requests expire, with adaptive LIFO. The queue persists once it has been
-    non-empty for more than `interval_s`. A request may wait for `target_s` if the queue persists
-    when the request arrives, otherwise for `interval_s`. While the queue persists, the newest
-    request is served first. At each arrival, and when workers are free, the policy drops all
+    non-empty for more than `interval_s`. A request may wait at most `target_s` if the queue
+    persists when the request arrives, otherwise at most `interval_s`. While the queue persists, the
+    newest request is served first. At each arrival, and when workers are free, the policy drops all
     requests that are older than the oldest unexpired request. It also drops expired requests that
     it takes for service.
     """
@@ -102,8 +102,8 @@ CODEL = Sheet(
     "newest request is served first. The timeouts are Facebook's, derived from CoDel; CoDel's "
     "own drop law is not used.",
     rule="the queue persists once it has been non-empty for more than interval_s. A request may "
-    "wait for target_s if the queue persists when the request arrives, otherwise for interval_s. "
-    "Drop a request that has waited longer. Serve the newest request while the queue persists, "
+    "wait at most target_s if the queue persists when the request arrives, otherwise at most "
+    "interval_s. Drop a request that has waited longer. Serve the newest request while the queue persists, "
     "otherwise the oldest request",
     source="Maurer, *Fail at Scale*, ACM Queue 13 (8), 2015: controlled delay and adaptive LIFO",
     deviations="In the article, LIFO begins “when a queue is forming”; here, LIFO begins when "

@@ -84,7 +84,7 @@ SBAC_HYBRID = Sheet(
         "(ac_interval_s). If Ab(i) > 0, the weight "
         "becomes 1. When Ab has been 0 for ac_cycle_s since the last adjustment, the weight "
         "falls by 0.1, but not below 0.1. With f(i+1) = (1 − weight) f(i) + weight U_i, reject "
-        "new sessions with retry_after_s while f(i+1) > ac_threshold"
+        "new sessions while f(i+1) > ac_threshold, with a page that names retry_after_s"
     ),
     source="SBAC, section 11; section 12 for ac_cycle in practice",
     deviations="The paper does not give the initial weight; here, it is 1, the most cautious "
