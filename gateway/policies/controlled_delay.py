@@ -103,8 +103,8 @@ CODEL = Sheet(
     "own drop law is not used.",
     rule="the queue persists once it has been non-empty for more than interval_s. A request may "
     "wait at most target_s if the queue persists when the request arrives, otherwise at most "
-    "interval_s. Drop a request that has waited longer. Serve the newest request while the queue persists, "
-    "otherwise the oldest request",
+    "interval_s. Drop a request that has waited longer. Serve the newest request while the queue "
+    "persists, otherwise the oldest request",
     source="Maurer, *Fail at Scale*, ACM Queue 13 (8), 2015: controlled delay and adaptive LIFO",
     deviations="In the article, LIFO begins “when a queue is forming”; here, LIFO begins when "
     "the queue persists. The article's times suit services that answer in milliseconds; they "

@@ -227,9 +227,9 @@ SBAC_PREDICTIVE = Sheet(
     "the correction for the previous interval, (y(measured Load) − y(expected Load)) "
     "× ac_interval_s, and the quota that was not used in the last leftover_s. "
     "Fractions are carried over to the next interval. Reject each new session beyond the quota "
-    "with a page that names retry_after_s. A measured capacity_rps is (processed requests + r × rejections) / busy "
-    "time, over all ac-intervals with a utilisation of at least measuring_utilisation; "
-    "newer intervals count more. Until capacity, L and leftover_s are known, the policy "
+    "with a page that names retry_after_s. A measured capacity_rps is (processed requests + r × "
+    "rejections) / busy time, over all ac-intervals with a utilisation of at least "
+    "measuring_utilisation; newer intervals count more. Until capacity, L and leftover_s are known, the policy "
     "decides like sbac-responsive, with ac_threshold",
     source="SBAC, section 12, eq. 7 (r = 1), and its remark on inaccuracy and unused quota",
     deviations=(
