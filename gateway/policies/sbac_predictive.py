@@ -229,8 +229,8 @@ SBAC_PREDICTIVE = Sheet(
     "Fractions are carried over to the next interval. Reject each new session beyond the quota "
     "with a page that names retry_after_s. A measured capacity_rps is (processed requests + r × "
     "rejections) / busy time, over all ac-intervals with a utilisation of at least "
-    "measuring_utilisation; newer intervals count more. Until capacity, L and leftover_s are known, the policy "
-    "decides like sbac-responsive, with ac_threshold",
+    "measuring_utilisation; newer intervals count more. Until capacity, L and leftover_s are "
+    "known, the policy decides like sbac-responsive, with ac_threshold",
     source="SBAC, section 12, eq. 7 (r = 1), and its remark on inaccuracy and unused quota",
     deviations=(
         "L = C_r/C_s (requests / sessions) is measured whenever a session ends. C_s counts only "
