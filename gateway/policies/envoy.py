@@ -211,8 +211,8 @@ ADAPTIVE_CONCURRENCY = Sheet(
         "system. "
         "Requests that arrived before the measurement do not count. The next measurement begins "
         "after min_rtt_interval_s and a random delay (drawn with seed) of up to jitter_ratio × "
-        "min_rtt_interval_s. Five successive windows with the limit at min_concurrency start it "
-        "earlier"
+        "min_rtt_interval_s, but earlier after five successive windows in which the limit stays at "
+        "min_concurrency"
     ),
     source=_ADAPTIVE + "gradient controller",
     deviations="A window ends with the first response after update_interval_s. Envoy has no "
