@@ -216,14 +216,15 @@ class Settings(SettingsModel):
     )
     half_close: HalfClose = Field(
         _CUSTOMER.half_close,
-        description="treatment of a customer's stream that ends after a request. `probe` "
-        "tests with an interim response whether the customer still waits. `wait` assumes that "
-        "the customer waits, and `leave` assumes that the customer has left",
+        description="treatment of a customer who closes the sending direction of the connection "
+        "after a request (half-close). `probe` tests with an interim response whether the customer "
+        "still waits. `wait` assumes that the customer waits, and `leave` assumes that the "
+        "customer has left",
     )
     other_limit: Count = Field(
         4,
-        description="maximum number of requests in service at the shop for anything except the "
-        "eight pages",
+        description="maximum number of requests in service at the shop that are not for the eight "
+        "page types",
     )
     other_queue: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
         256,

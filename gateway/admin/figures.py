@@ -137,11 +137,11 @@ class GatewayFigures:
         assigned = manager.assigned if manager is not None else None
         return {
             "in_service_requests": (
-                "Requests for the eight pages in service",
+                "Requests for the eight page types that are in service",
                 self._parts.pages.dispatcher.in_service,
             ),
             "workers": (
-                "Maximum number of requests for the eight pages in service at the same time",
+                "Maximum number of requests for the eight page types in service at a time",
                 self._parts.settings.workers,
             ),
             "customer_connections": (
@@ -161,7 +161,7 @@ class GatewayFigures:
                 self._parts.connections.turned_away,
             ),
             "abandonments_in_service_total": (
-                "Served requests whose customers left before or during the service",
+                "Requests sent to the shop whose customers left before the answer was complete",
                 self._parts.context.left_in_service,
             ),
             "overdue_cancels_total": (
@@ -183,7 +183,7 @@ class GatewayFigures:
                 self._parts.clock(),
             ),
             "draining": (
-                "1 while the gateway finishes its last requests",
+                "1 while the gateway stops: it finishes the requests that it has accepted",
                 float(self._parts.connections.is_draining),
             ),
             "assigned_processors": (

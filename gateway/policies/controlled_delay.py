@@ -102,9 +102,9 @@ CODEL = Sheet(
     "newest request is served first. The timeouts are Facebook's, derived from CoDel; CoDel's "
     "own drop law is not used.",
     rule="the queue persists once it has been non-empty for more than interval_s. A request may "
-    "wait for target_s if the queue persists when the request arrives, otherwise for interval_s. "
-    "Drop a request that has waited longer. Serve the newest request while the queue persists, "
-    "otherwise the oldest request",
+    "wait at most target_s if the queue persists when the request arrives, otherwise at most "
+    "interval_s. Drop a request that has waited longer. Serve the newest request while the queue "
+    "persists, otherwise the oldest request",
     source="Maurer, *Fail at Scale*, ACM Queue 13 (8), 2015: controlled delay and adaptive LIFO",
     deviations="In the article, LIFO begins “when a queue is forming”; here, LIFO begins when "
     "the queue persists. The article's times suit services that answer in milliseconds; they "

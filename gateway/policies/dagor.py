@@ -139,11 +139,12 @@ DAGOR = Sheet(
     "less strict until the number of further requests that it would have admitted is "
     "increase_ratio (β) × all arrivals",
     source=_SOURCE + "sections 4.1 and 4.2, Algorithm 1",
-    deviations="There is only one service, so no priorities are passed on. The later a page "
-    "comes in a session, the higher its business priority. A window ends with the first arrival "
-    "after window_s; in a window without a dispatch, the wait of the oldest request counts. A wait "
-    "inside the shop does not count as queueing time. The threshold is from WeChat, whose "
-    "services answer in milliseconds; it is low for pages that take a quarter of a paper second.",
+    deviations="There is only one service, so the policy passes no priorities to other "
+    "services. The later a page comes in a session, the higher its business priority. A window "
+    "ends with the first arrival after window_s; in a window without a dispatch, the wait of the "
+    "oldest request counts. A wait inside the shop does not count as queueing time. The threshold "
+    "is from WeChat, whose services answer in milliseconds; it is low for pages that take a "
+    "quarter of a paper second.",
     parameters=(
         *parameters(
             _SOURCE + "section 4.1",

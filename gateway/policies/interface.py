@@ -148,7 +148,7 @@ class Policy(Protocol):
         """Handle a request that has arrived."""
 
     def workers_free(self, time_s: float, free: int) -> Verdicts:
-        """Return verdicts, at most `free` of them `Dispatch`; `free` is the number of idle
+        """Return verdicts, with at most `free` verdicts `Dispatch`. `free` is the number of idle
         workers, at least 1.
         """
 

@@ -213,8 +213,8 @@ def _rule(weight: str) -> str:
     return (
         f"the predicted utilisation is f(1) = ac_threshold, f(i+1) = {weight}, where U_i is the "
         "mean utilisation of ac-interval i (ac_interval_s long). If f(i+1) > ac_threshold, reject "
-        "all new sessions in interval i+1 with retry_after_s, otherwise admit them. Admit every "
-        "request of a session in progress"
+        "all new sessions in interval i+1 with a page that names retry_after_s; otherwise admit "
+        "them. Admit every request of a session in progress"
     )
 
 

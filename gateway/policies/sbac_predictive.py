@@ -224,14 +224,14 @@ SBAC_PREDICTIVE = Sheet(
     "finish, so it admits only a part of a larger burst.",
     rule="y = S_r (L − r Load) / (L (L − r)). S_r = planned_utilisation × capacity_rps, "
     "L = session_length, r = rejection_cost, Load = new sessions of the last ac-interval / "
-    "(interval × S_r / L). The quota of an interval is y × ac_interval_s, plus two other parts. "
-    "The first is the correction for the previous interval, (y(measured Load) − y(expected Load)) "
-    "× ac_interval_s. The second is the quota that was not used in the last leftover_s. "
+    "(interval × S_r / L). The quota of an interval is the sum of three parts: y × ac_interval_s, "
+    "the correction for the previous interval, (y(measured Load) − y(expected Load)) "
+    "× ac_interval_s, and the quota that was not used in the last leftover_s. "
     "Fractions are carried over to the next interval. Reject each new session beyond the quota "
-    "with retry_after_s. A measured capacity_rps is (processed requests + r × rejections) / busy "
-    "time, over all ac-intervals with a utilisation of at least measuring_utilisation; "
-    "newer intervals count more. Until capacity, L and leftover_s are known, the policy "
-    "decides like sbac-responsive, with ac_threshold",
+    "with a page that names retry_after_s. A measured capacity_rps is (processed requests + r × "
+    "rejections) / busy time, over all ac-intervals with a utilisation of at least "
+    "measuring_utilisation; newer intervals count more. Until capacity, L and leftover_s are "
+    "known, the policy decides like sbac-responsive, with ac_threshold",
     source="SBAC, section 12, eq. 7 (r = 1), and its remark on inaccuracy and unused quota",
     deviations=(
         "L = C_r/C_s (requests / sessions) is measured whenever a session ends. C_s counts only "

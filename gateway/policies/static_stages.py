@@ -69,7 +69,7 @@ STATIC_STAGES = Sheet(
             30,
             HANDS.unit,
             "maximum number of requests in service",
-            "LIFO-Pri's 30 workers; the default adds no limit",
+            "LIFO-Pri's 30 workers, so the default adds no further limit",
             HANDS.low,
             HANDS.high,
         ),

@@ -135,10 +135,10 @@ WAITING_ROOM = Sheet(
     name="waiting-room",
     title="Waiting room",
     idea="When the shop is full, a customer may enter only when another customer leaves.",
-    rule="serve the requests of the sessions in the shop in the order in which the requests "
-    "entered the shop. While fewer sessions than the maximum (inside) are in the shop, let further "
-    "sessions enter in order of arrival. A session counts as gone if it has sent no request for "
-    "idle_s after its last answer",
+    rule="serve only requests of sessions in the shop, the earliest entered request first. While "
+    "the number of sessions in the shop is below inside, let further sessions enter in order of "
+    "arrival; a session enters with all its waiting requests. A session counts as gone "
+    "if it has sent no request for idle_s after its last answer",
     source="Cloudflare Waiting Room, documentation: total active users, session duration",
     deviations="Cloudflare's session duration is 5 minutes, and its limit is at least 200 "
     "users; both are far too large for customers without think time. A waiting customer keeps a "

@@ -131,7 +131,7 @@ METRICS: tuple[Metric, ...] = (
     _outcome(
         "refused_attempts",
         AttemptOutcome.REFUSED,
-        "The number of attempts whose connection failed or was not accepted.",
+        "The number of attempts whose connection the server did not accept.",
     ),
     _outcome(
         "failed_attempts",

@@ -103,9 +103,8 @@ NGINX: Final = Proxy(
         source="nginx 1.22, ngx_http_limit_req_module and ngx_http_limit_conn_module; *Rate "
         "Limiting with NGINX* (nginx.com blog) recommends burst with nodelay for most deployments.",
         deviations="The limits are keyed by the server, not by the customer, because they protect "
-        "the shop. An "
-        "empty key means that a page has no limit, as in the manual. nginx runs as one "
-        "process. Requests that are not for the eight pages have no limit. With "
+        "the shop. For a page without a limit, this key is empty, as in the manual. nginx runs as "
+        "one process. Requests that are not for the eight pages have no limit. With "
         "nodelay = 0, nginx withdraws a delayed request whose customer leaves, so "
         "abandonment `ignore` needs nodelay = 1.",
         parameters=(
@@ -124,7 +123,7 @@ NGINX: Final = Proxy(
                 0.0,
                 "requests/s",
                 "the sustained rate as a number; 0: rate_ratio applies",
-                "the capacity is known, so rate_ratio is easier to choose",
+                "rate_ratio is easier to choose, because the capacity is known",
                 0,
                 100_000,
             ),
@@ -141,7 +140,7 @@ NGINX: Final = Proxy(
                 "nodelay",
                 1,
                 "0 or 1",
-                "1: a burst continues at once; 0: it is delayed to the rate",
+                "1: a burst continues at once; 0: its requests wait until the rate allows them",
                 "recommended for most deployments (*Rate Limiting with NGINX*)",
                 0,
                 1,

@@ -137,10 +137,10 @@ def _wasted_work() -> Iterator[Metric]:
         "outcome",
         {outcome: counts[f"cancels_{outcome}"] for outcome in ("effective", "too_late", "failed")},
     )
-    for resource in ("cpu", "database"):
+    for resource, spent in (("cpu", "CPU time"), ("database", "Time of waiting for PostgreSQL")):
         yield _counter(
             f"sentry_{resource}_seconds",
-            "Time spent on requests whose customer left: before the customer left (unanswered), "
+            f"{spent} of requests whose customer left: before the customer left (unanswered), "
             "or afterwards (kept if the request had to be finished, otherwise wasted).",
             "work",
             {work: counts[f"{work}_{resource}_s"] for work in ("wasted", "kept", "unanswered")},

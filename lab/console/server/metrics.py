@@ -84,7 +84,7 @@ class LabMetrics(Collector):
 
     def _experiments(self) -> Iterator[Metric]:
         runs = "The number of complete runs"
-        finished = _gauge("finished_runs", f"{runs} of the newest experiments", *_RUN[:1])
+        finished = _gauge("finished_runs", f"{runs} in a result folder", *_RUN[:1])
         unreconciled = _gauge(
             "unreconciled_runs",
             f"{runs} in which the counts of customers, gateway and shop do not reconcile",

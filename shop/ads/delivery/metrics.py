@@ -45,7 +45,7 @@ _impressions = Counter(
 _clicks = Counter("doorbuster_ads_clicks", "Clicks on banners.", registry=registry)
 _reports = Counter(
     "doorbuster_ads_reports",
-    "Attempts to exchange counts with the database: successful (done) or not (failed).",
+    "Attempts to exchange counts with the database; `outcome` is done (successful) or failed.",
     ["outcome"],
     registry=registry,
 )
