@@ -281,8 +281,8 @@ def verdicts(rounds: list[Score]) -> list[tuple[str, bool]]:
     growth = median(one.memory_mib[2] / one.memory_mib[1] for one in rounds)
     return [
         (
-            f"share of sessions in progress that complete: {completed:.2f}, "
-            f"target {TARGET_SHARE:g}",
+            f"share of completed sessions, among those in progress when the flood began: "
+            f"{completed:.2f}, target at least {TARGET_SHARE:g}",
             completed >= TARGET_SHARE,
         ),
         (

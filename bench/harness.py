@@ -40,7 +40,8 @@ def need(*programs: str) -> None:
     if missing:
         packages = " ".join(PACKAGES[name] for name in missing)
         raise click.ClickException(
-            f"{', '.join(missing)} not found; on Debian or Ubuntu: apt-get install {packages}"
+            f"cannot find {', '.join(missing)}; on Debian or Ubuntu, run: "
+            f"apt-get install {packages}"
         )
 
 

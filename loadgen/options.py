@@ -134,7 +134,8 @@ class Option:
     field: str = ""
     """The plan's field that the option sets; if empty, the option's name with underscores."""
     model: str = ""
-    """The model of the option: `sessions`, `clients` or `partly-open`; empty for all models."""
+    """The customer model to which the option applies: `sessions`, `clients` or `partly-open`; empty
+    if it applies to all."""
 
     @property
     def flag(self) -> str:

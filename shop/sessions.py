@@ -55,8 +55,8 @@ class SessionCache:
         self.absences = 0
 
     def get(self, key: str) -> _Entry | None:
-        """Return the entry of this session, whatever its epoch; None if Redis is unavailable or has
-        no entry.
+        """Return the entry of this session, even from an earlier epoch; None if Redis is
+        unavailable or has no entry.
         """
         found = self._ask("get", _name(key))
         return _Entry(*found) if found else None

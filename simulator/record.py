@@ -155,7 +155,7 @@ class Record:
         )
 
     def load_sample(self, now_s: float, in_service: int) -> LoadSample:
-        """Return the server's load since the last sample."""
+        """Return the server's load since the last sample, and start the next sample interval."""
         interval_s = now_s - self._sampled_s
         busy_s = self._server.busy_until(now_s)
         ratio = (busy_s - self._sampled_busy_s) / (interval_s * self._server.cpus)

@@ -200,8 +200,8 @@ class AdminApi:
     def _made(
         self, make: Callable[[], T], use: Callable[[T], Answer], *, is_slow: bool
     ) -> Answer | Awaitable[Answer]:
-        """Make policies and use them. If `is_slow`, as for students' policies, the thread of
-        `reading_room` makes them.
+        """Make policies with `make`, and return the answer of `use` to them. If `is_slow`, as
+        for students' policies, the thread of `reading_room` makes them.
         """
         return self._made_slowly(make, use) if is_slow else use(make())
 

@@ -263,9 +263,12 @@ class RequestReader:
 
 
 def _refuse_hopeless(buffer: bytes, scanned: int, limits: HeadLimits) -> None:
-    """Refuse the incomplete or too long head in `buffer` if it can never become valid. The search
-    runs from front to back, so that the result does not depend on how the bytes were divided into
-    pieces. The search skips the first `scanned` bytes, because an earlier call has searched them.
+    """Refuse the head in `buffer` if it has a forbidden character or exceeds a limit, so that more
+    bytes cannot make it valid.
+
+    The search runs from front to back, so that the result does not depend on how the bytes were
+    divided into pieces. The search skips the first `scanned` bytes, because an earlier call has
+    searched them.
     """
     window_bytes = min(len(buffer), limits.head_bytes)
     forbidden = FORBIDDEN.search(buffer, scanned, window_bytes)

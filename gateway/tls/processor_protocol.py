@@ -44,8 +44,9 @@ class ProtocolError(ValueError):
 class Register:
     """An application's registration, the first message of each of its connections.
 
-    `priority` is the application's weight (P_i). `process` is the id of the root of the process
-    tree that the manager binds. `processors` are the CPU numbers of the latest assignment, or None.
+    `priority` is the application's weight (P_i). `process` is the id of a process. The manager
+    binds this process and its descendants to processors. `processors` are the CPU numbers of the
+    latest assignment, or None.
     """
 
     application: str

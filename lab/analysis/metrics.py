@@ -166,7 +166,8 @@ METRICS: tuple[Metric, ...] = (
         "turned_away_ratio",
         "Turned away",
         "%",
-        "Attempts that were rejected, dropped, refused or failed, divided by planned requests.",
+        "The number of rejected, dropped, refused and failed attempts, divided by the number of "
+        "planned requests.",
         lambda run: run.turned_away_ratio,
         1,
         tables=("Requests",),

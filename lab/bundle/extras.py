@@ -57,8 +57,8 @@ def schemas() -> dict[str, bytes]:
 
 
 def of(folder: Path, sizes: Mapping[str, int]) -> dict[str, bytes]:
-    """Return the additional files for a bundle of `folder`, by name; a damaged result has fewer.
-    `sizes` has the size in bytes of every other file, by path."""
+    """Return the additional files for a bundle of `folder`, by name. If the result is damaged, some
+    files are missing. `sizes` has the size in bytes of every other file, by path."""
     is_comparison = (folder / "plan.json").is_file()
     kind: Kind = "comparison" if is_comparison else "reproduction"
     title = folder.name

@@ -237,7 +237,7 @@ def confirms_table(rows: Sequence[Row]) -> Table:
     """
     loads = loads_of(rows)
     table = Table(
-        "Confirms over bound, as counted",
+        "Counted confirms divided by the bound",
         (
             "Policy",
             *(f"ρ = {rho:g}" for rho in loads),

@@ -219,7 +219,7 @@ _ESTIMATED = (
     "of the repetitions ± half-width of the 95 % interval.",
 )
 _COUNTED = (
-    "Confirms over bound, as counted",
+    "Counted confirms divided by the bound",
     "Here, the efficiency is calculated from the actual purchases. The values vary by "
     "ten per cent and more between runs.",
 )

@@ -256,8 +256,9 @@ def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
                 "The first setting of a row is its default. The other settings are a Latin "
                 "hypercube over the row's parameters. Each number is its default times 2 to the "
                 "power of u, with u spread evenly from −3 to 3, within the allowed range. Switches "
-                "are on or off. The search does not change numbers with the default 0, tables "
-                "of page types, seeds, retry_after_s, or nginx's nodelay.",
+                "are on or off. The search does not change these parameters: numbers "
+                "whose default is 0, tables by page type, seeds, retry_after_s, and nginx's "
+                "nodelay.",
             ),
             (
                 "HAProxy and nginx",

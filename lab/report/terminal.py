@@ -20,8 +20,8 @@ if not console.is_terminal:
 
 @contextmanager
 def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
-    """Print to standard error if standard output has JSON. With `quiet`, print only the essential
-    lines.
+    """Within this block, send the console's lines to standard error if `as_json`, because standard
+    output has the JSON. With `quiet`, print only the essential lines.
     """
     console.stderr, console.quiet = as_json, quiet
     try:

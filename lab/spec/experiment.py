@@ -253,7 +253,8 @@ class Spec(Section):
             )
         if self.database_cpus != "other":
             raise ValueError(
-                "database_cpus: several shops share one database; allowed with at_once: 'other'"
+                "database_cpus: several shops share one database; with at_once, this must be "
+                "'other'"
             )
 
     def _refuse_what_nobody_is_ranked_by(self) -> None:

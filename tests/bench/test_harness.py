@@ -50,7 +50,7 @@ def test_missing_programs_are_named_with_their_packages(monkeypatch):
     with pytest.raises(ClickException) as fault:
         need("nginx", "haproxy", "wrk")
     assert fault.value.message == (
-        "nginx, wrk not found; on Debian or Ubuntu: apt-get install nginx-light wrk"
+        "cannot find nginx, wrk; on Debian or Ubuntu, run: apt-get install nginx-light wrk"
     )
 
 

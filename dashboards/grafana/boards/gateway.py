@@ -211,7 +211,7 @@ def _requests() -> list[object]:
         ),
         lines(
             "Answers of the gateway itself",
-            "Answers that came from the gateway, not from the shop. Dropped and rejected requests "
+            "These answers came from the gateway, not from the shop. Dropped and rejected requests "
             "get status 503, which does not occur in quiet times.",
             "cps",
             Ask(rate("doorbuster_gateway_refusals_total", OF, by="status"), "{{status}}"),

@@ -45,10 +45,12 @@ def _limit(title: str, student: int, teacher: int, write: Callable[[float], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowance:
-    """The limits of one person. Each field has the number for a student, then the number for a
-    teacher. If the console has no accounts, a teacher's limits hold for all people. The limits also
-    hold for calls from the command line with `--server`. Times are in real seconds, except CPU
-    times."""
+    """The limits of one person. Each declaration below has the number for a student, then the
+    number for a teacher.
+
+    If the console has no accounts, a teacher's limits hold for all people. The limits also hold for
+    calls from the command line with `--server`. Times are in real seconds, except CPU times.
+    """
 
     whose: str
     """`a student` or `a teacher`."""

@@ -77,7 +77,7 @@ def _which(runs: RunsUnderWay) -> str:
     if not runs.beside:
         found = f"run {runs.planned.number}/{runs.of}: {title_of(runs.planned.policy)}"
         if runs.run is not None and runs.run.proxy_file.is_file():
-            found += " in the gateway's place (the result will show which pages waited)"
+            found += " instead of the gateway (the result will show which pages waited)"
         return found
     numbers = [planned.number for planned, _ in runs.beside]
     titles = " | ".join(title_of(planned.policy) for planned, _ in runs.beside)

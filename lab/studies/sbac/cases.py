@@ -125,7 +125,7 @@ SCALES: dict[Engine, dict[bool, Scale | LiveScale]] = {
 
 @dataclass(frozen=True, slots=True)
 class Cases(PaperCases[Scale]):
-    """SBAC's simulated cases at a scale."""
+    """SBAC's simulated cases for one `Scale` (full or quick)."""
 
     def overloaded(
         self,

@@ -28,8 +28,8 @@ def useful_utilisation(metrics: Metrics) -> float:
 
 
 def useful_over_load(load: float) -> Value:
-    """Return a metric: useful utilisation divided by the offered load, as this project interprets
-    the published values."""
+    """Return the function that divides useful utilisation by the offered load. This project assumes
+    that the published values are this ratio."""
     return lambda metrics: useful_utilisation(metrics) / load
 
 

@@ -10,9 +10,7 @@ from common.http_json import JsonClient, NoAnswerError, RefusedError
 CRITICAL = {
     1: 3.84, 2: 5.99, 3: 7.81, 4: 9.49, 5: 11.07, 6: 12.59, 7: 14.07, 8: 15.51, 9: 16.92,
 }  # fmt: skip
-"""For each number of degrees of freedom, the value that chi-squared exceeds by chance in 5 % of all
-tests.
-"""
+"""The critical values of chi-squared at the 5 % level, by degrees of freedom."""
 PATIENCE_S = 30.0
 
 
