@@ -64,9 +64,8 @@ class Router:
         queue = self._pages if page is not None else queue_for(head.target, self._bypasses)
         own_id = context.new_request_id()
         id = forwarding.request_id_of(head) or own_id
-        if tracer is None or not tracer.samples(
-            own_id
-        ):  # a customer must not choose what is traced
+        # `id` can come from the customer, who must not choose what is traced.
+        if tracer is None or not tracer.samples(own_id):
             exchange = Exchange(context, customer, head, peer=peer, queue=queue, request_id=id)
         else:
             name = next((one.name for one in self._bypasses if one.queue is queue), POLICY)

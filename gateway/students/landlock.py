@@ -48,9 +48,8 @@ class _Attributes(ctypes.Structure):
 def forbid_but(readable: Iterable[str] = (), writable: Iterable[str] = ()) -> str:
     """Take from this process every right that Landlock controls, except two: the right to read the
     `readable` paths, and the right to read and write the `writable` paths. Both rights include
-    everything below the paths. Paths that do not
-    exist are ignored. Return the name of the layer, e.g. `landlock 6`; raise OSError if the kernel
-    refuses. The process must have `no_new_privs`.
+    everything below the paths. Paths that do not exist are ignored. Return the name of the layer,
+    e.g. `landlock 6`; raise OSError if the kernel refuses. The process must have `no_new_privs`.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     version = libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION)

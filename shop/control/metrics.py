@@ -137,7 +137,7 @@ def _wasted_work() -> Iterator[Metric]:
         "outcome",
         {outcome: counts[f"cancels_{outcome}"] for outcome in ("effective", "too_late", "failed")},
     )
-    for resource, spent in (("cpu", "CPU time"), ("database", "Time of waiting for PostgreSQL")):
+    for resource, spent in (("cpu", "CPU time"), ("database", "Waiting time for PostgreSQL")):
         yield _counter(
             f"sentry_{resource}_seconds",
             f"{spent} of requests whose customer left: before the customer left (unanswered), "

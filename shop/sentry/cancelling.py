@@ -99,7 +99,11 @@ class Canceller:
 
     def _cancel_aside(self, attempt: Attempt, sent: list[tuple[float, Attempt]]) -> None:
         """Let a side thread cancel this query. If no thread can start, the attempt returns to
-        `sent`; a running side thread may then also carry it out, which does no harm."""
+        `sent`.
+
+        The executor also keeps the attempt, once for each try, and a side thread that runs later
+        carries out these copies. A cancel of a query that has ended does nothing.
+        """
         try:
             self._side_threads.submit(_cancel_alone, attempt)
         except RuntimeError as error:  # the process has too many threads

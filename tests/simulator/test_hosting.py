@@ -107,7 +107,7 @@ def test_the_manager_assigns_what_its_policy_says_of_the_requests():
 def test_without_admission_each_application_counts_as_needing_all_processors():
     apps = (app(1.0, 60.0, priority=3.0), app(20.0, 60.0))
     found = simulate_platform(short(applications=apps, duration_s=60.0, admission="none"))
-    assert [set(each.series["processors"]) for each in found.applications] == [{3}, {1}]
+    assert [set(each.series["processors"]) for each in found] == [{3}, {1}]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_static_shares_are_even(applications, processors, share, busy):
     rates_ps = [20.0] * applications
     found = simulate_platform(
         short(*rates_ps, processors=processors, provisioning="static", admission="none")
-    ).applications
+    )
     assert {assigned for each in found for assigned in each.series["processors"]} == {share}
     used = [each.series["busy"][60:-2].mean() for each in found]
     assert used == pytest.approx(busy, abs=1e-6)

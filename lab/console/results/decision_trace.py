@@ -109,6 +109,7 @@ def _traced(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]
     request_id = attempt["request_id"]
     ratio = ComparisonResult(result.path).run(planned).summary().traced_ratio
     trace_id = trace_id_of(request_id.encode())
+    # The gateway has chosen the id, because the load generator sends none.
     if not request_id or not is_sampled(trace_id, ratio):
         return None
     shown = f"{trace_id:032x}"
