@@ -201,13 +201,14 @@ def reap() -> None:
             )
 
 
-def line() -> list[tuple[Launch, int]]:
+def line() -> list[tuple[Launch, int | None]]:
     """Return the waiting launches in the order in which they begin, each with the approximate real
-    seconds until then."""
+    seconds until then. The time is None if a launch of infinite expected duration must end first.
+    """
     running = list(Launch.objects.filter(state=State.RUNNING))
     left = [(one, left_s(one)) for one in running]
     found = starts(_ordered("live"), _ordered("simulated"), left)
-    return [(one, math.ceil(start_s)) for one, start_s in found]
+    return [(one, math.ceil(start_s) if math.isfinite(start_s) else None) for one, start_s in found]
 
 
 def elapsed_s(one: Launch) -> float:
