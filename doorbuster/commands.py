@@ -103,7 +103,7 @@ _SECTIONS = (
             Entry("console", "bench.console.command:main",
                   "The console's page times during a rush"),
             Entry("flood", "bench.flood:main",
-                  "Sessions that DOOR, HAProxy and nginx keep in a flood of new ones"),
+                  "Sessions kept in a flood: DOOR, HAProxy and nginx"),
             Entry("gateway", "bench.gateway:main", "The gateway compared with nginx and HAProxy"),
             Entry("growth", "bench.growth.command:main",
                   "The growth of costs, up to 100 times the usual sizes"),

@@ -71,7 +71,7 @@ def curious():
 
 def tried(child, code):
     request = Request(1, Page.HOME, 0.0, code, True, os.getpid())
-    ((verdict),) = child.tell("arrival", 0.0, (request,))
+    ((verdict),) = child.tell("arrival", 0.0, (request,), about=1)
     assert isinstance(verdict, Drop)
     return verdict.reason
 

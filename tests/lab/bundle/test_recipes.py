@@ -53,7 +53,7 @@ def test_outcomes_sales_and_sessions_are_those_of_doorbuster(ask):
         policy: (cell.confirms, pytest.approx(cell.runs[0].completed_ratio))
         for policy, cell in cells.items()
     }
-    fates = {row["run"]: (row["arrived"], row["complete"]) for row in ask("The number of sessions")}
+    fates = {row["run"]: (row["arrived"], row["complete"]) for row in ask("Three numbers")}
     assert fates == {
         folder: (run.fates.arrived, run.fates.completed) for folder, run in folders.items()
     }
