@@ -133,7 +133,6 @@ def step_page(
         notes = AnswerForm({field: "Your notes and answers"}, initial=done.answers)
     prediction = prediction or prediction_form(found.number)
     start = start_of(sheet, found)
-    read = read or ValuesForm(findings_of(done, found.number))
     context = {
         "work": done,
         "parts": [(one, html_for(request, one.markdown)) for one in found.before_answer],
@@ -149,13 +148,18 @@ def step_page(
         "previous": found.number - 1,
         "next": found.number + 1 if found.number < len(sheet.steps) else None,
     }
-    status = 400 if prediction.is_bound or notes.is_bound or read.is_bound else 200
+    status = 400 if prediction.is_bound or notes.is_bound or read is not None else 200
     return render(request, "console/lesson_step.html", context, status=status)
 
 
-def _outcome(request: HttpRequest, done: Work, found: Step, read: ValuesForm) -> dict[str, Any]:
-    """Return the newest launch of a step and the values of its result, as pages show them."""
+def _outcome(
+    request: HttpRequest, done: Work, found: Step, read: ValuesForm | None
+) -> dict[str, Any]:
+    """Return the newest launch of a step and the values of its result, as pages show them. `read`
+    is a form that the person has just sent, if any.
+    """
     findings = findings_of(done, found.number)
+    read = read or ValuesForm(findings)
     reads = any(not one.field for one in findings)
     launch = done.launches.get(found.number)
     return {
@@ -232,11 +236,10 @@ def launched_state(request: HttpRequest, number: int, step: int) -> HttpResponse
     launch = done.launches.get(step)
     if launch is None or not done.is_open(found):
         raise Http404
-    read = ValuesForm(findings_of(done, step))
     return render(
         request,
         "console/lesson_launched.html",
-        {**_outcome(request, done, found, read), "renewed": True},
+        {**_outcome(request, done, found, None), "renewed": True},
         status=OVER if launch.has_ended else 200,
     )
 
