@@ -166,19 +166,17 @@ def behind_words(row: Row, best: Row | None) -> str:
 
 def differences_table(rows: Sequence[Row]) -> Table:
     """Return the table of each row's difference from the best row at each load, paired by seed."""
-    loads = loads_of(rows)
+    best = {rho: found[0] for rho in loads_of(rows) if (found := leaders(rows, rho))}
     table = Table(
         "Behind the best at each load, paired by seed",
-        ("Policy", *(f"ρ = {rho:g}" for rho in loads)),
+        ("Policy", *(f"ρ = {rho:g}" for rho in best)),
         note=BEHIND + " The best row at a load is the row with the highest mean at this load.",
     )
-    best = {rho: found[0] for rho in loads if (found := leaders(rows, rho))}
     for row in rows:
         if row.rank is not None:
             cells = (
-                "best" if best.get(rho) is row else text_of(behind_at(row, best[rho], rho), 2)
-                for rho in loads
-                if rho in best
+                "best" if one is row else text_of(behind_at(row, one, rho), 2)
+                for rho, one in best.items()
             )
             table.rows.append((row.title, *cells))
     return table

@@ -227,9 +227,10 @@ def _fairness_heat(rows: Sequence[FairnessRow]) -> Heat:
 def _leaders_words(rows: Sequence[Row]) -> str:
     told = []
     for rho in board.loads_of(rows):
-        best, *level = (row.title for row in board.leaders(rows, rho))
-        beside = f" (level with it: {'; '.join(level)})" if level else ""
-        told.append(f"At ρ = {rho:g}, {best} is the best{beside}.")
+        if titles := [row.title for row in board.leaders(rows, rho)]:
+            best, *level = titles
+            beside = f" (level with it: {'; '.join(level)})" if level else ""
+            told.append(f"At ρ = {rho:g}, {best} is the best{beside}.")
     return " ".join(told)
 
 

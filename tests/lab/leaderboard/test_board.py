@@ -11,7 +11,9 @@ from lab.leaderboard.board import (
     leaders,
     rows_of,
 )
+from lab.leaderboard.board_study import Board, study
 from lab.leaderboard.recovery import Recovery
+from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import changed, load_spec
 from tests.lab.leaderboard.made_up import cell
 
@@ -89,6 +91,18 @@ def test_what_a_row_lacks_to_the_best_is_paired_by_seed():
     assert overall == {"DOOR-LIFO": "best", "SQ": "0.05 ± 0.00"}
     assert [row[1] for row in differences_table(rows).rows] == ["best", "0.05 ± 0.00"]
     assert as_json(rows)[1]["behind"] == "0.05 ± 0.00"
+
+
+def test_a_load_at_which_only_a_step_has_run_has_no_best(tmp_path):
+    """The first runs of an interrupted board can be such runs; the columns still fit the rows."""
+    rows = rows_of([cell("Few hands", 1.0, 0.6), cell("dagor", 2.0, 0.5), cell("sq", 2.0, 0.4)])
+    table = differences_table(rows)
+    assert (table.header, table.rows[0]) == (("Policy", "ρ = 2"), ("DAGOR", "best"))
+    facts = {"machine": {}, "versions": {}, "capacity": {}}
+    folder = ComparisonResult.create(tmp_path, load_spec("leaderboard"), facts, [])
+    words = study(Board(folder, rows, [], 2.0, [])).figures[0].what
+    assert "At ρ = 2, DAGOR is the best." in words
+    assert "ρ = 1" not in words
 
 
 def test_seconds_to_recover_stand_next_to_efficiency():
