@@ -102,7 +102,7 @@ class ProxyProcess:
         self.proxy = PROXIES[name]
         self.place = place
         self._dialect = DIALECTS[name]
-        self._parameters = parameters
+        self.parameters = parameters
         self._cpus = cpus
         self.process: subprocess.Popen[bytes] | None = None
         """The running proxy; None outside the block."""
@@ -174,7 +174,7 @@ class ProxyProcess:
     def _start(self) -> None:
         files = self.place.files
         file = files / self._dialect.CONFIGURATION
-        text = self._dialect.configuration(self._parameters, page_rules(), self.place)
+        text = self._dialect.configuration(self.parameters, page_rules(), self.place)
         file.write_text(text, encoding="utf-8")
         # If the runner is killed, the proxy also ends.
         words = pinned.command(

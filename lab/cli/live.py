@@ -151,4 +151,4 @@ def capacity(**given: Any) -> None:
         "Live runs with the same customers and settings use this capacity for the next "
         f"{capacities.KEPT_FOR.days * 24} hours, unless the machine or the code changes."
     )
-    console.print(f"Kept in {capacities.file_of(measured, lab)}")
+    console.print(f"Kept in {capacities.file_of(lab, measured, measured.lengths)}")

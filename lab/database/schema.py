@@ -109,11 +109,6 @@ def tell(connection: psycopg.Connection, lab: Settings) -> None:
         _tell(connection, lab)
 
 
-def console_url(lab: Settings) -> str:
-    """Return the address of the lab console for a browser on this machine."""
-    return lab.lab_url
-
-
 def _place(lab: Settings) -> str:
     return f"{lab.postgres_host}:{lab.postgres_port}"
 
@@ -131,7 +126,7 @@ def _form_of(connection: psycopg.Connection) -> str | None:
 
 def _tell(connection: psycopg.Connection, lab: Settings) -> None:
     connection.execute("DELETE FROM results.console")
-    connection.execute("INSERT INTO results.console VALUES (%s)", [console_url(lab)])
+    connection.execute("INSERT INTO results.console VALUES (%s)", [lab.lab_url])
     if lab.results_password:  # otherwise the role could not log in
         # If this user must not create roles, the administrator of the server creates this role.
         with suppress(psycopg.errors.InsufficientPrivilege), connection.transaction():

@@ -9,13 +9,13 @@ import statistics
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal, final
+from typing import Literal, final
 
-from pydantic import ConfigDict, ValidationError
+from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
 from lab.errors import ExperimentError
-from lab.files.documents import read_json, write_json
+from lab.files.documents import read, write_json
 from lab.machine.description import fingerprint
 from lab.spec.experiment import Spec
 from lab.spec.runs import server_of
@@ -95,14 +95,9 @@ def lengths_words(lengths: Lengths | None) -> str:
 
 def keep(capacity: Capacity, lab: Settings) -> Path:
     """Write a capacity to the appliance's state folder; return the file."""
-    path = file_of(capacity, lab)
+    path = file_of(lab, capacity, capacity.lengths)
     write_json(path, asdict(capacity))
     return path
-
-
-def file_of(capacity: Capacity, lab: Settings) -> Path:
-    """Return the file that stores a capacity."""
-    return _file(lab, capacity, capacity.lengths)
 
 
 def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity | None:
@@ -113,7 +108,7 @@ def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity 
     KEPT_FOR before `now` (by default, the present time).
     """
     try:
-        capacity = from_json(read_json(_file(lab, spec, lengths_words(spec.customers.lengths))))
+        capacity = read(file_of(lab, spec, lengths_words(spec.customers.lengths)), Capacity)
         age = (now or datetime.now(UTC)) - datetime.fromisoformat(capacity.measured_at)
     except (ExperimentError, TypeError, ValueError):  # a damaged file, or a time without its zone
         return None
@@ -127,17 +122,8 @@ def facts_of(capacity: Capacity | None) -> dict[str, object]:
     return asdict(capacity)
 
 
-def from_json(content: dict[str, Any]) -> Capacity:
-    """Return the capacity in a JSON file; raises ExperimentError if its content is invalid."""
-    try:
-        return Capacity(**content)
-    except ValidationError as faults:
-        fault = faults.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, fault["loc"]))
-        raise ExperimentError(f"capacity file: {place:.80}: {fault['msg']}") from None
-
-
-def _file(lab: Settings, shop: Capacity | Spec, lengths: str) -> Path:
+def file_of(lab: Settings, shop: Capacity | Spec, lengths: str) -> Path:
+    """Return the file that stores the capacity of a shop for customers with these lengths."""
     special = "" if lengths == CHAIN else f"{lengths}-"
     special += "" if shop.catalogue_books is None else f"{shop.catalogue_books}-books-"
     special += "database-beside-shop-" if shop.database_cpus == "shop" else ""

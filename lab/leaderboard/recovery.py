@@ -14,7 +14,7 @@ from gateway.policies import PolicyError
 from lab.analysis import hysteresis
 from lab.analysis.hysteresis import CONDUCTS, Conduct
 from lab.errors import ExperimentError
-from lab.files.documents import read_json, write_json
+from lab.files.documents import read, write_json
 from lab.intervals import Estimate, estimate
 from lab.leaderboard import HYSTERESIS, measures
 from lab.leaderboard.ablation import ranked
@@ -65,11 +65,6 @@ class Recovery:
     def of(cls, engine: str, runs: Sequence[Metrics]) -> "Recovery":
         """Return the recovery of one policy from its repetitions (`hysteresis.course_of`)."""
         return cls(engine, tuple(recoveries(runs)), was_normal(runs))
-
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> "Recovery":
-        """Return the recovery that `as_json` wrote."""
-        return cls(plain["engine"], tuple(plain["seconds"]), bool(plain["was_normal"]))
 
     def as_json(self) -> dict[str, Any]:
         """Return all values, and the texts that describe them, as JSON-ready values."""
@@ -166,9 +161,8 @@ def gather(folder: ComparisonResult) -> dict[str, Recovery]:
         write_json(folder.path / FILE, {key: one.as_json() for key, one in found.items()})
         return found
     try:
-        kept = read_json(folder.path / FILE)
-        return {key: Recovery.from_json(one) for key, one in kept.items()}
-    except (ExperimentError, LookupError, TypeError, ValueError, AttributeError):
+        return read(folder.path / FILE, dict[str, Recovery])
+    except ExperimentError:
         return {}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lab.engines.capacity import Capacity, from_json
+from lab.engines.capacity import Capacity
 from lab.errors import ExperimentError, SpecError
 from lab.files import documents
 from lab.files.conclusion import CONCLUSION_FILE, Conclusion
@@ -74,7 +74,9 @@ class ComparisonResult(Result):
         spec passes it as `spec`. Raises ExperimentError if spec.toml or capacity.json is missing or
         damaged.
         """
-        return None if (spec or self.spec()).clients else from_json(self.facts("capacity"))
+        if (spec or self.spec()).clients:
+            return None
+        return documents.read(self.path / "capacity.json", Capacity)
 
     def capacity_rps(self) -> float | None:
         """Return the capacity to which ρ refers, in requests per paper second; None in a closed

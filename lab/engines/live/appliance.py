@@ -108,11 +108,6 @@ class Appliance:
         self.gateway.close()
         self.shop.close()
 
-    @property
-    def tells_who_left(self) -> bool:
-        """Whether the shop is notified when customers leave, so that it can count wasted work."""
-        return True
-
     def again(self) -> "Appliance":
         """Return another object for the same appliance, with separate connections."""
         return Appliance(self.lab)

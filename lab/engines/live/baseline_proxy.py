@@ -8,7 +8,6 @@ which still measures the shop's load. `snapshot` has the form of the gateway's `
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,47 +27,31 @@ _LEFT = ("cancelled", "orphaned")
 """The fates of requests whose customers left during service."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunningProxy:
-    """A running baseline proxy with its parameters and its abandonment mode."""
-
-    process: ProxyProcess
-    parameters: Mapping[str, Any]
-    abandonment: Abandonment
-
-
 class BehindProxy(Appliance):
     """The appliance with a baseline proxy in front; the gateway only reports the shop's load."""
 
-    def __init__(self, lab: settings.Settings, running: RunningProxy) -> None:
+    def __init__(self, lab: settings.Settings, process: ProxyProcess) -> None:
         super().__init__(lab)
-        self.running = running
+        self.process = process
         self._counts = {page: dict.fromkeys(FATES, 0) for page in (*PAGES, OTHER)}
-        self._log = running.process.log()
+        self._log = process.log()
 
     def again(self) -> "BehindProxy":
         """Return another object for the same appliance and proxy, with separate connections."""
-        return BehindProxy(self.lab, self.running)
+        return BehindProxy(self.lab, self.process)
 
     @property
     def url(self) -> str:
         """The address at which customers reach the baseline proxy."""
-        return self.running.process.url
+        return self.process.url
 
     @property
     def name(self) -> str:
-        return self.running.process.proxy.sheet.name
+        return self.process.proxy.sheet.name
 
     def version(self) -> str:
         """Return the proxy's version; raises ExperimentError if it prints none."""
-        return self.running.process.version()
-
-    @property
-    def tells_who_left(self) -> bool:
-        """Whether the shop is notified when customers leave; False if the proxy lets the shop serve
-        orphan requests.
-        """
-        return self.running.abandonment == "cancel"
+        return self.process.version()
 
     def read_log(self) -> list[Ended]:
         """Return every request that has ended since the baseline proxy started."""
@@ -77,18 +60,18 @@ class BehindProxy(Appliance):
         return self._log.ended
 
     def check_lives(self) -> None:
-        self.running.process.check_lives()
+        self.process.check_lives()
 
     def snapshot(self) -> Json:
         """Return the proxy's state in the form of a gateway's snapshot; raises ExperimentError if
         the proxy or the gateway does not answer."""
-        queue = self.running.process.look()
+        queue = self.process.look()
         self.read_log()
         cancelled = self._total("cancelled")
         return super().snapshot() | {
             "policy": {
                 "name": self.name,
-                "parameters": dict(self.running.parameters),
+                "parameters": dict(self.process.parameters),
                 "admission": {"name": NO_ADMISSION, "parameters": {}},
                 "snapshot": {},
             },
@@ -98,7 +81,7 @@ class BehindProxy(Appliance):
             "waiting_by_page": dict.fromkeys(PAGES),
             "counts": {page: dict(fates) for page, fates in self._counts.items()},
             "abandonment": {
-                "mode": self.running.abandonment,
+                "mode": self.process.place.abandonment,
                 "left_waiting": self._total("withdrawn"),
                 "withdrawn": self._total("withdrawn"),
                 "left_in_service": sum(self._total(fate) for fate in _LEFT),
@@ -114,7 +97,7 @@ class BehindProxy(Appliance):
 
         def is_idle() -> bool:
             self.check_lives()
-            queue = self.running.process.look()
+            queue = self.process.look()
             is_busy = queue.waiting or queue.in_service or queue.connections
             return not is_busy and self._shop_rests()
 
@@ -161,7 +144,6 @@ def proxy_in_front(
     begins. Raises ExperimentError if the proxy does not start.
     """
     lab = appliance.lab
-    known = sheets.read(name, parameters)
     with folder_for_sockets() as sockets:
         place = Place(
             files=files,
@@ -174,8 +156,9 @@ def proxy_in_front(
             abandonment=abandonment,
             capacity_rps=capacity_rps,
         )
+        known = sheets.read(name, parameters)
         with ProxyProcess(name, known, place, lab.other_cpus) as process:
-            behind = BehindProxy(lab, RunningProxy(process, known, abandonment))
+            behind = BehindProxy(lab, process)
             try:
                 yield behind
             finally:

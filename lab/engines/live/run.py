@@ -23,8 +23,7 @@ from lab.engines.load_generators import (
 from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
 from lab.files.run_summary import RunRecord
-from lab.spec import runs
-from lab.spec.runs import ShopRun
+from lab.spec.runs import ApplianceServer, ShopRun
 from lab.spec.sections import PolicyChoice
 from loadgen.records.attempt_log import read_metadata
 
@@ -64,9 +63,10 @@ class LiveRun:
         self.sampler: Sampler
 
     @property
-    def server(self) -> runs.ApplianceServer:
+    def server(self) -> ApplianceServer:
         """The settings of the shop during this run."""
-        return _server(self.run)
+        assert isinstance(self.run.server, ApplianceServer)
+        return self.run.server
 
     def __enter__(self) -> Self:
         policy = self.run.policy
@@ -90,7 +90,15 @@ class LiveRun:
         )
 
     def _begin(self, policy: PolicyChoice, stack: ExitStack) -> None:
-        prepare(self.appliance, self.run, self.seed)
+        self.appliance.prepare(
+            policy=None if policy.gateway is not None else policy_call(policy),
+            profile=self.server.page_profile,
+            time_scale=self.server.time_scale,
+            utilisation_interval_s=self.run.utilisation_interval_s,
+            seed=self.seed,
+            abandonment=self.run.abandonment,
+            shadows=self.server.shadows,
+        )
         self.before = self.appliance.counts()
         self.folder.log(
             "run started",
@@ -230,7 +238,8 @@ class LiveRun:
                 "command again to repeat this run."
             )
         facts: dict[str, Any] = {}
-        if self.appliance.tells_who_left:
+        # A proxy that serves orphan requests does not notify the shop when customers leave.
+        if self.run.policy.gateway is None or self.run.abandonment == "cancel":
             facts["waste"] = waste.of_appliance(self.before, self._after, self.server.time_scale)
         if self._shadows:
             facts["shadows"] = list(self._shadows)
@@ -271,25 +280,6 @@ def record_runs(
             on_end=lambda index: live[index].customers_gone(),
         )
     return [run.record() for run in live]
-
-
-def prepare(appliance: Appliance, run: ShopRun, seed: int) -> None:
-    """Prepare the gateway and the shop for a run."""
-    server = _server(run)
-    appliance.prepare(
-        policy=None if run.policy.gateway is not None else policy_call(run.policy),
-        profile=server.page_profile,
-        time_scale=server.time_scale,
-        utilisation_interval_s=run.utilisation_interval_s,
-        seed=seed,
-        abandonment=run.abandonment,
-        shadows=server.shadows,
-    )
-
-
-def _server(run: ShopRun) -> runs.ApplianceServer:
-    assert isinstance(run.server, runs.ApplianceServer)
-    return run.server
 
 
 def policy_call(policy: PolicyChoice) -> dict[str, Any]:

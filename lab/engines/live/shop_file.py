@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from gateway.policies.interface import FATES, PAGES
 from lab.errors import ExperimentError
-from lab.files.documents import read_json, write_json
+from lab.files import documents
 from lab.files.run_folder import RunFolder
 from runtime.settings import Settings
 
@@ -58,7 +58,7 @@ class LiveShop:
         )
 
     def write(self, folder: RunFolder) -> None:
-        write_json(folder.live_shop_file, asdict(self))
+        documents.write_json(folder.live_shop_file, asdict(self))
 
 
 def counted(counts: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
@@ -70,6 +70,6 @@ def counted(counts: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
 def read(folder: RunFolder) -> LiveShop | None:
     """Return the live shop of a run whose customers send requests now; None for any other run."""
     try:
-        return LiveShop(**read_json(folder.live_shop_file))
-    except (ExperimentError, TypeError):
+        return documents.read(folder.live_shop_file, LiveShop)
+    except ExperimentError:
         return None

@@ -3,9 +3,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lab.engines.capacity import Capacity, from_json, keep, kept
+from lab.engines.capacity import Capacity, keep, kept
 from lab.errors import ExperimentError
 from lab.machine.description import fingerprint
+from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
 from runtime.settings import load
 
@@ -75,17 +76,15 @@ def test_a_damaged_file_is_no_capacity(lab):
     assert kept(lab, spec(), now=NOW) is None
 
 
-def test_a_foreign_file_is_refused():
-    with pytest.raises(ExperimentError, match="capacity file"):
-        from_json({"median_rps": 5.0})
-
-
-def test_a_capacity_that_is_no_number_is_refused(lab):
+@pytest.mark.parametrize(
+    ("content", "fault"), [({"median_rps": 5.0}, "required"), ({"median_rps": "x"}, "number")]
+)
+def test_a_foreign_file_is_refused(tmp_path, lab, content, fault):
     """A value of another type is refused when the file is read, not in a later calculation."""
-    content = dataclasses.asdict(measured(lab))
-    assert from_json(content) == measured(lab)
-    with pytest.raises(ExperimentError, match=r"capacity file: median_rps: .*number"):
-        from_json({**content, "median_rps": "x"})
+    whole = {} if fault == "required" else dataclasses.asdict(measured(lab))
+    facts = {"machine": {}, "versions": {}, "capacity": {**whole, **content}}
+    with pytest.raises(ExperimentError, match=f"capacity.json does not have the form .*{fault}"):
+        ComparisonResult.create(tmp_path, spec(), facts, []).capacity()
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,9 @@
 """Seconds to recover: words, where they are found, and that a board keeps them."""
 
-import json
-
 import pytest
 
 from lab.analysis.hysteresis import CONDUCTS
+from lab.files.documents import read, write_json
 from lab.leaderboard import HYSTERESIS, recovery
 from lab.leaderboard.recovery import Recovery
 from lab.results.comparison import ComparisonResult
@@ -29,9 +28,11 @@ VERSIONS = {"doorbuster": "this one"}
         (Recovery("live", (0.0,), was_normal=False), "not normal before", None),
     ],
 )
-def test_a_row_says_how_soon_it_recovers(found, words, mean):
+def test_a_row_says_how_soon_it_recovers(tmp_path, found, words, mean):
     assert (found.words, found.mean) == (words, mean)
-    assert Recovery.from_json(json.loads(json.dumps(found.as_json()))) == found
+    path = tmp_path / "recovery.json"
+    write_json(path, {"sq": found.as_json()})
+    assert read(path, dict[str, Recovery]) == {"sq": found}
 
 
 def hysteresis_report(results, versions=VERSIONS, quick=False):

@@ -158,7 +158,7 @@ def test_a_proxy_that_dies_ends_the_run(tmp_path):
 
 
 def proxy_of(run):
-    return run.appliance.running.process
+    return run.appliance.process
 
 
 def fates(behind):
