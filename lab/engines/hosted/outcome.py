@@ -35,7 +35,6 @@ class HostedApplication:
     """The number of sessions by fate: completed, refused, timed_out, failed, under_way."""
     response_s: Series
     per_second: Mapping[str, Series]
-    cpu_s: float
     behind_ratio: float
     """The share of attempts that the load generator sent late."""
 
@@ -45,7 +44,6 @@ def hosted_application(
     *,
     duration_s: float,
     processors: Callable[[float], Series] | float,
-    cpu_s: float,
 ) -> HostedApplication:
     """Return the results of a run of `duration_s`; the connection log is in the folder of
     `attempts_file`.
@@ -76,7 +74,6 @@ def hosted_application(
             "replies": by_second(replies_s, seconds),
             "processors": had,
         },
-        cpu_s,
         float(metadata["schedule"]["late_share"]),
     )
 

@@ -3,19 +3,23 @@
 Times are paper seconds unless their name contains `real`.
 """
 
+import resource
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from common import cpus
+from hosting import processes
 from hosting.ecm import accounts
 from hosting.options import PlatformOptions
 from hosting.platform import Platform
 from hosting.running import RunningApplication
 from hosting.starting import HostingError
 from hosting.template import name_of
-from lab.engines.hosted.meter import HostingMeter
 from lab.engines.hosted.outcome import HostedApplication, Series, assigned, hosted_application
 from lab.engines.load_generators import LoadGenerator, run_loads
 from lab.errors import ExperimentError
@@ -25,21 +29,19 @@ from loadgen.workload.load_schedule import RateStep
 from loadgen.workload.partly_open import PartlyOpenModel
 from loadgen.workload.refusals import SessionModelError
 from runtime.settings import Settings
+from runtime.state import State
 
 
 @dataclass(frozen=True, slots=True)
 class Hosted:
-    """The results of a completed run. Numbers of processors are means over the run."""
+    """The results of a completed run."""
 
     applications: tuple[HostedApplication, ...]
-    applications_cpus: float
-    load_generator_cpus: float
-    database_cpus: float | None
-    """The CPU use of the database, in processors; None unless `make up` started the database
-    natively on this machine.
+    cpus: Mapping[str, float | None]
+    """The processors that the `applications`, the `load_generator`, the `database` and all `others`
+    used, as means over the run. The value of the database is None unless `make up` started the
+    database natively on this machine.
     """
-    others_cpus: float
-    """The CPU use of all other programs on the machine, in processors."""
 
 
 def make_hosted_run(
@@ -54,7 +56,7 @@ def make_hosted_run(
         with Platform(lab, options, say) as platform:
             meter = HostingMeter(lab, platform)
             _load(platform, run, seed, folder)
-            shares, own_s = meter.read()
+            used = meter.cpus()
             entries = _accounts(platform) if run.provisioning == "ecm" else []
             planned = [one.plan.processors for one in platform.applications]
     except HostingError as fault:
@@ -64,12 +66,11 @@ def make_hosted_run(
             hosted_application(
                 folder / f"attempts-{i + 1}.parquet",
                 duration_s=run.duration_s,
-                processors=_processors(run, options, entries, i, planned[i]),
-                cpu_s=cpu_s,
+                processors=_processors(run, options, entries, i, processors),
             )
-            for i, cpu_s in enumerate(own_s)
+            for i, processors in enumerate(planned)
         ),
-        *shares,
+        used,
     )
 
 
@@ -161,3 +162,51 @@ def _accounts(platform: Platform) -> list[dict[str, Any]]:
             f"The file {platform.accounts} with the CPU manager's accounts cannot be read "
             f"({fault.strerror})."
         ) from None
+
+
+# ---- CPU time ------------------------------------------------------------------------------------
+
+
+class HostingMeter:
+    """A meter of the CPU time since the meter was created.
+
+    The CPU time of a load generator counts only after the load generator has ended.
+    """
+
+    def __init__(self, lab: Settings, platform: Platform) -> None:
+        self._platform = platform
+        self._postmaster = _postmaster(lab)
+        self._began_real_s = time.monotonic()
+        self._before = self._look()
+
+    def cpus(self) -> dict[str, float | None]:
+        """Return the CPU use since the meter was created, in the form of `Hosted.cpus`."""
+        took_s = time.monotonic() - self._began_real_s
+        (own, load, database, busy), now = self._before, self._look()
+        own_s, load_s = now[0] - own, now[1] - load
+        database_s = None if database is None or now[2] is None else now[2] - database
+        others_s = now[3] - busy - (own_s + load_s + (database_s or 0.0))
+        return {
+            "applications": own_s / took_s,
+            "load_generator": load_s / took_s,
+            "database": None if database_s is None else database_s / took_s,
+            "others": max(0.0, others_s) / took_s,
+        }
+
+    def _look(self) -> tuple[float, float, float | None, float]:
+        times = psutil.cpu_times()
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)  # load generators that have ended
+        return (
+            sum(application.cpu_s() for application in self._platform.applications),
+            children.ru_utime + children.ru_stime,
+            None if self._postmaster is None else processes.tree_cpu_s(self._postmaster),
+            times.user + times.nice + times.system,
+        )
+
+
+def _postmaster(lab: Settings) -> int | None:
+    file = State(lab.state_dir).postgres / "data" / "postmaster.pid"
+    try:
+        return int(file.read_text().split(maxsplit=1)[0])
+    except (OSError, ValueError, IndexError):
+        return None

@@ -193,11 +193,7 @@ def measure_beside(
         host=LIVE,
     )
     found = make_hosted_run(lab, run, 0, folder, lambda words: None)
-    return {
-        "applications": found.applications_cpus,
-        "load_generator": found.load_generator_cpus,
-        "database": found.database_cpus,
-    }
+    return {name: found.cpus[name] for name in ("applications", "load_generator", "database")}
 
 
 def beside_ratio(found: Mapping[str, float | None]) -> float:
@@ -231,12 +227,7 @@ def live_metrics(hosted: Hosted, run: PlatformRun, factor: float) -> dict[str, A
         "duration_s": run.duration_s,
         "bin_s": BIN_S,
         "load_factor": factor,
-        "cpus": {
-            "applications": hosted.applications_cpus,
-            "load_generator": hosted.load_generator_cpus,
-            "database": hosted.database_cpus,
-            "others": hosted.others_cpus,
-        },
+        "cpus": dict(hosted.cpus),
         "applications": [
             application_metrics(
                 sessions=one.sessions,

@@ -99,10 +99,10 @@ def hosted(replies_each_s):
             "replies": np.full(seconds, float(replies_each_s)),
             "processors": np.full(seconds, 0.5),
         },
-        10.0,
         0.0,
     )
-    return Hosted((one, one), 1.2, 0.4, 0.2, 0.5)
+    used = {"applications": 1.2, "load_generator": 0.4, "database": 0.2, "others": 0.5}
+    return Hosted((one, one), used)
 
 
 def test_a_live_run_has_the_metrics_of_a_simulated_one():
