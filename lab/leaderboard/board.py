@@ -194,7 +194,7 @@ def conditions_table(spec: Spec) -> Table:
             (
                 title_of(choice.key),
                 title_of(choice.gateway) if choice.gateway else "gateway",
-                _settings(choice) or "none",
+                settings_words(choice) or "none",
                 title_of(spec.abandonment_of(choice)),
             )
         )
@@ -218,7 +218,7 @@ def _conditions_words(spec: Spec) -> str:
     return said
 
 
-def _settings(choice: PolicyChoice) -> str:
+def settings_words(choice: PolicyChoice) -> str:
     """Return the parameters that a spec sets for a row, as text: `maxconn 8, queue_s 5`."""
     given = {**choice.parameters, **choice.admission_parameters}
     return ", ".join(

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gateway.policies import NO_ADMISSION, PolicyError, registry
-from gateway.policies.sheet import Parameter, Sheet
+from gateway.policies import PolicyError, registry
+from gateway.policies.sheet import Parameter
 from lab.baselines.sheets import PROXIES
 from lab.errors import SpecError
 from lab.intervals import Estimate, over_parts, paired
 from lab.leaderboard import TUNING
 from lab.leaderboard.ablation import ranked
+from lab.leaderboard.board import settings_words
 from lab.leaderboard.measures import EFFICIENCY, case_of, estimated
 from lab.report.drawing.table import Table
 from lab.report.study_figures import BuiltTable, Figure, Study
@@ -43,68 +44,27 @@ abandonment setting; the seed and `retry_after_s` cannot change sales."""
 _TRIES: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A setting of a row."""
+def searched(row: PolicyChoice) -> list[tuple[str, Parameter]]:
+    """Return (section of the spec, parameter) for each parameter of a row that the search
+    changes."""
+    sheet = registry.sheet(row.name) if row.gateway is None else PROXIES[row.gateway].sheet
+    sections = [("parameters", sheet)]
+    if not row.is_pure_queueing:
+        sections.append(("admission_parameters", registry.admission_sheet(row.admission)))
+    return [
+        (section, parameter)
+        for section, sheet in sections
+        for parameter in sheet.parameters
+        if is_searched(parameter)
+    ]
 
-    parameters: Mapping[str, Any]
-    """The parameters of the policy or proxy."""
-    admission_parameters: Mapping[str, Any]
 
-    @property
-    def words(self) -> str:
-        """The setting as text for tables."""
-        both = {**self.parameters, **self.admission_parameters}
-        return ", ".join(f"{name} {value:g}" for name, value in both.items()) or "the defaults"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A policy, combination or proxy for which the search tries settings."""
-
-    key: str
-    name: str
-    """The name of the queueing policy or proxy."""
-    admission: str
-    sheet: Sheet
-    admission_sheet: Sheet | None
-
-    @property
-    def is_proxy(self) -> bool:
-        """Whether a model of HAProxy or nginx is simulated."""
-        return self.name in PROXIES
-
-    def searched(self) -> list[tuple[str, Parameter]]:
-        """Return (section of the spec, parameter) for each parameter that the search changes."""
-        sections = [("parameters", self.sheet)]
-        if self.admission_sheet is not None:
-            sections.append(("admission_parameters", self.admission_sheet))
-        return [
-            (section, parameter)
-            for section, sheet in sections
-            for parameter in sheet.parameters
-            if is_searched(parameter)
-        ]
-
-    def choice(self, setting: Setting) -> dict[str, Any]:
-        """Return the entry `[[policy]]` of a spec; SQ is the placeholder for a proxy's model."""
-        if self.is_proxy:
-            return {"name": "sq"}
-        return {
-            "name": self.name,
-            "admission": self.admission,
-            "parameters": dict(setting.parameters),
-            "admission_parameters": dict(setting.admission_parameters),
-        }
-
-    def check(self, setting: Setting) -> None:
-        """Raise PolicyError if the setting is invalid."""
-        if self.is_proxy:
-            PROXIES[self.name].sheet.read(setting.parameters)
-        else:
-            registry.create(
-                self.name, setting.parameters, self.admission, setting.admission_parameters
-            )
+def check(setting: PolicyChoice) -> None:
+    """Raise PolicyError if the setting is invalid."""
+    if setting.gateway is None:
+        setting.create()
+    else:
+        PROXIES[setting.gateway].sheet.read(setting.parameters)
 
 
 def is_searched(parameter: Parameter) -> bool:
@@ -114,74 +74,61 @@ def is_searched(parameter: Parameter) -> bool:
     return parameter.unit in _SWITCHES or parameter.default != 0
 
 
-def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
-    """Return a row for each policy of a board, except students' policies, and for each proxy.
+def rows_of(base: Spec, proxies: Sequence[str]) -> list[PolicyChoice]:
+    """Return a row for each policy of a board, except students' policies, and for each proxy. A row
+    is a policy, combination or proxy with its default setting.
 
     Policies and proxies without parameters to search are left out. Raises SpecError if no row
     remains.
     """
-    found: dict[tuple[str, str], Row] = {}
-    for key in ranked(base):
-        choice = base.choice(key)
-        if choice.file is None and choice.gateway is None:
-            admission = None if choice.is_pure_queueing else choice.admission
-            found.setdefault(
-                (choice.name, choice.admission),
-                Row(
-                    "+".join(filter(None, (choice.name, admission))),
-                    choice.name,
-                    choice.admission,
-                    registry.sheet(choice.name),
-                    registry.admission_sheet(admission) if admission else None,
-                ),
-            )
-    rows = [*found.values()]
-    rows += [Row(name, name, NO_ADMISSION, PROXIES[name].sheet, None) for name in proxies]
-    if not (searched := [row for row in rows if row.searched()]):
-        names = ", ".join(row.key for row in rows)
-        raise SpecError(f"--policies: no parameters of {names} can be searched")
-    return searched
+    choices = map(base.choice, ranked(base))
+    rows = [
+        *(
+            PolicyChoice(name=choice.name, admission=choice.admission)
+            for choice in choices
+            if choice.file is None and choice.gateway is None
+        ),
+        *(PolicyChoice.model_validate({"gateway": name}) for name in proxies),
+    ]
+    by_key = {row.key: row for row in rows}
+    if not (found := [row for row in by_key.values() if searched(row)]):
+        raise SpecError(f"--policies: no parameters of {', '.join(by_key)} can be searched")
+    return found
 
 
-def settings_of(row: Row, number: int) -> list[Setting]:
+def settings_of(row: PolicyChoice, number: int) -> list[PolicyChoice]:
     """Return the default and `number` − 1 other settings, which are the same on every machine. A
     policy may allow few combinations of values, so a setting is left out if all `_TRIES` draws for
     it were invalid."""
     rng = random.Random(f"tuning/{row.key}")
-    drawn = _hypercube(row.searched(), number - 1, rng)
-    found = [Setting({}, {})]
-    for values in drawn:
+    parameters = searched(row)
+    found = [row]
+    for values in _hypercube(len(parameters), number - 1, rng):
         for _ in range(_TRIES):
-            setting = _setting(row, values)
+            sections: dict[str, dict[str, Any]] = {"parameters": {}, "admission_parameters": {}}
+            for (section, parameter), place in zip(parameters, values, strict=True):
+                sections[section][parameter.name] = value_at(parameter, place)
+            setting = row.model_copy(update=sections)
             try:
-                row.check(setting)
+                check(setting)
             except PolicyError:
-                (values,) = _hypercube(row.searched(), 1, rng)
+                (values,) = _hypercube(len(parameters), 1, rng)
                 continue
             found.append(setting)
             break
     return found
 
 
-def _hypercube(
-    searched: Sequence[tuple[str, Parameter]], number: int, rng: random.Random
-) -> list[list[float]]:
+def _hypercube(dimensions: int, number: int, rng: random.Random) -> list[tuple[float, ...]]:
     """Return `number` points in the unit cube. Each dimension has `number` equal parts, and there
     is one point in each part.
     """
     columns = []
-    for _ in searched:
+    for _ in range(dimensions):
         order = list(range(number))
         rng.shuffle(order)
         columns.append([(place + rng.random()) / number for place in order])
-    return [list(point) for point in zip(*columns, strict=True)]
-
-
-def _setting(row: Row, point: Sequence[float]) -> Setting:
-    sections: dict[str, dict[str, Any]] = {"parameters": {}, "admission_parameters": {}}
-    for (section, parameter), place in zip(row.searched(), point, strict=True):
-        sections[section][parameter.name] = value_at(parameter, place)
-    return Setting(sections["parameters"], sections["admission_parameters"])
+    return list(zip(*columns, strict=True))
 
 
 def value_at(parameter: Parameter, place: float) -> int | float:
@@ -199,10 +146,9 @@ def value_at(parameter: Parameter, place: float) -> int | float:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A setting with a case for each load."""
+    """A setting of a row with a case for each load."""
 
-    row: Row
-    setting: Setting
+    setting: PolicyChoice
     cases: Mapping[float, Case[ShopRun]]
 
     def efficiency(self, results: Results) -> list[dict[int, float]]:
@@ -220,8 +166,25 @@ def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
     """Return the study that searches for settings of the policies in the leaderboard's spec `base`,
     and of the models of `proxies`.
     """
+    # A spec cannot simulate a proxy, so the setting replaces a placeholder.
+    placeholders = {
+        rho: case_of(
+            changed(
+                base,
+                leaderboard=False,
+                policy=[{"name": "sq"}],
+                load={"rho": [rho], "sessions": SESSIONS},
+            ),
+            "sq",
+            EFFICIENCY,
+        )
+        for rho in LOADS
+    }
     tried = [
-        [_tried(base, row, setting) for setting in settings_of(row, SETTINGS)]
+        [
+            Tried(setting, {rho: case.with_(policy=setting) for rho, case in placeholders.items()})
+            for setting in settings_of(row, SETTINGS)
+        ]
         for row in rows_of(base, proxies)
     ]
     cases = [case for of_row in tried for one in of_row for case in one.cases.values()]
@@ -276,25 +239,6 @@ def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
     )
 
 
-def _tried(base: Spec, row: Row, setting: Setting) -> Tried:
-    cases = {}
-    for rho in LOADS:
-        spec = changed(
-            base,
-            leaderboard=False,
-            policy=[row.choice(setting)],
-            load={"rho": [rho], "sessions": SESSIONS},
-        )
-        case = case_of(spec, spec.policy[0].key, EFFICIENCY)
-        if row.is_proxy:  # a spec cannot simulate a proxy, so replace the placeholder
-            model = PolicyChoice.model_validate(
-                {"gateway": row.name, "parameters": dict(setting.parameters)}
-            )
-            case = case.with_(policy=model)
-        cases[rho] = case
-    return Tried(row, setting, cases)
-
-
 def _known(tried: Sequence[Tried], results: Results) -> Iterator[tuple[Estimate, Tried]]:
     for one in tried:
         found = one.overall(results)
@@ -306,6 +250,10 @@ def best_of(tried: Sequence[Tried], results: Results) -> tuple[Estimate, Tried] 
     """Return the setting with the highest mean over all loads, or None if there are no simulations
     yet."""
     return max(_known(tried, results), key=lambda found: found[0].mean, default=None)
+
+
+def _words(setting: PolicyChoice) -> str:
+    return settings_words(setting) or "the defaults"
 
 
 def best_table(rows: Sequence[Sequence[Tried]], results: Results) -> Table:
@@ -327,13 +275,13 @@ def best_table(rows: Sequence[Sequence[Tried]], results: Results) -> Table:
         before = default.overall(results)
         lines.append(
             (
-                title_of(default.row.key),
-                str(len(default.row.searched())),
+                title_of(default.setting.key),
+                str(len(searched(default.setting))),
                 str(len(tried)),
                 before.text(2) if before else "–",
                 best[0].text(2),
                 "–" if best[1] is default or gain is None else gain.text(2),
-                best[1].setting.words,
+                _words(best[1].setting),
                 best[0].mean,
             )
         )
@@ -353,10 +301,10 @@ def all_table(rows: Sequence[Sequence[Tried]], results: Results) -> Table:
             loads = (over_parts([part]).mean if part else None for part in one.efficiency(results))
             made.rows.append(
                 (
-                    title_of(one.row.key),
+                    title_of(one.setting.key),
                     *("–" if mean is None else f"{mean:.2f}" for mean in loads),
                     f"{overall.mean:.3f}",
-                    one.setting.words,
+                    _words(one.setting),
                 )
             )
     return made
