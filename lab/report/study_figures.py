@@ -154,14 +154,17 @@ class Entry:
 
     case: AnyCase
     value: Value
-    published: float | None = None
+    published: float | str | None = None
+    """The published number, or a text such as a range."""
     digits: int = 1
 
     def cases(self) -> Iterable[AnyCase]:
         return (self.case,)
 
     def text(self, results: Results) -> str:
-        theirs = None if self.published is None else f"{self.published:g}"
+        theirs = self.published
+        if isinstance(theirs, int | float):
+            theirs = f"{theirs:g}"
         return beside(theirs, results.estimate(self.case, self.value), self.digits)
 
 

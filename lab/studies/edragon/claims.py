@@ -7,7 +7,6 @@ has no interval, so its value alone decides.
 
 from collections.abc import Sequence
 
-from lab.intervals import estimate_known
 from lab.report.claims import NOTHING, Claim, Verdict, decided, is_above_zero, is_between, within
 from lab.report.ratios import Ratio, below_one, ratio_within
 from lab.results.metrics import Metrics, Results, Value
@@ -128,7 +127,7 @@ def _share(cases: Cases, server: str, low: float, high: float, required: str) ->
         f"Fully overloaded, the {server} server's throughput as a share of its maximum (Fig. 4)",
         required,
         share.cases(),
-        lambda results: estimate_known(share.each(results)),
+        share.estimate,
         lambda found: is_between(found, low, high),
         digits=1,
         unit=" %",

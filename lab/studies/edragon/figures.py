@@ -4,10 +4,11 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from lab.intervals import estimate_known
+from lab.intervals import Estimate, estimate_known
 from lab.report.drawing.pictures import Level, Stretch
 from lab.report.study_figures import (
     CaseCurve,
+    Entry,
     EntryTable,
     Figure,
     FormulaCurve,
@@ -84,6 +85,10 @@ class LargestShare:
                 found.append(100 * throughputs[-1] / max(throughputs))
         return found
 
+    def estimate(self, results: Results) -> Estimate | None:
+        """Return the mean of the shares with its interval, or None if there are no shares."""
+        return estimate_known(self.each(results))
+
 
 @dataclass(frozen=True, slots=True)
 class LargestShareEntry:
@@ -96,24 +101,7 @@ class LargestShareEntry:
         return self.share.cases()
 
     def text(self, results: Results) -> str:
-        return beside(f"{self.published:g}", estimate_known(self.share.each(results)), 1)
-
-
-@dataclass(frozen=True, slots=True)
-class ZoneEntry:
-    """A table cell with a zone's published value or range, and the reproduced value."""
-
-    case: Case[PlatformRun]
-    value: Value
-    published: Range | None
-    digits: int
-
-    def cases(self) -> Iterable[Case[PlatformRun]]:
-        return (self.case,)
-
-    def text(self, results: Results) -> str:
-        theirs = self.published.words if self.published else "–"
-        return beside(theirs, results.estimate(self.case, self.value), self.digits)
+        return beside(f"{self.published:g}", self.share.estimate(results), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +310,12 @@ class Figures(PaperFigures[Cases]):
             for i, name in enumerate(APPLICATIONS):
                 value = measures.over(series, i, zone)
                 cells = (
-                    ZoneEntry(self.cases.two(each), value, printed(each, zone.name, i), digits)
+                    Entry(
+                        self.cases.two(each),
+                        value,
+                        theirs.words if (theirs := printed(each, zone.name, i)) else "–",
+                        digits,
+                    )
                     for each in arrangements
                 )
                 load = f"{course.load_at(zone.from_s)[i]:.3g}"

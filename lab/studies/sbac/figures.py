@@ -44,11 +44,6 @@ def percent(load: float) -> float:
     return round(100 * load, 6)
 
 
-def always(value: Value) -> Callable[[float], Value]:
-    """Return a function that returns this metric for every load."""
-    return lambda load: value
-
-
 def mean_label(mean: float) -> str:
     """Return the label of the curve for a mean session length."""
     return f"mean {mean:g}"
@@ -89,7 +84,7 @@ class Figures(PaperFigures[Cases]):
 
     def figure_2(self) -> Figure:
         """Return Fig. 2: the throughput by number of retries and by think time."""
-        throughput = always(self._throughput(15))
+        throughput = self._throughput(15)
         retries = [
             self._curve(
                 "1 retry" if n == 1 else f"{n} retries",
@@ -118,8 +113,12 @@ class Figures(PaperFigures[Cases]):
         """Return Fig. 3: the throughput and the useful utilisation of an overloaded server."""
         paper = published()["sbac"]["overloaded"]["useful_utilisation"]
         divided = [
-            self._curve(
-                mean_label(mean), partial(self.cases.overloaded, mean), measures.useful_over_load
+            CaseCurve(
+                mean_label(mean),
+                [
+                    (percent(x), self.cases.overloaded(mean, x), measures.useful_over_load(x))
+                    for x in self.cases.scale.loads
+                ],
             )
             for mean in MEANS
         ]
@@ -132,9 +131,9 @@ class Figures(PaperFigures[Cases]):
             "figure-3",
             (
                 Panel("3a", "throughput in completed sessions", LOAD, THROUGHPUT,
-                      self._by_mean(self.cases.overloaded, self._throughput)),
+                      self._throughputs(self.cases.overloaded)),
                 Panel("3b", "useful utilisation", LOAD, "useful server time, %",
-                      self._by_mean(self.cases.overloaded, always(measures.useful_utilisation))),
+                      self._by_mean(self.cases.overloaded, measures.useful_utilisation)),
                 Panel("3b divided", "useful utilisation over offered load", LOAD,
                       "useful server time / load, %", divided, published=marks),
             ),
@@ -154,7 +153,7 @@ class Figures(PaperFigures[Cases]):
             "figure-4",
             (
                 Panel("4a", "mean length of completed sessions", LOAD, "requests",
-                      self._by_mean(self.cases.overloaded, always(measures.completed_length)),
+                      self._by_mean(self.cases.overloaded, measures.completed_length),
                       published={(mean_label(mean), 300.0): lengths[str(mean)] for mean in MEANS},
                       digits=2),
                 Panel("4b", "sessions by length, mean 50, 300 % load", "length",
@@ -175,7 +174,7 @@ class Figures(PaperFigures[Cases]):
                 self._curve(
                     STRATEGIES[name],
                     partial(self.cases.admitted, name, mean),
-                    always(measures.rejection_percent),
+                    measures.rejection_percent,
                     from_load=1.0,
                 )
                 for name in ("sbac-responsive", "sbac-predictive")
@@ -189,13 +188,14 @@ class Figures(PaperFigures[Cases]):
     def figure_6(self) -> Figure:
         """Return Fig. 6: throughput and aborted sessions with responsive admission."""
         aborted = published()["sbac"]["responsive_95"]["aborted_percent_at_300"]
+        responsive = partial(self.cases.admitted, "sbac-responsive")
         return self.text.figure(
             "figure-6",
             (
                 Panel("6a", "throughput in completed sessions", LOAD, THROUGHPUT,
-                      self._by_mean(self._responsive, self._throughput)),
+                      self._throughputs(responsive)),
                 Panel("6b", "aborted sessions", LOAD, ABORTED,
-                      self._by_mean(self._responsive, always(measures.aborted_percent)),
+                      self._by_mean(responsive, measures.aborted_percent),
                       published={(mean_label(mean), 300.0): aborted[str(mean)]
                                  for mean in MEANS}),
             ),
@@ -203,14 +203,15 @@ class Figures(PaperFigures[Cases]):
 
     def figure_7(self) -> Figure:
         """Return Fig. 7: lengths and useful utilisation with responsive admission."""
+        responsive = partial(self.cases.admitted, "sbac-responsive")
         return self.text.figure(
             "figure-7",
             (
                 Panel("7a", "mean length of completed sessions", LOAD, "requests",
-                      self._by_mean(self._responsive, always(measures.completed_length)),
+                      self._by_mean(responsive, measures.completed_length),
                       digits=2),
                 Panel("7b", "useful utilisation", LOAD, "useful server time, %",
-                      self._by_mean(self._responsive, always(measures.useful_utilisation))),
+                      self._by_mean(responsive, measures.useful_utilisation)),
             ),
         )  # fmt: skip
 
@@ -220,7 +221,7 @@ class Figures(PaperFigures[Cases]):
 
         def curves(value: Value) -> list[CaseCurve]:
             return [
-                self._curve(f"k = {k:g}", partial(self.cases.weighted, k, 15), always(value))
+                self._curve(f"k = {k:g}", partial(self.cases.weighted, k, 15), value)
                 for k in weights
             ]
 
@@ -235,13 +236,12 @@ class Figures(PaperFigures[Cases]):
 
     def figure_9(self) -> Figure:
         """Return Fig. 9: aborted sessions with an ac-interval of 5 s."""
-        curves = self._by_mean(self.long_interval, always(measures.aborted_percent))
+        curves = self._by_mean(
+            partial(self.cases.admitted, "sbac-responsive", ac_interval_s=5.0),
+            measures.aborted_percent,
+        )
         panel = Panel("9", "aborted sessions, ac-interval 5 s", LOAD, ABORTED, curves)
         return self.text.figure("figure-9", (panel,))
-
-    def long_interval(self, mean: float, load: float) -> Case[ShopRun]:
-        """Return the case of responsive admission with an ac-interval of 5 s (Fig. 9)."""
-        return self.cases.admitted("sbac-responsive", mean, load, ac_interval_s=5.0)
 
     def figure_10(self) -> Figure:
         """Return Fig. 10: the load patterns."""
@@ -307,7 +307,7 @@ class Figures(PaperFigures[Cases]):
             self._curve(
                 f"{kind}, {label}",
                 partial(self.cases.shop, admission),
-                always(measures.kind_completed_percent(i)),
+                measures.kind_completed_percent(i),
             )
             for admission, label in (("none", "no admission control"), ("sbac-responsive", "SBAC"))
             for i, kind in enumerate(("sales", "non-sales"))
@@ -354,8 +354,11 @@ class Figures(PaperFigures[Cases]):
         )
         return self.text.figure("readings", tables=(table, with_admission))
 
-    def _responsive(self, mean: float, load: float) -> Case[ShopRun]:
-        return self.cases.admitted("sbac-responsive", mean, load)
+    def _throughputs(self, case: Callable[[float, float], Case[ShopRun]]) -> list[CaseCurve]:
+        return [
+            self._curve(mean_label(mean), partial(case, mean), self._throughput(mean))
+            for mean in MEANS
+        ]
 
     def _throughput(self, mean: float) -> Value:
         return measures.throughput(self.cases.scale.capacity_rps, mean)
@@ -364,20 +367,17 @@ class Figures(PaperFigures[Cases]):
         self,
         label: str,
         case: Callable[[float], Case[ShopRun]],
-        value: Callable[[float], Value],
+        value: Value,
         from_load: float = 0.0,
     ) -> CaseCurve:
-        """Return a curve over the loads. `value` takes the load and returns the metric."""
+        """Return a curve of a metric over the loads."""
         loads = [load for load in self.cases.scale.loads if load >= from_load]
-        return CaseCurve(label, [(percent(load), case(load), value(load)) for load in loads])
+        return CaseCurve(label, [(percent(load), case(load), value) for load in loads])
 
     def _by_mean(
-        self, case: Callable[[float, float], Case[ShopRun]], value: Callable[[float], Value]
+        self, case: Callable[[float, float], Case[ShopRun]], value: Value
     ) -> list[CaseCurve]:
-        return [
-            self._curve(mean_label(mean), partial(case, mean), always(value(mean)))
-            for mean in MEANS
-        ]
+        return [self._curve(mean_label(mean), partial(case, mean), value) for mean in MEANS]
 
 
 @dataclass(frozen=True, slots=True)
