@@ -1,8 +1,7 @@
 """The number of requests of each client, chosen so that a reproduction takes the intended time."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from lab.studies.ad_server.cases import PUBLISHED_REQUESTS, Cell, PlannedRun, clients_words
 
@@ -43,11 +42,19 @@ class Cost:
         return self.base_s + self.concept_s * concepts
 
 
-CostOf = Callable[[int], Cost]
-"""A function that takes the number of clients and returns the cost of a request."""
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The costs of a request on this machine with a single client and with several clients."""
+
+    alone: Cost
+    many: Cost
+
+    def of(self, clients: int) -> Cost:
+        """Return the cost of a request with this number of clients."""
+        return self.alone if clients == 1 else self.many
 
 
-def requests_by_clients(runs: Iterable[Cell], cost_of: CostOf, runs_s: float) -> dict[int, int]:
+def requests_by_clients(runs: Iterable[Cell], costs: Costs, runs_s: float) -> dict[int, int]:
     """Return how many requests each client makes, by number of clients.
 
     For each number of clients, the runs together take about the same time. A client makes at most
@@ -59,7 +66,7 @@ def requests_by_clients(runs: Iterable[Cell], cost_of: CostOf, runs_s: float) ->
     for cell in cells:
         by_clients.setdefault(cell.clients, []).append(cell)
     round_s = {  # of one request of each client in all runs
-        clients: sum(clients * cost_of(clients).request_s(cell.concepts) for cell in same)
+        clients: sum(clients * costs.of(clients).request_s(cell.concepts) for cell in same)
         for clients, same in sorted(by_clients.items())
     }
 
@@ -72,7 +79,7 @@ def requests_by_clients(runs: Iterable[Cell], cost_of: CostOf, runs_s: float) ->
     low_s, high_s = 0.0, runs_s
     for _ in range(_HALVINGS):
         middle_s = (low_s + high_s) / 2
-        if expected_s(cells, shared(middle_s), cost_of) <= runs_s:
+        if expected_s(cells, shared(middle_s), costs) <= runs_s:
             low_s = middle_s
         else:
             high_s = middle_s
@@ -87,32 +94,25 @@ def _most(clients: int) -> int:
     return PUBLISHED_REQUESTS if clients > 1 else LEAST_A_RUN
 
 
-def expected_s(runs: Iterable[Cell], requests: Mapping[int, int], cost_of: CostOf) -> float:
+def expected_s(runs: Iterable[Cell], requests: Mapping[int, int], costs: Costs) -> float:
     """Return the expected total duration of these runs in real seconds."""
     return sum(
         OVERHEAD_S
         + cell.clients
         * (requests[cell.clients] + (MORE_REQUESTS if cell.clients > 1 else 0))
-        * cost_of(cell.clients).request_s(cell.concepts)
+        * costs.of(cell.clients).request_s(cell.concepts)
         for cell in runs
     )
 
 
-_LOOPS = {True: "alone", False: "many"}
-
-
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The costs measured on this machine, and the resulting numbers of requests per client."""
+    """The costs measured on this machine, and the resulting numbers of requests per client. The
+    result's folder keeps the plan."""
 
     requests: Mapping[int, int]
     """The number of requests that each client makes, by number of clients."""
-    costs: Mapping[bool, Cost]
-    """The cost of a request with a single client (True) and with several clients (False)."""
-
-    def cost_of(self, clients: int) -> Cost:
-        """Return the cost of a request with this number of clients."""
-        return self.costs[clients == 1]
+    costs: Costs
 
     @property
     def words(self) -> str:
@@ -123,28 +123,4 @@ class Plan:
 
     def expected_s(self, runs: Iterable[PlannedRun]) -> float:
         """Return the approximate total duration of these runs in real seconds."""
-        return expected_s([run.cell for run in runs], self.requests, self.cost_of)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the plan in the JSON form that the result's folder keeps."""
-        return {
-            "requests": {str(clients): number for clients, number in self.requests.items()},
-            "costs": {
-                name: [self.costs[alone].base_s, self.costs[alone].concept_s]
-                for alone, name in _LOOPS.items()
-            },
-        }
-
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> "Plan":
-        """Return the plan that has this JSON form."""
-        return cls(
-            {int(clients): number for clients, number in plain["requests"].items()},
-            {alone: Cost(*plain["costs"][name]) for alone, name in _LOOPS.items()},
-        )
-
-
-def plan_of(runs: Iterable[PlannedRun], costs: Mapping[bool, Cost], runs_s: float) -> Plan:
-    """Return the plan with which all these runs together take about `runs_s`."""
-    cells = [run.cell for run in runs]
-    return Plan(requests_by_clients(cells, Plan({}, costs).cost_of, runs_s), costs)
+        return expected_s([run.cell for run in runs], self.requests, self.costs)

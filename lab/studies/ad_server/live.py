@@ -4,23 +4,28 @@ import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
 from lab.errors import ExperimentError
-from lab.files.documents import read_json, write_json
+from lab.files.documents import read, write_json
 from lab.machine.lock import live_run_lock
-from lab.machine.other_load import OtherLoad
 from lab.report.study_figures import Study
 from lab.report.terminal import RunProgress, console
 from lab.results.metrics import Metrics, Results
 from lab.results.study import StudyResult
 from lab.runner.estimates import Estimate
-from lab.studies.ad_server.budget import Cost, Plan, plan_of
+from lab.studies.ad_server.budget import Cost, Costs, Plan, requests_by_clients
 from lab.studies.ad_server.cases import FEW, Cases, Cell, PlannedRun, Scale, planned_runs
-from lab.studies.ad_server.host import AdClients, AdServer, clients_process, running_ad_server
+from lab.studies.ad_server.host import (
+    AdClients,
+    AdServer,
+    OtherLoad,
+    clients_process,
+    running_ad_server,
+)
 from lab.studies.ad_server.measures import metrics
 from lab.studies.ad_server.study import STUDY
 from lab.studies.live import LiveStudy
@@ -86,8 +91,8 @@ class AdServerStudy(LiveStudy[Cases]):
         with clients_process(server.url, result.path / "clients.log") as clients:
             if not plan_file.is_file():
                 plan = _measured_plan(clients, server, self.cases.scale, self.runs)
-                write_json(plan_file, plan.as_json())
-            plan = Plan.from_json(read_json(plan_file))
+                write_json(plan_file, asdict(plan))
+            plan = read(plan_file, Plan)
             console.print(
                 f"{len(todo)} runs, about {duration(plan.expected_s(todo))}; requests of each "
                 f"client: {plan.words}.\n"
@@ -122,7 +127,7 @@ class AdServerStudy(LiveStudy[Cases]):
         ]  # fmt: skip
 
     def _plan_and_shares(self, result: StudyResult) -> "tuple[Plan, Shares]":
-        plan = Plan.from_json(read_json(result.path / _PLAN))
+        plan = read(result.path / _PLAN, Plan)
         return plan, shares_of(result, self.runs, self.cases.cpus)
 
     def _started(self) -> AdServer:
@@ -209,7 +214,6 @@ def _measured_plan(
     time between the runs."""
     ends = (min(scale.concepts), max(scale.concepts))
     threads = max(scale.threads)
-    costs = {}
     with tempfile.TemporaryDirectory(prefix="doorbuster-ads-") as folder:
 
         def request_s(number: int, concepts: int) -> float:
@@ -218,11 +222,13 @@ def _measured_plan(
             went = clients.play(_order(server, cell, each, 0, file, {}))
             return float(went["took_s"]) / float(went["answered"])
 
-        request_s(FEW, ends[1])  # to warm up
-        for alone, number in ((True, 1), (False, FEW)):
+        def cost(number: int) -> Cost:
             few, many = ((concepts, request_s(number, concepts)) for concepts in ends)
-            costs[alone] = Cost.of_two(few, many)
-    return plan_of(runs, costs, scale.runs_s)
+            return Cost.of_two(few, many)
+
+        request_s(FEW, ends[1])  # to warm up
+        costs = Costs(alone=cost(1), many=cost(FEW))
+    return Plan(requests_by_clients([run.cell for run in runs], costs, scale.runs_s), costs)
 
 
 live_study = AdServerStudy

@@ -1,9 +1,11 @@
 """The ad server's figures and claims, on given rows and given metrics."""
 
+from dataclasses import asdict
+
 import pytest
 
 from common import cpus
-from lab.analysis.ideal_gain import ideal_gain
+from lab.files import documents
 from lab.results.metrics import Results
 from lab.studies.ad_server import budget, measures
 from lab.studies.ad_server.cases import SCALES, Cases, Cell, Scale, planned_runs
@@ -61,7 +63,7 @@ def test_one_priority_alone_has_no_gain():
 )
 def test_the_ideal_is_bounded_by_threads_cpus_and_whole_concepts(threads, concepts, cpus, ideal):
     """Ten concepts on four threads are three rounds: 70 %, not 75 %."""
-    assert ideal_gain(threads, concepts, cpus) == pytest.approx(ideal)
+    assert measures.ideal_gain(threads, concepts, cpus) == pytest.approx(ideal)
 
 
 def test_published_gains_are_those_of_table_4():
@@ -201,7 +203,7 @@ def test_a_stream_is_one_run_and_not_a_mean():
 
 
 def test_the_report_says_how_many_requests_were_made():
-    plan = budget.Plan({10: 20, 100: 3, 1: 90}, {})
+    plan = budget.Plan({10: 20, 100: 3, 1: 90}, costing(0.01))
     summary = " ".join(STUDY.report(CASES, requests=plan.words).summary)
     assert "90 (1 client), 20 (10 clients), 3 (100 clients); published 300" in summary
 
@@ -241,7 +243,8 @@ CELLS = [Cell(clients, 2, 2) for clients in (1, 10, 100)]
 
 
 def costing(request_s):
-    return lambda clients: budget.Cost(request_s, 0.0)
+    cost = budget.Cost(request_s, 0.0)
+    return budget.Costs(cost, cost)
 
 
 def test_every_number_of_clients_gets_its_share_of_the_time():
@@ -261,11 +264,13 @@ def test_a_fast_machine_makes_what_was_published_and_a_slow_one_the_least():
     assert slow == {1: 60, 10: 6, 100: 3}
 
 
-def test_a_plan_survives_its_file():
-    plan = budget.Plan({1: 60, 10: 20}, {True: budget.Cost(0.1, 0.2), False: budget.Cost(0.3, 0.4)})
-    assert budget.Plan.from_json(plan.as_json()) == plan
-    assert plan.cost_of(1) == budget.Cost(0.1, 0.2)
-    assert plan.cost_of(10) == plan.cost_of(100) == budget.Cost(0.3, 0.4)
+def test_a_plan_survives_its_file(tmp_path):
+    alone, many = budget.Cost(0.1, 0.2), budget.Cost(0.3, 0.4)
+    plan = budget.Plan({1: 60, 10: 20}, budget.Costs(alone, many))
+    documents.write_json(tmp_path / "requests.json", asdict(plan))
+    assert documents.read(tmp_path / "requests.json", budget.Plan) == plan
+    assert plan.costs.of(1) == alone
+    assert plan.costs.of(10) == plan.costs.of(100) == many
 
 
 def test_cpus_are_those_of_the_moment(monkeypatch):
