@@ -9,7 +9,7 @@ from lab.cli.command import AS_JSON, LabCommand, print_json
 from lab.cli.experiment_options import completing
 from lab.cli.server import client_of, of_server, rows_of
 from lab.errors import ExperimentError, SpecError
-from lab.files.documents import read_json
+from lab.files.documents import MOST_BYTES, read_json, text_of
 from lab.results import reference as references
 from lab.results.comparison import ComparisonResult
 from lab.results.reference import is_reference
@@ -32,15 +32,17 @@ def _folders() -> list[Path]:
 _complete = completing(lambda: (path.name for path in _folders()))
 
 
+def _listed(name: str) -> Path | None:
+    return next((path for path in _folders() if path.name == name), None)
+
+
 def _named(name: str) -> Path:
-    for path in _folders():
-        if name in (path.name, str(path)):
-            return path
-    if (Path(name) / "plan.json").is_file() or (Path(name) / _REPRODUCTION).is_file():
-        return Path(name)
-    raise SpecError(
-        f"NAME: there is no result {name!r}; allowed: a name from `doorbuster results list`"
-    )
+    path = _listed(name) or Path(name)
+    if not (path / "plan.json").is_file() and not (path / _REPRODUCTION).is_file():
+        raise SpecError(
+            f"NAME: there is no result {name!r}; allowed: a name from `doorbuster results list`"
+        )
+    return path
 
 
 def _described(path: Path) -> dict[str, Any]:
@@ -104,7 +106,7 @@ def show(name: str, as_json: bool) -> None:
             facts["spec"] = ComparisonResult(path).spec().model_dump(mode="json")
         print_json(facts)
     elif is_comparison:
-        click.echo((path / "tables.md").read_text(encoding="utf-8"), nl=False)
+        click.echo(text_of(path / "tables.md", MOST_BYTES), nl=False)
     else:
         for row in read_json(content):
             click.echo(f"{row['Holds']}: {row['Claim']}: {row['Found']}")
@@ -113,8 +115,12 @@ def show(name: str, as_json: bool) -> None:
 @click.command(cls=LabCommand)
 @click.argument("folder", type=click.Path(path_type=Path), required=False, shell_complete=_complete)
 def draw(folder: Path | None) -> None:
-    """Draw the tables and figures of a comparison again; by default, of the newest comparison."""
+    """Draw the tables and figures of a comparison again; by default, of the newest comparison.
+
+    FOLDER is a name from `doorbuster results list`, or the path of a result folder.
+    """
     lab = settings.load()
+    folder = folder and (_listed(str(folder)) or folder)
     if folder and is_reference(folder):
         raise SpecError(
             f"FOLDER: {folder} is included in Doorbuster and cannot change; allowed: one of your "

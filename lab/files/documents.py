@@ -179,7 +179,8 @@ def read(path: Path, form: type[T]) -> T:
 
 def read_json_lines(path: Path) -> Any:
     """Return the content of a file with a JSON value on each line; raises as `read_json` does."""
-    return _read(path, lambda text: [json.loads(line) for line in text.splitlines()])
+    # `splitlines` would also split at characters that a JSON text may contain, such as U+2028.
+    return _read(path, lambda text: [json.loads(line) for line in text.split("\n") if line])
 
 
 def _read(path: Path, parse: Callable[[str], Any]) -> Any:

@@ -39,6 +39,11 @@ def test_a_made_result_is_listed_before_the_included_ones(results):
     shown = json.loads(printed("results", "show", str(path), "--json"))
     assert shown["spec"]["load"]["sessions"] == 100
     assert "Who sells" in {table["title"] for table in shown["tables"]}
+    assert "Figures: " in printed("results", "draw", path.name)
+    assert "cannot change" in CliRunner().invoke(main, ["results", "draw", "reference-race"]).stderr
+    (path / "tables.md").unlink()
+    done = CliRunner().invoke(main, ["results", "show", path.name])
+    assert (done.exit_code, "tables.md cannot be read" in done.stderr) == (1, True)
 
 
 def test_a_reproduction_shows_its_claims(results):

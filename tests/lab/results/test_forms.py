@@ -6,6 +6,7 @@ import pytest
 
 from lab.errors import ExperimentError
 from lab.files import documents
+from lab.files.run_folder import RunFolder
 from lab.files.run_summary import PlannedRun
 from lab.results.result import IMPORTED, Imported
 
@@ -32,3 +33,11 @@ def test_a_damaged_mark_still_marks(tmp_path, change):
     path = tmp_path / IMPORTED
     path.write_text(json.dumps({**mark.model_dump(), **change}))
     assert Imported.read(tmp_path) == Imported()
+
+
+def test_a_line_of_a_log_may_contain_a_line_separator(tmp_path):
+    """Python counts U+2028 and U+0085 as ends of lines; in JSON, they are ordinary characters."""
+    folder = RunFolder(tmp_path)
+    folder.log("run started", note="one\u2028two\x85three")
+    folder.log("run ended")
+    assert [event["event"] for event in folder.events()] == ["run started", "run ended"]
