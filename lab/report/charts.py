@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -17,6 +15,7 @@ from lab.report.drawing.plots import (
     draw_series,
     draw_stretches,
 )
+from lab.report.drawing.table import csv_text
 from lab.report.study_figures import Figure, Panel
 from lab.results.metrics import Results
 
@@ -68,20 +67,18 @@ def draw_freely(figure: Figure, results: Results, folder: Path, note: str) -> Pa
 
 def as_csv(figure: Figure, results: Results) -> str:
     """Return the numbers of a figure as CSV, with a line for each point."""
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(("panel", "curve", "x", "x_name", "mean", "half_width_95", "published"))
+    lines = [("panel", "curve", "x", "x_name", "mean", "half_width_95", "published")]
     for panel in figure.panels:
         for curve in panel.curves:
             series = curve.series(results)
             names = panel.x_names or [""] * len(series.x)
             for x, name, y, half in zip(series.x, names, series.y, series.half_width, strict=True):
                 theirs = panel.published.get((series.label, x))
-                lines.writerow(
+                lines.append(
                     (panel.key, series.label, f"{x:g}", name, _number(y), _number(half),
                      _number(theirs))
                 )  # fmt: skip
-    return text.getvalue()
+    return csv_text(lines)
 
 
 def _number(value: float | None) -> str:

@@ -5,8 +5,6 @@ and unit; `by_run` has a row for each run.
 `lab.analysis.metrics`, and print 100 % as 1.
 """
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -14,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from lab.analysis.metrics import METRICS
 from lab.intervals import estimate
-from lab.report.drawing.table import Table
+from lab.report.drawing.table import Table, csv_text
 from lab.wording import title_of
 
 BYTE_ORDER_MARK: Final = "\ufeff"
@@ -130,9 +128,4 @@ def _number(metric: str, cell: str, table: Table) -> tuple[str, ...]:
 
 
 def _text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    text = io.StringIO()
-    text.write(BYTE_ORDER_MARK)
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(header)
-    lines.writerows(rows)
-    return text.getvalue()
+    return BYTE_ORDER_MARK + csv_text([header, *rows])

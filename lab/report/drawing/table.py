@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -47,11 +47,7 @@ class Table:
 
     def csv(self) -> str:
         """Return the header and the rows as CSV."""
-        text = io.StringIO()
-        lines = csv.writer(text, lineterminator="\n")
-        lines.writerow(self.header)
-        lines.writerows(self.rows)
-        return text.getvalue()
+        return csv_text([self.header, *self.rows])
 
     def html(self, *, of_words: bool = False) -> Markup:
         """Return an HTML table with its note. With `of_words`, long cells wrap.
@@ -106,6 +102,13 @@ def _as_html() -> Callable[..., str]:
         loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     return environment.get_template("table.html.j2").render
+
+
+def csv_text(rows: Iterable[Sequence[object]]) -> str:
+    """Return rows, the header first, as the text of a CSV file."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def _width(drawn: RichTable, console: Console) -> Measurement:
