@@ -138,44 +138,30 @@ def wasted_percent(waste: Mapping[str, Any]) -> float | None:
     return 100 * waste["wasted_cpu_s"] / whole if whole else None
 
 
-class _Repetition(NamedTuple):
-    outcomes: Outcomes
-    summary: RunSummary
-    quick_share: float
-    clients: Mapping[Part, Got]
-
-
 def read_cells(folder: ComparisonResult) -> list[Cell]:
     """Return the complete runs of an experiment as cells, ordered by ρ and then by policy as in the
     spec. Raises ExperimentError if a file is damaged, or if a run has no attempts after its
     warm-up."""
     spec = folder.spec()
     bound = bound_of(folder, spec)
-    found: dict[tuple[float | None, str], list[_Repetition]] = {}
+    found: dict[tuple[float | None, str], list[tuple[Any, ...]]] = {}
     for planned, run in folder.whole_runs():
         attempts = counted_attempts(spec, run)
         clients = by_class(attempts, spec.clients.per_set) if spec.clients else {}
         outcomes = outcomes_of(attempts, spec.load.offered(planned.rho), bound)
         times_s = response_times_s(attempts, FIRST_PAGE)
         quick = float(np.mean(times_s < FIG7_LIMIT_S)) if len(times_s) else 0.0
-        repetition = _Repetition(outcomes, run.summary(), quick, clients)
+        repetition = (outcomes, run.summary(), quick, clients)
         found.setdefault((planned.rho, planned.policy), []).append(repetition)
     cells = []
     for rho in spec.load.rhos:
         for policy in spec.policy:
-            repetitions = found.get((rho, policy.key), [])
-            if repetitions:
+            if repetitions := found.get((rho, policy.key)):
+                runs, summaries, quick_share, clients = zip(*repetitions, strict=True)
+                published = policy.name if is_as_published(spec, policy) else None
+                load = load_words(spec.load, rho)
                 cells.append(
-                    Cell(
-                        policy=policy.key,
-                        rho=rho,
-                        runs=tuple(one.outcomes for one in repetitions),
-                        summaries=tuple(one.summary for one in repetitions),
-                        quick_share=tuple(one.quick_share for one in repetitions),
-                        clients=tuple(one.clients for one in repetitions),
-                        published=policy.name if is_as_published(spec, policy) else None,
-                        load=load_words(spec.load, rho),
-                    )
+                    Cell(policy.key, rho, runs, summaries, quick_share, clients, published, load)
                 )
     return cells
 

@@ -97,10 +97,10 @@ def leaderboard(
     if as_json and part not in ("board", "fairness"):
         raise SpecError(f"--json: does not apply to {part}; allowed: with board or fairness")
     broker = broker_of(celery)
-    spec = Spec() if part == TUNING_PART else _spec(engine, part, quick=quick, given=given)
     if part == TUNING_PART:
         _tune(given, quick=quick, fresh=fresh, processes=processes, broker=broker)
         return
+    spec = _spec(engine, part, quick=quick, given=given)
     with output(as_json=as_json, quiet=False):
         folder = _make(
             part,
@@ -117,19 +117,21 @@ def leaderboard(
 
 def _make(part: str, spec: Spec, *, recovery: bool, quick: bool, **options: Any) -> Path:
     """Return the folder of the board, or the results folder if the part has no board."""
+    from lab.leaderboard.run_study import carry_out_study
+
     wants_recovery = recovery and part in ("board", "all")
     if spec.engine == "live" and (part == "hysteresis" or wants_recovery):
         _measure_recovery(spec, **options)
     elif part == "hysteresis" or (
         wants_recovery and (options["fresh"] or not _is_recovery_known(spec))
     ):
-        _study("hysteresis", spec, quick=quick, **options)
+        carry_out_study("hysteresis", spec, quick=quick, **options)
     folder = settings.load().results_dir
     if part not in SIMULATED_PARTS:
         folder = Path(carry_out(spec, **options)["path"])
     for study in SIMULATED_PARTS:
         if study != "hysteresis" and part in (study, "all"):
-            _study(study, spec, quick=quick, **options)
+            carry_out_study(study, spec, quick=quick, **options)
     return folder
 
 
@@ -167,12 +169,6 @@ def _tune(given: dict[str, Any], *, quick: bool, **options: Any) -> None:
     repetitions = tuning.QUICK_REPETITIONS if quick else tuning.REPETITIONS
     base = changed(base, seed=tuning.SEED, repetitions=repetitions)
     carry_out_study(TUNING_PART, base, quick=quick, proxies=proxies, **options)
-
-
-def _study(part: str, spec: Spec, **options: Any) -> None:
-    from lab.leaderboard.run_study import carry_out_study
-
-    carry_out_study(part, spec, **options)
 
 
 def _is_recovery_known(spec: Spec) -> bool:
