@@ -4,7 +4,7 @@ If PostgreSQL is missing, a command prints one line about it, and `doorbuster re
 write all comparisons later.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -96,7 +96,7 @@ class ResultsDatabase:
         row = results_rows.experiment_row(folder)
         spec = folder.spec()
         with faults(self._lab), self._connection.transaction():
-            self._put("experiments", ("experiment",), row)
+            self._put("experiments", row)
             known = self._connection.execute(
                 "SELECT number, state FROM results.runs WHERE experiment = %s", [folder.path.name]
             )
@@ -111,9 +111,9 @@ class ResultsDatabase:
         with faults(self._lab), self._connection.transaction():
             for row in rows["experiments"]:
                 self.forget(row["experiment"])
-            for table, key in _KEYS.items():
+            for table in _KEYS:
                 for row in rows[table]:
-                    self._put(table, key, row)
+                    self._put(table, row)
 
     def run(self, folder: ComparisonResult, planned: PlannedRun) -> None:
         """Write the current rows of one run and of its events, and the number of complete runs of
@@ -160,11 +160,11 @@ class ResultsDatabase:
             self._connection.execute(
                 forget.format(sql.Identifier(table)), [folder.path.name, planned.number]
             )
-        self._put("runs", ("experiment", "number"), results_rows.run_row(folder, spec, planned))
+        self._put("runs", results_rows.run_row(folder, spec, planned))
         for row in results_rows.event_rows(folder, spec, planned):
-            self._put("events", ("experiment", "number", "place"), row)
+            self._put("events", row)
 
-    def _put(self, table: str, key: Iterable[str], row: Mapping[str, Any]) -> None:
+    def _put(self, table: str, row: Mapping[str, Any]) -> None:
         columns = [sql.Identifier(name) for name in row]
         statement = sql.SQL(
             "INSERT INTO results.{table} ({columns}) VALUES ({values}) "
@@ -173,7 +173,7 @@ class ResultsDatabase:
             table=sql.Identifier(table),
             columns=sql.SQL(", ").join(columns),
             values=sql.SQL(", ").join([sql.Placeholder()] * len(columns)),
-            key=sql.SQL(", ").join(map(sql.Identifier, key)),
+            key=sql.SQL(", ").join(map(sql.Identifier, _KEYS[table])),
             changes=sql.SQL(", ").join(
                 sql.SQL("{0} = EXCLUDED.{0}").format(column) for column in columns
             ),

@@ -3,10 +3,8 @@
 import contextlib
 import hashlib
 import json
-import os
 import platform
 import subprocess
-import tempfile
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -136,21 +134,12 @@ def commit() -> str:
 
 
 def _git(*words: str) -> str:
-    with tempfile.NamedTemporaryFile("w", suffix=".gitconfig") as trusting:
-        trusting.write(f"[safe]\n\tdirectory = {_as_git_value(ROOT)}\n")
-        trusting.flush()
-        done = subprocess.run(
-            ["git", *words],
-            cwd=ROOT,
-            env={**os.environ, "GIT_CONFIG_GLOBAL": trusting.name},
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
-        )
+    done = subprocess.run(
+        ["git", "-c", f"safe.directory={ROOT}", *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=10,
+        check=True,
+    )
     return done.stdout.strip()
-
-
-def _as_git_value(path: Path) -> str:
-    text = str(path).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{text}"'
