@@ -136,6 +136,8 @@ def _make(part: str, spec: Spec, *, recovery: bool, quick: bool, **options: Any)
 
 
 def _spec(engine: str, part: str, *, quick: bool, given: dict[str, Any]) -> Spec:
+    from lab.leaderboard.ablation import ranked
+
     spec = load_spec(SPECS[engine])
     spec = changed(spec, leaderboard=True, **(FAIRNESS if part == "fairness" else {}))
     if quick:
@@ -144,7 +146,12 @@ def _spec(engine: str, part: str, *, quick: bool, given: dict[str, Any]) -> Spec
             title=f"{spec.title} (quick)",
             **(QUICK_REPORT if part in SIMULATED_PARTS else QUICK),
         )
-    return with_options(spec, {**given, "engine": engine})
+    spec = with_options(spec, {**given, "engine": engine})
+    if not ranked(spec):
+        raise SpecError(
+            "--policies: a step of DOOR's ablation has no rank; allowed: with another policy"
+        )
+    return spec
 
 
 def _tune(given: dict[str, Any], *, quick: bool, **options: Any) -> None:

@@ -60,7 +60,9 @@ class Board:
 
     def fairness_tables(self) -> list[Table]:
         """Return the tables of completed sessions and of the waits of failed sessions, by planned
-        length."""
+        length; empty if no ranked policy has a complete run at the load."""
+        if not self.fairness:
+            return []
         return [
             completed_table(self.fairness, self.fairness_rho),
             waiting_table(self.fairness, self.fairness_rho),

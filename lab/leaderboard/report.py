@@ -89,6 +89,11 @@ def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
             "No customer of these runs planned to buy anything, so no policy has an efficiency. "
             f"For a board, give --sessions a larger value. The runs are in {folder.path}."
         )
+    if board.best_of(found.rows) is None:
+        raise ExperimentError(
+            "Only steps of DOOR's ablation have complete runs, and a step has no rank. For a "
+            f"board, run another policy, too. The runs are in {folder.path}."
+        )
     why_not = _disturbance(cells)
     page = None if why_not else write_board(found)
     efficiency, counted, *more = found.tables()

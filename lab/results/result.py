@@ -114,12 +114,15 @@ class Result:
         """
         when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         result = cls(results_dir / f"{when}-{name}")
-        for number in count(2):  # another experiment may have begun in the same second
-            if not result.path.exists():
-                break
-            result = cls(results_dir / f"{when}-{name}-{number}")
         try:
-            (result.path / folder).mkdir(parents=True)
+            results_dir.mkdir(parents=True, exist_ok=True)
+            for number in count(2):
+                try:
+                    result.path.mkdir()
+                    break
+                except FileExistsError:  # another experiment began in the same second
+                    result = cls(results_dir / f"{when}-{name}-{number}")
+            (result.path / folder).mkdir()
             for file, content in files.items():
                 write = write_text if isinstance(content, str) else write_json
                 write(result.path / file, content)

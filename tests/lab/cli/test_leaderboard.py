@@ -9,6 +9,7 @@ from doorbuster.commands import main
 from lab.leaderboard import BOARD_FILE
 from lab.leaderboard.ablation import STEPS
 from lab.results.comparison import ComparisonResult
+from lab.spec.experiment import changed, load_spec
 
 POLICIES = ",".join([*(key for key, _ in STEPS), "sq", "sq+sbac-hybrid"])
 TINY = (
@@ -95,6 +96,7 @@ def test_its_page_needs_nothing_else_and_decides_its_claims(board):
         ("robustness --json", ["--json", "robustness", "allowed: with board or fairness"]),
         ("bound --sessions 60", ["--sessions: bound has fixed lengths"]),
         ("--policies nope", ["--policies", "'nope' is unknown", "Few hands"]),
+        ("--policies static-stages", ["--policies", "has no rank"]),
         ("tuning --policies pass-through", ["--policies", "no parameters of pass-through"]),
     ],
 )
@@ -113,6 +115,20 @@ def test_runs_without_a_buyer_have_no_board(results):
     assert done.exit_code == 1
     assert "No customer of these runs planned to buy" in done.stderr
     assert "--sessions" in done.stderr
+
+
+def test_runs_of_steps_alone_have_no_board(results, tmp_path):
+    """A step has no rank, so there is nothing to compare it with."""
+    spec = changed(
+        load_spec("leaderboard"),
+        policy=[{"name": "static-stages"}],
+        load={"rho": [1.4], "sessions": 60},
+        repetitions=1,
+    )
+    (tmp_path / "steps.toml").write_text(spec.to_toml())
+    done = CliRunner().invoke(main, ["run", str(tmp_path / "steps.toml")])
+    assert done.exit_code == 1
+    assert "a step has no rank" in done.stderr
 
 
 def test_every_policy_may_try_to_exceed_the_bound(results):

@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from lab.errors import ExperimentError
@@ -65,6 +67,16 @@ def test_a_damaged_folder_is_passed_over(tmp_path, content):
     store = StudyResult.create(tmp_path, "small", FACTS)
     (store.path / "reproduction.json").write_text(content)
     assert StudyResult.unfinished(tmp_path, FACTS) is None
+
+
+def test_experiments_of_the_same_second_have_separate_folders(tmp_path):
+    def create(seed):
+        return StudyResult.create(tmp_path / "results", "small", {**FACTS, "seed": seed})
+
+    with ThreadPoolExecutor(8) as pool:
+        stores = list(pool.map(create, range(24)))
+    assert len({store.path for store in stores}) == 24
+    assert [store.facts()["seed"] for store in stores] == list(range(24))
 
 
 def test_a_place_that_cannot_be_written_is_an_error_for_people(tmp_path):
