@@ -136,16 +136,16 @@ def _is_larger(
     known = [a - b for a, b in pairs if a is not None and b is not None]
     if not known or len(known) == 1 < len(made):
         return None
-    return is_above_zero(estimate(known))
+    return is_above(estimate(known))
 
 
-def is_above_zero(found: Estimate) -> bool | None:
-    """Return whether a difference is positive; None if the 95 % interval contains 0, because the
-    difference could then be chance.
+def is_above(found: Estimate, limit: float = 0.0) -> bool | None:
+    """Return whether an estimate, such as a difference, is above a limit; None if the 95 % interval
+    contains the limit, because the estimate could then be on either side by chance.
     """
-    if abs(found.mean) <= (found.half_width or 0.0):
+    if abs(found.mean - limit) <= (found.half_width or 0.0):
         return None
-    return found.mean > 0
+    return found.mean > limit
 
 
 def is_between(found: Estimate, low: float, high: float) -> bool | None:

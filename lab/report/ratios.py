@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lab.intervals import Estimate, differences, estimate, estimate_known
-from lab.report.claims import NOTHING, Claim, Verdict, decided, is_above_zero, is_between
+from lab.report.claims import NOTHING, Claim, Verdict, decided, is_above, is_between
 from lab.report.drawing.pictures import Series
 from lab.report.study_figures import beside
 from lab.results.metrics import Results, Value
@@ -81,7 +81,7 @@ def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
         found = estimate(list(known.values()))
         text = f"{low.text(2)} and {high.text(2)}, difference {found.text(2)}"
         made = results.together(*smaller.cases(), *larger.cases())
-        return text, is_above_zero(found) if len(known) > 1 or len(made) == 1 else None
+        return text, is_above(found) if len(known) > 1 or len(made) == 1 else None
 
     return Claim(text, required, [*smaller.cases(), *larger.cases()], check)
 
@@ -92,7 +92,8 @@ def below_one(text: str, required: str, ratio: Ratio) -> Claim:
     """
 
     def decide(found: Estimate) -> bool | None:
-        return is_above_zero(Estimate(1 - found.mean, found.half_width))
+        is_larger = is_above(found, 1.0)
+        return None if is_larger is None else not is_larger
 
     return decided(text, required, ratio.cases(), ratio.estimate, decide)
 
@@ -101,8 +102,11 @@ def ratio_within(
     text: str, required: str, ratio: Ratio, low: float, high: float, digits: int = 2
 ) -> Claim:
     """Return the claim that a ratio is between `low` and `high`, decided by `is_between`."""
-
-    def decide(found: Estimate) -> bool | None:
-        return is_between(found, low, high)
-
-    return decided(text, required, ratio.cases(), ratio.estimate, decide, digits)
+    return decided(
+        text,
+        required,
+        ratio.cases(),
+        ratio.estimate,
+        lambda found: is_between(found, low, high),
+        digits,
+    )

@@ -6,7 +6,7 @@ from statistics import fmean
 
 from lab.analysis.published import published
 from lab.intervals import Estimate, differences, estimate, estimate_known
-from lab.report.claims import NOTHING, Claim, Verdict, decided, is_above_zero
+from lab.report.claims import NOTHING, Claim, Verdict, decided, is_above
 from lab.results.metrics import Results, Value
 from lab.spec.cases import Case
 from lab.spec.runs import AdServerRun
@@ -62,7 +62,7 @@ def claims(cases: Cases) -> list[Claim]:
             "their difference, minus the half-width of its interval, is at most 0",
             [gain(FEW, three, widest)],
             [gain(FEW, three, at_limit)],
-            lambda difference: is_above_zero(difference) is not True,
+            lambda difference: is_above(difference) is not True,
         ),
         _above(
             f"{FEW} clients, 2 threads, {most} concepts: a gain, although the paper saw none "
@@ -112,7 +112,7 @@ def _above(
     text: str, required: str, larger: Sequence[Figure], smaller: Sequence[Figure] = ()
 ) -> Claim:
     """Return the claim that the mean of `larger` is above the mean of `smaller`, by default 0."""
-    return _compared(text, required, larger, smaller, is_above_zero)
+    return _compared(text, required, larger, smaller, is_above)
 
 
 def _compared(
@@ -146,7 +146,7 @@ def _known_gains(cases: Cases, cells: Iterable[Cell], results: Results) -> dict[
 
 
 def _is_slower(gain: Estimate) -> bool:
-    return is_above_zero(Estimate(-gain.mean, gain.half_width)) is True
+    return is_above(gain) is False
 
 
 def _never_slower(cases: Cases, clients: int) -> Claim:
@@ -186,7 +186,7 @@ def _largest(cases: Cases) -> Claim:
             return NOTHING
         best = max(known, key=lambda cell: known[cell].mean)
         # The largest of many gains is partly luck, so its whole interval must be above the limit.
-        return f"{known[best].text(1)} % ({best.title})", _exceeds(
+        return f"{known[best].text(1)} % ({best.title})", is_above(
             known[best], LARGEST_GAIN_PERCENT
         )
 
@@ -199,10 +199,6 @@ def _largest(cases: Cases) -> Claim:
     )
 
 
-def _exceeds(gain: Estimate, limit_percent: float) -> bool | None:
-    return is_above_zero(Estimate(gain.mean - limit_percent, gain.half_width))
-
-
 def _alone(case: Case[AdServerRun], concepts: int) -> Claim:
     """Return the claim that a single client gains at least ALONE_GAIN_PERCENT."""
     return decided(
@@ -210,7 +206,7 @@ def _alone(case: Case[AdServerRun], concepts: int) -> Claim:
         f"at least {ALONE_GAIN_PERCENT:.0f} %",
         [case],
         lambda results: results.estimate(case, measures.gain_percent),
-        lambda gain: _exceeds(gain, ALONE_GAIN_PERCENT),
+        lambda gain: is_above(gain, ALONE_GAIN_PERCENT),
         digits=1,
         unit=" %",
     )

@@ -7,7 +7,7 @@ has no interval, so its value alone decides.
 
 from collections.abc import Sequence
 
-from lab.report.claims import NOTHING, Claim, Verdict, decided, is_above_zero, is_between, within
+from lab.report.claims import NOTHING, Claim, Verdict, decided, is_above, is_between, within
 from lab.report.ratios import Ratio, below_one, ratio_within
 from lab.results.metrics import Metrics, Results, Value
 from lab.spec.cases import Case
@@ -149,7 +149,7 @@ def _less(
         if found is None or low is None or high is None:
             return NOTHING
         text = f"{low.text()} and {high.text()}, difference {found.text()}"
-        return text, is_above_zero(found)
+        return text, is_above(found)
 
     return Claim(text, required, [case], check)
 
