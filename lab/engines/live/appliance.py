@@ -23,6 +23,9 @@ _CATALOGUE_TIMEOUT_S = 900.0
 several minutes to reach the largest size.
 """
 
+IDLE_WITHIN_S = 120.0
+"""The real seconds to wait until no request waits or is in service."""
+
 Json = dict[str, Any]
 T = TypeVar("T")
 
@@ -267,17 +270,17 @@ class Appliance:
         self.gateway.call("PUT", "/settings", {"abandonment": "ignore"})
         self.set_shadows(())
 
-    def wait_idle(self, limit_s: float = 120.0) -> None:
+    def wait_idle(self) -> None:
         """Wait until no request, including orphan requests, waits or is in service."""
 
         def is_idle() -> bool:
             now = self.snapshot()
             return bool(now["waiting"] == now["in_service"] == 0)
 
-        if not wait_until(is_idle, limit_s):
+        if not wait_until(is_idle, IDLE_WITHIN_S):
             raise ExperimentError(
-                f"The gateway is still busy after {limit_s:.0f} s. If another client uses the "
-                f"shop, stop this client; see http://{self.gateway.address}/snapshot."
+                f"The gateway is still busy after {IDLE_WITHIN_S:.0f} s. If another client uses "
+                f"the shop, stop this client; see http://{self.gateway.address}/snapshot."
             )
 
     def counts(self) -> Json:

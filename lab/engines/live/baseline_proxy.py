@@ -17,7 +17,7 @@ from gateway.policies.interface import FATES, PAGES
 from lab.baselines import sheets
 from lab.baselines.process import ProxyProcess, folder_for_sockets
 from lab.baselines.requests import OTHER, Ended, Place
-from lab.engines.live.appliance import Appliance, Json
+from lab.engines.live.appliance import IDLE_WITHIN_S, Appliance, Json
 from lab.errors import ExperimentError
 from lab.files.documents import read_json, write_json
 from lab.files.run_folder import RunFolder
@@ -92,7 +92,7 @@ class BehindProxy(Appliance):
             },
         }
 
-    def wait_idle(self, limit_s: float = 120.0) -> None:
+    def wait_idle(self) -> None:
         """Wait until the proxy and the shop have no request that waits or is in service."""
 
         def is_idle() -> bool:
@@ -101,8 +101,10 @@ class BehindProxy(Appliance):
             is_busy = queue.waiting or queue.in_service or queue.connections
             return not is_busy and self._shop_rests()
 
-        if not wait_until(is_idle, limit_s):
-            raise ExperimentError(f"{self.name} or the shop is still busy after {limit_s:.0f} s.")
+        if not wait_until(is_idle, IDLE_WITHIN_S):
+            raise ExperimentError(
+                f"{self.name} or the shop is still busy after {IDLE_WITHIN_S:.0f} s."
+            )
 
     def set_abandonment(self, abandonment: Abandonment) -> None:
         """Raise ExperimentError, because a running proxy cannot change its abandonment."""

@@ -53,18 +53,18 @@ def answered_between_percent(from_s: float, to_s: float) -> Value:
     return lambda metrics: 100 * sum(metrics[_COUNTS][first:last]) / metrics["first_page_attempts"]
 
 
-def mode_s(repetitions: Sequence[Metrics], width_s: float = 1.0) -> float:
-    """Return the mode of Br-1's response times: the middle of the most frequent bin. Bins are
-    `width_s` wide."""
+def mode_s(repetitions: Sequence[Metrics]) -> float:
+    """Return the mode of Br-1's response times: the middle of the most frequent bin. Bins are one
+    second wide."""
     counts = np.sum([one[_COUNTS] for one in repetitions], axis=0)
-    joined = counts.reshape(-1, round(width_s / RESPONSE_STEP_S)).sum(axis=1)
-    return float(width_s * (joined.argmax() + 0.5))
+    joined = counts.reshape(-1, round(1 / RESPONSE_STEP_S)).sum(axis=1)
+    return float(joined.argmax() + 0.5)
 
 
-def largest_answered_s(repetitions: Sequence[Metrics], share: float = 0.999) -> float:
-    """Return the response time that a `share` of the answered requests does not exceed."""
+def largest_answered_s(repetitions: Sequence[Metrics]) -> float:
+    """Return the response time that 99.9 % of the answered requests do not exceed."""
     counts = np.sum([one[_COUNTS] for one in repetitions], axis=0)
-    position = int(np.searchsorted(np.cumsum(counts), share * counts.sum()))
+    position = int(np.searchsorted(np.cumsum(counts), 0.999 * counts.sum()))
     return float(RESPONSE_EDGES_S[position + 1])
 
 
