@@ -33,6 +33,8 @@ class StudyRun(Experiment[StudyResult]):
     repetitions: int
     seed: int
     """The seed of the first repetition."""
+    policies: Mapping[str, str] = {}
+    """The texts of students' policies by file name; the result keeps copies of them."""
 
     @property
     @abstractmethod
@@ -43,11 +45,6 @@ class StudyRun(Experiment[StudyResult]):
     @abstractmethod
     def folder_name(self) -> str:
         """The part of the result's name that follows its date."""
-
-    @property
-    def policies(self) -> Mapping[str, str]:
-        """The texts of students' policies by file name; the result keeps copies of them."""
-        return {}
 
     @abstractmethod
     def study(self, result: StudyResult, results: Results) -> Study:
@@ -144,7 +141,7 @@ class SimulatedStudy(StudyRun):
         self, study: Study, options: Options, policies: Mapping[str, str] | None = None
     ) -> None:
         super().__init__()
-        self._study, self.options, self._policies = study, options, policies or {}
+        self._study, self.options, self.policies = study, options, policies or {}
         self.seed, self.repetitions = options.seed, options.repetitions
         self.simulations = plan(study.cases(), seed=self.seed, repetitions=self.repetitions)
         self._made_now, self._took_real_s = 0, 0.0
@@ -172,10 +169,6 @@ class SimulatedStudy(StudyRun):
         `-quick` for a quick study.
         """
         return f"{self._study.name}{self.options.suffix}"
-
-    @property
-    def policies(self) -> Mapping[str, str]:
-        return self._policies
 
     def estimate(self, result: StudyResult) -> Estimate | None:
         """Return the approximate duration of the missing simulations and the report on this

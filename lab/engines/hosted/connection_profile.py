@@ -13,7 +13,7 @@ import time
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -122,12 +122,9 @@ def measure(
     found = split(cpu_s, full_s, resumed_s, counts)
     scale = options.time_scale
     return ConnectionCosts(
-        cto_s=found.cto_s * scale,
-        ctn_s=found.ctn_s * scale,
+        **{name: real_s * scale for name, real_s in asdict(found).items()},
         handshake_full_s=full_s * scale,
         handshake_resumed_s=resumed_s * scale,
-        reply_s=found.reply_s * scale,
-        session_s=found.session_s * scale,
         replies_per_new=counts.replies_over_new / counts.new,
         replies_per_resumed=counts.replies_over_resumed / counts.resumed,
         resumed_per_session=counts.resumed / counts.sessions,
