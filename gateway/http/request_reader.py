@@ -7,7 +7,7 @@ only if this module's strict grammar and llhttp (httptools) both accept it and a
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, Generic, TypeVar
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
@@ -284,152 +284,141 @@ def _refuse_hopeless(buffer: bytes, scanned: int, limits: HeadLimits) -> None:
         raise RefusedError(431, f"the head exceeds {limits.head_bytes} bytes")
 
 
-class _HeadReader:
-    """A reader of complete heads within limits. A head ends with the first empty line."""
-
-    __slots__ = ("_body_limits", "_head_limits")
-
-    def __init__(self, head_limits: HeadLimits, body_limits: BodyLimits) -> None:
-        self._head_limits = head_limits
-        self._body_limits = body_limits
-
-    def read(self, data: bytes) -> RequestHead:
-        """Return the head in `data`; raise RefusedError if it is malformed, too large or
-        unsupported.
-        """
-        match = _HEAD.fullmatch(data)
-        if match is None:
-            _refuse_hopeless(data, 0, self._head_limits)
-            raise RefusedError(400, "the request line or a header field is malformed")
-        method, target, major, minor = match.groups()
-        limits = self._head_limits
-        if match.end(4) > limits.start_line_bytes:
-            raise RefusedError(414, f"the request line exceeds {limits.start_line_bytes} bytes")
-        if major != b"1" or minor not in b"01":
-            raise RefusedError(505, "only HTTP/1.0 and HTTP/1.1 are supported")
-        if method not in METHODS:
-            if method in (b"CONNECT", b"TRACE"):
-                allow = (b"Allow", b", ".join(METHODS))
-                raise RefusedError(405, f"{method.decode()} is not allowed here", headers=(allow,))
-            raise RefusedError(501, "the method is not implemented")
-        fields = self._second_opinion(data, target)
-        if len(fields) > limits.header_fields:
-            raise RefusedError(431, f"the head has more than {limits.header_fields} header fields")
-        return self._interpret(method, target, 0 if minor == b"0" else 1, fields)
-
-    @staticmethod
-    def _second_opinion(data: bytes, target: bytes) -> list[tuple[bytes, bytes]]:
-        """Return the fields that llhttp reads; refuse the request if llhttp rejects it or reads
-        another target.
-        """
-        collector = Collector()
-        try:
-            HttpRequestParser(collector).feed_data(data)
-        except HttpParserUpgrade:
-            pass  # Upgrade is never accepted; the field is removed later
-        except HttpParserError as error:
-            # Only an error in Transfer-Encoding gets a separate reason.
-            if "Transfer-Encoding" not in str(error) or not collector.fields:
-                raise RefusedError(400, "the request is malformed") from None
-            raise RefusedError(400, "Transfer-Encoding must be exactly chunked") from None
-        if collector.url != target:
-            raise RefusedError(400, "the request target is malformed")
-        return collector.fields
-
-    def _interpret(
-        self, method: bytes, target: bytes, minor: int, raw: list[tuple[bytes, bytes]]
-    ) -> RequestHead:
-        hosts: list[bytes] = []
-        lengths: list[bytes] = []
-        codings: list[bytes] = []
-        options: list[bytes] = []
-        expectations: list[bytes] = []
-        attempt = 1
-        fields: list[Field] = []
-        for name, value in raw:
-            low = name.lower()
-            value = value.strip(b" \t")
-            if low not in _READ_HERE:
-                fields.append((low, name, value))
-            elif low == b"host":
-                hosts.append(value)
-            elif low == b"content-length":
-                lengths.append(value)
-            elif low == b"transfer-encoding":
-                codings.append(value)
-            elif low == b"connection":
-                options.append(value)
-            elif low == b"expect":
-                expectations.append(value.lower())
-            else:
-                if low == b"x-doorbuster-attempt":
-                    if not _ATTEMPT.fullmatch(value):
-                        reason = "X-Doorbuster-Attempt must be a whole number from 1 to 999"
-                        raise RefusedError(400, reason)
-                    attempt = int(value)
-                elif method == b"OPTIONS":  # Max-Forwards
-                    value = _one_forward_less(value)
-                fields.append((low, name, value))
-        try:
-            chunked = is_chunked(codings)
-            length = content_length(lengths)
-        except FramingError as error:
-            # RFC 9112, 6.1: an unknown coding with valid framing gets status 501.
-            is_sound = len(codings) == 1 and codings[0].lower().endswith((b",chunked", b" chunked"))
-            raise RefusedError(501 if is_sound else 400, str(error)) from None
-        if chunked and (length is not None or minor == 0):
-            raise RefusedError(
-                400, "Transfer-Encoding must not occur with Content-Length or HTTP/1.0"
-            )
-        if length is not None and length > self._body_limits.body_bytes:
-            most_bytes = self._body_limits.body_bytes
-            raise RefusedError(413, f"the body of {length} bytes exceeds {most_bytes} bytes")
-        host, target = self._destination(method, target, minor, hosts)
-        expects_continue = False
-        if expectations:
-            if expectations != [b"100-continue"]:
-                raise RefusedError(417, "the only supported expectation is 100-continue")
-            expects_continue = minor == 1
-        return RequestHead(
-            method,
-            target,
-            minor,
-            host,
-            fields,
-            listed(b",".join(options)) if options else NO_OPTIONS,
-            length,
-            chunked,
-            expects_continue,
-            attempt,
-        )
-
-    @staticmethod
-    def _destination(
-        method: bytes, target: bytes, minor: int, hosts: list[bytes]
-    ) -> tuple[bytes | None, bytes]:
-        """Return (authority, target in origin form), as RFC 9112, section 3.2 defines them."""
-        if len(hosts) > 1 or (minor == 1 and not hosts):
-            raise RefusedError(400, "the request must have exactly one Host field")
-        if hosts and not _HOST.fullmatch(hosts[0]):
-            raise RefusedError(400, "Host must be a host name with an optional port")
-        host = hosts[0] if hosts else None
-        if b"#" in target:
-            raise RefusedError(400, "the request target must not contain a fragment")
-        if target.startswith(b"/") or (target == b"*" and method == b"OPTIONS"):
-            return host, target
-        absolute = _ABSOLUTE.fullmatch(target)
-        if absolute is None:
-            raise RefusedError(400, "the request target must be a path")
-        rest: bytes = absolute[2] or (b"*" if method == b"OPTIONS" else b"/")
-        return absolute[1], rest if rest[:1] != b"?" else b"/" + rest
-
-
 @lru_cache
 def _head_reader(
     head_limits: HeadLimits, body_limits: BodyLimits
 ) -> Callable[[bytes], RequestHead]:
     """Return the function that reads heads within these limits; all connections share it."""
-    return RepeatedHeads(_HeadReader(head_limits, body_limits).read).read
+    read = partial(_read_head, head_limits, body_limits.body_bytes)
+    return RepeatedHeads(read).read
+
+
+def _read_head(limits: HeadLimits, body_bytes: int, data: bytes) -> RequestHead:
+    """Return the head in `data`, which ends with the first empty line. Raises RefusedError if the
+    head is malformed, too large or unsupported.
+    """
+    match = _HEAD.fullmatch(data)
+    if match is None:
+        _refuse_hopeless(data, 0, limits)
+        raise RefusedError(400, "the request line or a header field is malformed")
+    method, target, major, minor = match.groups()
+    if match.end(4) > limits.start_line_bytes:
+        raise RefusedError(414, f"the request line exceeds {limits.start_line_bytes} bytes")
+    if major != b"1" or minor not in b"01":
+        raise RefusedError(505, "only HTTP/1.0 and HTTP/1.1 are supported")
+    if method not in METHODS:
+        if method in (b"CONNECT", b"TRACE"):
+            allow = (b"Allow", b", ".join(METHODS))
+            raise RefusedError(405, f"{method.decode()} is not allowed here", headers=(allow,))
+        raise RefusedError(501, "the method is not implemented")
+    fields = _second_opinion(data, target)
+    if len(fields) > limits.header_fields:
+        raise RefusedError(431, f"the head has more than {limits.header_fields} header fields")
+    return _interpreted(method, target, 0 if minor == b"0" else 1, fields, body_bytes)
+
+
+def _second_opinion(data: bytes, target: bytes) -> list[tuple[bytes, bytes]]:
+    """Return the fields that llhttp reads; refuse the request if llhttp rejects it or reads
+    another target.
+    """
+    collector = Collector()
+    try:
+        HttpRequestParser(collector).feed_data(data)
+    except HttpParserUpgrade:
+        pass  # Upgrade is never accepted; the field is removed later
+    except HttpParserError as error:
+        # Only an error in Transfer-Encoding gets a separate reason.
+        if "Transfer-Encoding" not in str(error) or not collector.fields:
+            raise RefusedError(400, "the request is malformed") from None
+        raise RefusedError(400, "Transfer-Encoding must be exactly chunked") from None
+    if collector.url != target:
+        raise RefusedError(400, "the request target is malformed")
+    return collector.fields
+
+
+def _interpreted(
+    method: bytes, target: bytes, minor: int, raw: list[tuple[bytes, bytes]], body_bytes: int
+) -> RequestHead:
+    hosts: list[bytes] = []
+    lengths: list[bytes] = []
+    codings: list[bytes] = []
+    options: list[bytes] = []
+    expectations: list[bytes] = []
+    attempt = 1
+    fields: list[Field] = []
+    for name, value in raw:
+        low = name.lower()
+        value = value.strip(b" \t")
+        if low not in _READ_HERE:
+            fields.append((low, name, value))
+        elif low == b"host":
+            hosts.append(value)
+        elif low == b"content-length":
+            lengths.append(value)
+        elif low == b"transfer-encoding":
+            codings.append(value)
+        elif low == b"connection":
+            options.append(value)
+        elif low == b"expect":
+            expectations.append(value.lower())
+        else:
+            if low == b"x-doorbuster-attempt":
+                if not _ATTEMPT.fullmatch(value):
+                    reason = "X-Doorbuster-Attempt must be a whole number from 1 to 999"
+                    raise RefusedError(400, reason)
+                attempt = int(value)
+            elif method == b"OPTIONS":  # Max-Forwards
+                value = _one_forward_less(value)
+            fields.append((low, name, value))
+    try:
+        chunked = is_chunked(codings)
+        length = content_length(lengths)
+    except FramingError as error:
+        # RFC 9112, 6.1: an unknown coding with valid framing gets status 501.
+        is_sound = len(codings) == 1 and codings[0].lower().endswith((b",chunked", b" chunked"))
+        raise RefusedError(501 if is_sound else 400, str(error)) from None
+    if chunked and (length is not None or minor == 0):
+        raise RefusedError(400, "Transfer-Encoding must not occur with Content-Length or HTTP/1.0")
+    if length is not None and length > body_bytes:
+        raise RefusedError(413, f"the body of {length} bytes exceeds {body_bytes} bytes")
+    host, target = _destination(method, target, minor, hosts)
+    expects_continue = False
+    if expectations:
+        if expectations != [b"100-continue"]:
+            raise RefusedError(417, "the only supported expectation is 100-continue")
+        expects_continue = minor == 1
+    return RequestHead(
+        method,
+        target,
+        minor,
+        host,
+        fields,
+        listed(b",".join(options)) if options else NO_OPTIONS,
+        length,
+        chunked,
+        expects_continue,
+        attempt,
+    )
+
+
+def _destination(
+    method: bytes, target: bytes, minor: int, hosts: list[bytes]
+) -> tuple[bytes | None, bytes]:
+    """Return (authority, target in origin form), as RFC 9112, section 3.2 defines them."""
+    if len(hosts) > 1 or (minor == 1 and not hosts):
+        raise RefusedError(400, "the request must have exactly one Host field")
+    if hosts and not _HOST.fullmatch(hosts[0]):
+        raise RefusedError(400, "Host must be a host name with an optional port")
+    host = hosts[0] if hosts else None
+    if b"#" in target:
+        raise RefusedError(400, "the request target must not contain a fragment")
+    if target.startswith(b"/") or (target == b"*" and method == b"OPTIONS"):
+        return host, target
+    absolute = _ABSOLUTE.fullmatch(target)
+    if absolute is None:
+        raise RefusedError(400, "the request target must be a path")
+    rest: bytes = absolute[2] or (b"*" if method == b"OPTIONS" else b"/")
+    return absolute[1], rest if rest[:1] != b"?" else b"/" + rest
 
 
 def _one_forward_less(value: bytes) -> bytes:

@@ -7,7 +7,7 @@ accepts a head only if this module's strict grammar and llhttp (httptools) both 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
@@ -188,83 +188,6 @@ class ResponseReader:
             self._body = EndlessBody()
 
 
-class _HeadReader:
-    """A reader of complete heads. A response to a HEAD request (`is_for_head`) has no body."""
-
-    __slots__ = ("_is_for_head", "_limits")
-
-    def __init__(self, limits: HeadLimits, *, is_for_head: bool) -> None:
-        self._limits = limits
-        self._is_for_head = is_for_head
-
-    def read(self, data: bytes) -> ResponseHead | None:
-        """Return the head, or None for an interim response; raise BadResponseError if it is
-        invalid.
-        """
-        match = _HEAD.fullmatch(data)
-        if match is None:
-            raise BadResponseError("the status line or a header field is malformed")
-        status = int(match[2])
-        if status < 200:
-            if status == 101:
-                raise BadResponseError(
-                    "the shop switched protocols, which the request did not allow"
-                )
-            return None
-        if status > 599:
-            raise BadResponseError(f"status {status} does not exist")
-        collector = Collector()
-        try:
-            HttpResponseParser(collector).feed_data(data)
-        except HttpParserUpgrade:
-            pass
-        except HttpParserError:
-            raise BadResponseError("the head is malformed") from None
-        return self._interpret(status, match[3], match[1] == b"1", collector.fields)
-
-    def _interpret(
-        self, status: int, reason: bytes, is_1_1: bool, raw: list[tuple[bytes, bytes]]
-    ) -> ResponseHead:
-        lengths: list[bytes] = []
-        codings: list[bytes] = []
-        options: list[bytes] = []
-        fields: list[Field] = []
-        for name, value in raw:
-            low = name.lower()
-            value = value.strip(b" \t")
-            if low not in _READ_HERE:
-                fields.append((low, name, value))
-            elif low == b"content-length":
-                lengths.append(value)
-            elif low == b"transfer-encoding":
-                codings.append(value)
-            else:
-                options.append(value)
-        if len(fields) > self._limits.header_fields:
-            raise BadResponseError("too many header fields")
-        try:
-            length = content_length(lengths) if lengths else None
-            chunked = is_chunked(codings) if codings else False
-        except FramingError as error:
-            raise BadResponseError(str(error)) from None
-        if chunked and (length is not None or not is_1_1):
-            raise BadResponseError(
-                "Transfer-Encoding must not occur with Content-Length or HTTP/1.0"
-            )
-        connection = listed(b",".join(options)) if options else NO_OPTIONS
-        bodiless = self._is_for_head or status == 204 or status == 304
-        return ResponseHead(
-            status,
-            reason,
-            fields,
-            connection,
-            None if status == 204 else length,
-            chunked,
-            not bodiless,
-            1 if is_1_1 else 0,
-        )
-
-
 @lru_cache
 def _head_readers(
     limits: HeadLimits,
@@ -273,6 +196,66 @@ def _head_readers(
     key is whether the response answers a HEAD request.
     """
     return {
-        is_for_head: RepeatedHeads(_HeadReader(limits, is_for_head=is_for_head).read).read
+        is_for_head: RepeatedHeads(partial(_read_head, limits.header_fields, is_for_head)).read
         for is_for_head in (False, True)
     }
+
+
+def _read_head(most_fields: int, is_for_head: bool, data: bytes) -> ResponseHead | None:
+    """Return the head in `data`, or None for an interim response; raise BadResponseError if it
+    is invalid. A response to a HEAD request (`is_for_head`) has no body.
+    """
+    match = _HEAD.fullmatch(data)
+    if match is None:
+        raise BadResponseError("the status line or a header field is malformed")
+    status = int(match[2])
+    if status < 200:
+        if status == 101:
+            raise BadResponseError("the shop switched protocols, which the request did not allow")
+        return None
+    if status > 599:
+        raise BadResponseError(f"status {status} does not exist")
+    collector = Collector()
+    try:
+        HttpResponseParser(collector).feed_data(data)
+    except HttpParserUpgrade:
+        pass
+    except HttpParserError:
+        raise BadResponseError("the head is malformed") from None
+    is_1_1 = match[1] == b"1"
+    lengths: list[bytes] = []
+    codings: list[bytes] = []
+    options: list[bytes] = []
+    fields: list[Field] = []
+    for name, value in collector.fields:
+        low = name.lower()
+        value = value.strip(b" \t")
+        if low not in _READ_HERE:
+            fields.append((low, name, value))
+        elif low == b"content-length":
+            lengths.append(value)
+        elif low == b"transfer-encoding":
+            codings.append(value)
+        else:
+            options.append(value)
+    if len(fields) > most_fields:
+        raise BadResponseError("too many header fields")
+    try:
+        length = content_length(lengths) if lengths else None
+        chunked = is_chunked(codings) if codings else False
+    except FramingError as error:
+        raise BadResponseError(str(error)) from None
+    if chunked and (length is not None or not is_1_1):
+        raise BadResponseError("Transfer-Encoding must not occur with Content-Length or HTTP/1.0")
+    connection = listed(b",".join(options)) if options else NO_OPTIONS
+    bodiless = is_for_head or status == 204 or status == 304
+    return ResponseHead(
+        status,
+        match[3],
+        fields,
+        connection,
+        None if status == 204 else length,
+        chunked,
+        not bodiless,
+        1 if is_1_1 else 0,
+    )
