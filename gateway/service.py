@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from common import hosts
 from gateway.admin.api import AdminApi
-from gateway.admin.controls import Controls
 from gateway.admin.figures import GatewayFigures
 from gateway.admin.metrics import GatewayMetrics, ResponseTimes
 from gateway.admin.server import AdminConnection, AdminConnections
@@ -38,9 +37,10 @@ class Gateway:
         )
         self.figures = GatewayFigures(self.parts, self.in_force)
         self.metrics = GatewayMetrics(self.figures, times)
-        self.controls = Controls(self.parts, self.in_force, self.figures, self.metrics)
         self._admin_connections = AdminConnections()
-        self.api = AdminApi(self.controls, admin_callers(settings))
+        self.api = AdminApi(
+            self.parts, self.in_force, self.figures, self.metrics, admin_callers(settings)
+        )
         self._server: asyncio.Server | None = None
         self._tls_server: asyncio.Server | None = None
         self._admin_server: asyncio.Server | None = None

@@ -1,5 +1,5 @@
-"""The answers to the calls of the admin API (docs/admin-api.md). The API first checks the web page
-that sent the call, and then the token, if the call needs one.
+"""The API that carries out and answers the calls (docs/admin-api.md). The API first checks the web
+page that sent the call, and then the token, if the call needs one.
 """
 
 import json
@@ -11,15 +11,17 @@ from urllib.parse import parse_qsl, unquote
 from common.http_api import Call, CallError, Callers, checked
 from gateway import plain_json
 from gateway.admin import calls, models
-from gateway.admin.controls import Controls
+from gateway.admin.figures import GatewayFigures
+from gateway.admin.metrics import GatewayMetrics
 from gateway.admin.models import ALL_SHADOWS, ONE_POLICY, SMALL, WantedPolicy
 from gateway.admin.slow_calls import ChangeOrder, FullError, OvertakenError, ReadingRoom
 from gateway.http.request_reader import RequestHead
+from gateway.parts import Parts
 from gateway.plain_json import Most, PlainJsonError
 from gateway.policies import ADMISSIONS, CONNECTION_ADMISSIONS, POLICIES, PolicyError, registry
 from gateway.policies.interface import Policy
-from gateway.queues.policy_choice import PolicyChoice
-from gateway.shadow.shadows import ShadowsError
+from gateway.queues.policy_choice import PolicyChoice, PolicyInForce
+from gateway.shadow.shadows import ShadowsError, policy_of_shadow
 
 LARGEST_CALL_BYTES: Final = ALL_SHADOWS.size_bytes
 OPEN: Final = tuple(call.path.encode() for call in calls.CALLS if call.is_open)
@@ -52,9 +54,18 @@ def failed(fault: BaseException) -> Answer:
 class AdminApi:
     """The admin API of one gateway, which answers calls."""
 
-    def __init__(self, controls: Controls, callers: Callers) -> None:
-        self._controls = controls
-        self._figures = controls.figures
+    def __init__(
+        self,
+        parts: Parts,
+        in_force: PolicyInForce,
+        figures: GatewayFigures,
+        metrics: GatewayMetrics,
+        callers: Callers,
+    ) -> None:
+        self._parts = parts
+        self._in_force = in_force
+        self._figures = figures
+        self._metrics = metrics
         self._callers = callers
         self.shadow_order = ChangeOrder()
         self._policy_order = ChangeOrder()
@@ -82,7 +93,7 @@ class AdminApi:
             calls.REMOVE_SHADOW: self._delete_shadow,
             calls.SWITCH_CONNECTION_ADMISSION: self._put_connection_admission,
             calls.CHANGE_SETTINGS: self._put_settings,
-            calls.METRICS: self._metrics,
+            calls.METRICS: self._get_metrics,
             calls.OPENAPI: lambda _: _json(200, calls.document()),
         }
 
@@ -125,7 +136,7 @@ class AdminApi:
         return len(types) == 1 and types[0].partition(b";")[0].strip() == b"application/json"
 
     def _health(self, _: bytes) -> Answer:
-        if self._controls.is_draining:
+        if self._parts.connections.is_draining:
             return _json(503, {"status": "draining"})
         return _json(200, {"status": "ok"})
 
@@ -133,8 +144,8 @@ class AdminApi:
         given = dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True))
         return _json(200, self._figures.queue(checked(models.WaitingQuery, given).limit))
 
-    def _metrics(self, _: bytes) -> Answer:
-        text = self._controls.metrics.text()
+    def _get_metrics(self, _: bytes) -> Answer:
+        text = self._metrics.text()
         return Answer(200, text, b"text/plain; version=0.0.4; charset=utf-8")
 
     def _put_policy(self, body: bytes) -> Answer | Awaitable[Answer]:
@@ -143,11 +154,27 @@ class AdminApi:
 
         def switch(made: tuple[PolicyChoice, Policy]) -> Answer:
             self._policy_order.take(turn)
-            self._controls.switch_policy(*made)
+            self._switch_policy(*made)
             return _json(200, self._figures.policy_in_force())
 
         return self._made(
-            lambda: _policy(wanted, self._controls.make_policy), switch, is_slow=wanted.is_own
+            lambda: _policy(wanted, self._in_force.make), switch, is_slow=wanted.is_own
+        )
+
+    def _switch_policy(self, choice: PolicyChoice, policy: Policy) -> None:
+        try:
+            self._parts.pages.switch(policy)
+        finally:
+            # False if the policy has already failed.
+            if self._parts.pages.dispatcher.policy is policy:
+                self._in_force.choice = choice
+                self._metrics.switched(policy.name)
+                self._guard()
+
+    def _guard(self) -> None:
+        """Use signed cookies only if the policy uses sessions or a shadow is listed."""
+        self._parts.sessions.guard(
+            self._in_force.choice.needs_sessions or bool(self._parts.shadow_policies.entries)
         )
 
     def _put_shadows(self, body: bytes) -> Answer | Awaitable[Answer]:
@@ -156,15 +183,17 @@ class AdminApi:
 
         def make() -> list[tuple[PolicyChoice, Policy]]:
             return [
-                _policy(policy, self._controls.make_shadow, f"policies.{place}.")
+                _policy(policy, self._make_shadow, f"policies.{place}.")
                 for place, policy in enumerate(wanted)
             ]
 
         def replace(made: list[tuple[PolicyChoice, Policy]]) -> Answer:
             _check_different([choice.label for choice, _ in made])
             self.shadow_order.take(turn)
-            self._controls.replace_shadows(made)
-            return self._shadows()
+            self._parts.shadow_policies.replace(
+                [(choice.label, choice.described(), policy) for choice, policy in made]
+            )
+            return self._shadows_changed()
 
         return self._made(make, replace, is_slow=any(policy.is_own for policy in wanted))
 
@@ -174,24 +203,31 @@ class AdminApi:
 
         def add(made: tuple[PolicyChoice, Policy]) -> Answer:
             self.shadow_order.check(turn)
+            choice, policy = made
             try:
-                self._controls.add_shadow(*made)
+                self._parts.shadow_policies.add(choice.label, choice.described(), policy)
             except ShadowsError as error:
                 raise CallError(str(error), "name", error.allowed, 409) from None
             self.shadow_order.add(turn)
-            return self._shadows()
+            return self._shadows_changed()
 
-        return self._made(
-            lambda: _policy(wanted, self._controls.make_shadow), add, is_slow=wanted.is_own
-        )
+        return self._made(lambda: _policy(wanted, self._make_shadow), add, is_slow=wanted.is_own)
 
     def _delete_shadow(self, name: bytes) -> Answer:
         try:
-            self._controls.take_shadow_away(unquote(name.decode("latin-1")))
+            self._parts.shadow_policies.take_away(unquote(name.decode("latin-1")))
         except ShadowsError as error:
             text = f"{error}; allowed: {error.allowed}"
             raise CallError(text, "name", error.allowed, 404) from None
         self.shadow_order.add(self.shadow_order.ask())
+        return self._shadows_changed()
+
+    def _make_shadow(self, choice: PolicyChoice) -> Policy:
+        return policy_of_shadow(choice, self._in_force.own_policy_s)
+
+    def _shadows_changed(self) -> Answer:
+        self._guard()
+        self._parts.pages.set_timer()
         return self._shadows()
 
     def _shadows(self) -> Answer:
@@ -219,20 +255,32 @@ class AdminApi:
     def _put_connection_admission(self, body: bytes) -> Answer:
         wanted = checked(models.WantedConnectionAdmission, _read(body, SMALL))
         try:
-            in_force = self._controls.switch_connection_admission(wanted.name, wanted.parameters)
+            self._parts.gate.replace(wanted.name, wanted.parameters)
         except PolicyError as error:
             raise _of_policy(error, wanted.field_of(error)) from None
-        return _json(200, in_force)
+        return _json(200, self._parts.gate.described())
 
     def _put_settings(self, body: bytes) -> Answer:
         wanted = checked(models.WantedSettings, _read(body, SMALL))
+        parts = self._parts
+        if wanted.time_scale is not None:
+            parts.pages.set_time_scale(wanted.time_scale)
+            parts.probe.restart_interval()
+            parts.gate.reschedule()
+        if wanted.utilisation_interval_s is not None:
+            parts.probe.interval_s = wanted.utilisation_interval_s
+            parts.probe.restart_interval()
+        if wanted.abandonment is not None:
+            parts.pages.dispatcher.abandonment = wanted.abandonment
+            for one in parts.bypasses:
+                one.queue.abandonment = wanted.abandonment
         return _json(
             200,
-            self._controls.change(
-                time_scale=wanted.time_scale,
-                utilisation_interval_s=wanted.utilisation_interval_s,
-                abandonment=wanted.abandonment,
-            ),
+            {
+                "time_scale": parts.clock.scale,
+                "utilisation_interval_s": parts.probe.interval_s,
+                "abandonment": parts.pages.dispatcher.abandonment,
+            },
         )
 
 

@@ -13,8 +13,11 @@ from typing import Final
 from gateway.policies import Abandonment
 from gateway.policies.interface import Drop, LoadSample, Outcome, Policy, Reject, Request
 from gateway.queues.dispatcher import Dispatcher, earliest
+from gateway.queues.policy_choice import PolicyChoice
 from gateway.shadow.shadow import RealWorld, Shadow, ShadowError
 from gateway.shadow.shop import Account, Customers, Decision, Needs, RealRequest
+from gateway.students.limits import IN_THE_GATEWAY, Limits
+from gateway.students.stand_in import FallBack
 
 MOST: Final = 8
 """The maximum number of shadows; each costs about as much CPU time as the acting policy."""
@@ -32,6 +35,19 @@ class ShadowsError(Exception):
     def __init__(self, message: str, allowed: str) -> None:
         super().__init__(message)
         self.allowed = allowed
+
+
+def policy_of_shadow(choice: PolicyChoice, own_policy_s: float) -> Policy:
+    """Return a new policy for a shadow; raise PolicyError if the choice is invalid. A student's
+    policy may use `own_policy_s` real seconds for each decision, and its failure ends the shadow.
+    All shadows together get no more CPU time than the acting policy.
+    """
+
+    def fell_back(why: FallBack) -> None:
+        raise ShadowError(why.reason)
+
+    share_ratio = IN_THE_GATEWAY.share_ratio / (MOST + 1)
+    return choice.make(Limits(decision_s=own_policy_s, share_ratio=share_ratio), fell_back)
 
 
 @dataclass(slots=True, eq=False)

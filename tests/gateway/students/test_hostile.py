@@ -10,6 +10,7 @@ import pytest
 
 from gateway.queues.policy_choice import PolicyChoice
 from gateway.shadow.shadows import MOST as MOST_SHADOWS
+from gateway.shadow.shadows import policy_of_shadow
 from gateway.students import files, process, wire
 from gateway.students.calls import MisbehavedError, PolicyFile
 from gateway.students.limits import MOST_WAITING
@@ -135,7 +136,8 @@ async def test_eight_hostile_shadows_stop_the_gateway_for_a_moment():
         for number, answer in enumerate([*ANSWERS.values()][:MOST_SHADOWS]):
             name = f"own/hostile_{number}.py"  # not by the API, which takes pure files only
             choice = PolicyChoice(name, file=PolicyFile(name, saying(answer)))
-            b.gateway.controls.add_shadow(choice, b.gateway.controls.make_shadow(choice))
+            policy = policy_of_shadow(choice, 60.0)
+            b.gateway.parts.shadow_policies.add(choice.label, choice.described(), policy)
         async with watched() as longest_s:
             assert b"you asked for" in await b.get("/")
         assert longest_s[0] < SOON_S

@@ -220,7 +220,7 @@ async def test_the_gate_asks_and_is_told(folder):
         metrics = b.gateway.metrics.text()
         assert b"doorbuster_gateway_assigned_processors 1.5\n" in metrics
         assert b"doorbuster_gateway_requested_processors 1.0\n" in metrics
-        b.gateway.controls.switch_connection_admission("none", {})
+        b.gateway.parts.gate.replace("none", {})
         await until_in_loop(lambda: manager.told[-1] == CpusRequest(3))
     await until_in_loop(lambda: manager.writers[-1].transport.is_closing())
     await manager.stop()
