@@ -10,7 +10,7 @@ from typing import Any
 import click
 import uvloop
 
-from common import pinned
+from common import hosts, pinned
 from gateway import settings as gateway_settings
 from gateway.http.pages import RulesError
 from gateway.policies import PolicyError, registry
@@ -59,11 +59,10 @@ async def _serve(settings: Settings) -> bool:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told_to_stop.set)
     log.info(
-        "listening for customers on %s; shop on %s:%d, policy %s, admission %s, connection "
+        "listening for customers on %s; shop on %s, policy %s, admission %s, connection "
         "admission %s",
         " and ".join(gateway.addresses),
-        settings.shop_host,
-        settings.shop_port,
+        hosts.authority(settings.shop_host, settings.shop_port),
         settings.policy,
         settings.admission,
         settings.connection_admission,

@@ -77,7 +77,8 @@ class Gateway:
         except OSError as error:
             names = f"{variable(host_field)} and {variable(port_field)}"
             reason = error.strerror or error
-            raise SettingsError(f"cannot listen on {host}:{port}: {reason}; see {names}") from None
+            address = hosts.authority(host, port)
+            raise SettingsError(f"cannot listen on {address}: {reason}; see {names}") from None
 
     @property
     def port(self) -> int:

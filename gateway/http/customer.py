@@ -5,7 +5,6 @@ a slow customer is full, the gateway stops reading the shop's response for a whi
 """
 
 import asyncio
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
@@ -107,9 +106,6 @@ class Customer(asyncio.Protocol):
         peer = transport.get_extra_info("peername")
         if peer:
             self._peer = peer[0].encode()
-        sock = transport.get_extra_info("socket")
-        if sock is not None and sock.family != socket.AF_UNIX:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.deadline_s = self._loop.time() + limits.idle_s
         self._front.connections.opened(self)
 
@@ -379,7 +375,7 @@ class Customer(asyncio.Protocol):
             if exchange.has_begun:
                 self._close()
                 return
-        self._front.context.count_refusal(refusal.status)
+        self._front.context.refusals[refusal.status] += 1
         request_id = (
             exchange.request_id if exchange is not None else self._front.context.new_request_id()
         )

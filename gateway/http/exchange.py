@@ -205,13 +205,6 @@ class ResponseContext:
             self._date = formatdate(now_s, usegmt=True).encode()
         return self._date
 
-    def count_refusal(self, status: int) -> None:
-        self.refusals[status] += 1
-
-    def count_left_in_service(self) -> None:
-        """Count a request in service whose customer has left."""
-        self.left_in_service += 1
-
 
 class Exchange:
     """One request and its response. `customer` becomes None when the customer has been answered or
@@ -341,7 +334,7 @@ class Exchange:
         self.customer = None
         self.has_left = True
         if self._is_served:
-            self._context.count_left_in_service()
+            self._context.left_in_service += 1
         if self._state not in (State.RECEIVING, State.OVER):
             self.queue.left(self)
         if not self.body_is_complete:
@@ -378,7 +371,7 @@ class Exchange:
             self.queue.finished(self, Outcome.CANCELLED)
             return False
         if self.has_left:
-            self._context.count_left_in_service()
+            self._context.left_in_service += 1
         return True
 
     def dropped(self, reason: str) -> None:
@@ -546,7 +539,7 @@ class Exchange:
         keeps_alive = (
             self.head.keeps_alive and self.body_is_complete and not self._context.is_draining()
         )
-        self._context.count_refusal(status)
+        self._context.refusals[status] += 1
         customer.write(
             refusals.response(
                 status,

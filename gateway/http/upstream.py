@@ -5,7 +5,6 @@ A connection serves one request at a time. Connecting, answers and idle times ha
 """
 
 import asyncio
-import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -230,9 +229,6 @@ class ShopConnection(asyncio.Protocol):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
-        sock = transport.get_extra_info("socket")
-        if sock is not None and sock.family != socket.AF_UNIX:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._pool.opened(self)
 
     def data_received(self, data: bytes) -> None:

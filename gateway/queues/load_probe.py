@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from common import hosts
 from gateway import plain_json
 from gateway.clock import PaperClock
 from gateway.http.framing import END
@@ -102,6 +103,7 @@ class LoadProbe:
         self._clock = clock
         self._host = host
         self._port = port
+        self._authority = hosts.authority(host, port)
         self._authorization = b"" if token is None else b"Authorization: Bearer %b\r\n" % token
         self.interval_s = interval_s
         """The utilisation interval in paper seconds; after a change, call `restart_interval`."""
@@ -201,7 +203,7 @@ class LoadProbe:
     def _fail(self, reason: str) -> None:
         self._hang_up()
         self.failures += 1
-        message = f"the shop's controller on {self._host}:{self._port}: {reason}"
+        message = f"the shop's controller on {self._authority}: {reason}"
         if message != self._error:
             log.warning("%s", message)
         self._error = message
@@ -219,7 +221,7 @@ class LoadProbe:
         if self._streams is None:
             self._streams = await asyncio.open_connection(self._host, self._port)
         stream, writer = self._streams
-        host = f"{self._host}:{self._port}".encode()
+        host = self._authority.encode()
         writer.write(b"GET /status HTTP/1.1\r\nHost: %b\r\n%b\r\n" % (host, self._authorization))
         reader = ResponseReader(HeadLimits(), BodyLimits())
         reader.expect(b"GET")

@@ -13,7 +13,7 @@ from gateway.policies.interface import BrokenPolicyError
 from gateway.queues import load_probe
 from gateway.queues.load_probe import LoadProbe, ProbeError, Status, read_status, sample
 from tests.fake_shop.in_loop import Shop
-from tests.gateway.real_sockets import bed
+from tests.gateway.real_sockets import bed, closed_port
 from tests.waiting import until_in_loop
 
 STATUS = {"time_s": 1.0, "cpu_s": 0.5, "cpus": 1, "busy_workers": 3, "orders": 9}
@@ -178,3 +178,13 @@ def test_an_answer_that_is_made_to_hurt_is_no_status(body):
         read_status(body)
     assert str(refused.value).isprintable()
     assert len(str(refused.value)) < 500
+
+
+async def test_a_controller_with_an_ipv6_address_is_named_as_urls_write_it():
+    """An address without brackets would run together with its port."""
+    where = {"host": "::1", "port": closed_port("controller")}
+    probe = LoadProbe(PaperClock(10), **where, interval_s=1e6, hand_over=lambda load: None)
+    probe.start()
+    await until_in_loop(lambda: probe.failures)
+    probe.stop()
+    assert f"on [::1]:{where['port']}: not reachable" in probe.snapshot()["error"]
