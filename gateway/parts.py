@@ -89,11 +89,7 @@ class Parts:
             is_guarded=needs_sessions,
         )
         self.connections = Connections(self.deadlines, most=settings.max_connections)
-        self.context = ResponseContext(
-            self.sessions,
-            _own_hosts(settings),
-            is_draining=lambda: self.connections.is_draining,
-        )
+        self.context = ResponseContext(self.sessions, self.connections, _own_hosts(settings))
         self.tracer = self._tracer()
         self.front = Frontend(
             loop,

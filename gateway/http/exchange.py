@@ -18,6 +18,7 @@ from math import ceil
 from typing import Protocol
 
 from gateway.http import forwarding, refusals
+from gateway.http.connections import Connections
 from gateway.http.request_reader import IDEMPOTENT, RequestHead
 from gateway.http.response_reader import ResponseHead
 from gateway.http.sessions import Session, Sessions
@@ -171,18 +172,17 @@ class ResponseContext:
     def __init__(
         self,
         sessions: Sessions,
+        connections: Connections,
         own_hosts: Mapping[bytes, bytes],
         *,
-        is_draining: Callable[[], bool],
         wall_s: Callable[[], float] = time.time,
     ) -> None:
         """Create the state with all counts at 0. `own_hosts` maps each scheme to the authority that
-        replaces a missing Host. `is_draining` returns whether connections must close after their
-        next answers.
+        replaces a missing Host.
         """
         self.sessions = sessions
+        self.connections = connections
         self.own_hosts = own_hosts
-        self.is_draining = is_draining
         self.wall_s = wall_s
         self.refusals: Counter[int] = Counter()
         """The number of the gateway's own answers, for each status."""
@@ -466,7 +466,7 @@ class Exchange:
             self.head.keeps_alive
             and self.body_is_complete
             and not self.ends_with_connection
-            and not self._context.is_draining()
+            and not self._context.connections.is_draining
         )
         context = self._context
         session = self.session
@@ -537,7 +537,9 @@ class Exchange:
         if customer is None:
             return
         keeps_alive = (
-            self.head.keeps_alive and self.body_is_complete and not self._context.is_draining()
+            self.head.keeps_alive
+            and self.body_is_complete
+            and not self._context.connections.is_draining
         )
         self._context.refusals[status] += 1
         customer.write(

@@ -4,6 +4,7 @@ admission control EAC (section 3.2.2).
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from gateway.policies.processor_assignment import INTERVAL_S
 from gateway.policies.sheet import Parameter, Sheet
@@ -12,6 +13,7 @@ from gateway.policies.sheet import Parameter, Sheet
 _TOLERANCE = 1e-9
 
 
+@dataclass
 class LoadMonitor:
     """The load monitor ELM, which predicts the connections of the next interval and the processors
     that they need.
@@ -21,11 +23,12 @@ class LoadMonitor:
     is predicted in the same way (eq. 4).
     """
 
-    def __init__(self, *, cto_s: float, ctn_s: float, k_apl_s: float, ewma_alpha: float) -> None:
-        self.cto_s = cto_s
-        self.ctn_s = ctn_s
-        self.k_apl_s = k_apl_s
-        self.ewma_alpha = ewma_alpha
+    cto_s: float
+    ctn_s: float
+    k_apl_s: float
+    ewma_alpha: float
+
+    def __post_init__(self) -> None:
         self.predicted_resumed: float | None = None
         self.predicted_new: float | None = None
         self._resumed = 0
@@ -81,18 +84,10 @@ class ProcessorAdmission:
 
     asks_for_processors = True
 
-    def __init__(
-        self,
-        *,
-        cto_s: float,
-        ctn_s: float,
-        k_apl_s: float,
-        ewma_alpha: float,
-        processors: float,
-    ) -> None:
+    def __init__(self, *, processors: float, **monitor: float) -> None:
         self.name = EAC.name
-        self.monitor = LoadMonitor(cto_s=cto_s, ctn_s=ctn_s, k_apl_s=k_apl_s, ewma_alpha=ewma_alpha)
-        self.k_apl_s = k_apl_s
+        self.monitor = LoadMonitor(**monitor)
+        self.k_apl_s = self.monitor.k_apl_s
         self.is_fixed = processors > 0
         self.processors: float | None = processors if self.is_fixed else None
         self.accepted_new = 0

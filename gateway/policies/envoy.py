@@ -3,17 +3,19 @@
 import math
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 from gateway.policies.concurrency_limit import FixedLimit, LimitedLine, require_order
-from gateway.policies.interface import NOTHING, Drop, Outcome, Request, Verdicts
+from gateway.policies.interface import Drop, Outcome, Request, Verdicts
 from gateway.policies.sheet import Parameter, Sheet, parameters
 
 _ADAPTIVE = "Envoy, adaptive concurrency filter, "
 _ADMISSION = "Envoy, admission control filter, "
 
 
+@dataclass
 class GradientController:
     """A limit that follows the ratio (minimum response time + buffer) / current response time, with
     a headroom of √limit. Periodically, the controller measures the minimum response time with at
@@ -22,37 +24,27 @@ class GradientController:
     changes.
     """
 
-    LOWEST_FOR_WINDOWS = 5
+    min_concurrency: int
+    max_concurrency: int
+    request_count: int
+    buffer_ratio: float
+    update_interval_s: float
+    min_rtt_interval_s: float
+    jitter_ratio: float
+    random: Random
+
+    LOWEST_FOR_WINDOWS: ClassVar = 5
     """After this number of successive windows with the lowest limit, the minimum response time is
     measured again.
     """
 
-    def __init__(
-        self,
-        *,
-        min_concurrency: int,
-        max_concurrency: int,
-        request_count: int,
-        buffer_ratio: float,
-        update_interval_s: float,
-        min_rtt_interval_s: float,
-        jitter_ratio: float,
-        random: Random,
-    ) -> None:
-        require_order("min_concurrency", min_concurrency, "max_concurrency", max_concurrency)
-        self.min_concurrency = min_concurrency
-        self.max_concurrency = max_concurrency
-        self._request_count = request_count
-        self._buffer_ratio = buffer_ratio
-        self._update_interval_s = update_interval_s
-        self._min_rtt_interval_s = min_rtt_interval_s
-        self._jitter_ratio = jitter_ratio
-        self._random = random
+    def __post_init__(self) -> None:
+        least, most = self.min_concurrency, self.max_concurrency
+        require_order("min_concurrency", least, "max_concurrency", most)
         self._samples_s: list[float] = []
         self._is_measuring = True
         self._measures_since_s = -math.inf
-        self._limit = min_concurrency
-        self._limit_before = min_concurrency
+        self._limit = self._limit_before = least
         self._lowest_for = 0
         self._window_ends_s = math.inf
         self._measure_at_s = math.inf
@@ -70,7 +62,7 @@ class GradientController:
             return  # the request arrived before the measurement
         self._samples_s.append(response_s)
         if self._is_measuring:
-            if len(self._samples_s) >= self._request_count:
+            if len(self._samples_s) >= self.request_count:
                 self._measured(time_s)
         elif time_s >= self._measure_at_s:
             self._measure(time_s)
@@ -92,20 +84,20 @@ class GradientController:
         self._is_measuring = False
         self._limit = self._limit_before
         self._lowest_for = 0
-        self._window_ends_s = time_s + self._update_interval_s
-        jitter_s = self._random.random() * self._jitter_ratio * self._min_rtt_interval_s
-        self._measure_at_s = time_s + self._min_rtt_interval_s + jitter_s
+        self._window_ends_s = time_s + self.update_interval_s
+        jitter_s = self.random.random() * self.jitter_ratio * self.min_rtt_interval_s
+        self._measure_at_s = time_s + self.min_rtt_interval_s + jitter_s
 
     def _update(self, time_s: float) -> None:
         assert self.min_rtt_s is not None
-        ideal_s = self.min_rtt_s * (1.0 + self._buffer_ratio)
+        ideal_s = self.min_rtt_s * (1.0 + self.buffer_ratio)
         gradient = max(0.5, min(2.0, ideal_s / max(_median(self._samples_s), 1e-9)))
         limit = self._limit * gradient
         limit += math.sqrt(limit)
         before = self._limit
         self._limit = max(self.min_concurrency, min(self.max_concurrency, int(limit)))
         self._samples_s.clear()
-        self._window_ends_s = time_s + self._update_interval_s
+        self._window_ends_s = time_s + self.update_interval_s
         stays_lowest = before == self._limit == self.min_concurrency
         self._lowest_for = self._lowest_for + 1 if stays_lowest else 0
         if self._lowest_for >= self.LOWEST_FOR_WINDOWS:
@@ -183,8 +175,7 @@ class AdmissionControl(LimitedLine):
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
         self._rate.add(time_s, outcome is Outcome.ANSWERED)
-        super().completion(time_s, id, outcome)
-        return NOTHING
+        return super().completion(time_s, id, outcome)
 
     def snapshot(self) -> Mapping[str, object]:
         return {**super().snapshot(), "rejection_probability": self.probability()}

@@ -29,14 +29,11 @@ class Bypass:
     queue: BypassQueue
 
 
-def queue_for(target: bytes, bypasses: Sequence[Bypass]) -> BypassQueue:
-    """Return the queue of the first bypass whose prefix matches the target (in origin form); if no
-    prefix matches, return the last bypass's queue.
+def bypass_for(target: bytes, bypasses: Sequence[Bypass]) -> Bypass:
+    """Return the first bypass whose prefix matches the target (in origin form); the prefix of the
+    last bypass is empty, and matches every target.
     """
-    for one in bypasses:
-        if target.startswith(one.prefix):
-            return one.queue
-    return bypasses[-1].queue
+    return next(one for one in bypasses if target.startswith(one.prefix))
 
 
 class Router:
@@ -61,14 +58,16 @@ class Router:
         """Return a new exchange for this request from a customer at the address `peer`."""
         context, tracer = self._context, self._tracer
         page = self._rules.page(head.method, head.target)
-        queue = self._pages if page is not None else queue_for(head.target, self._bypasses)
+        queue, name = self._pages, POLICY
+        if page is None:
+            bypass = bypass_for(head.target, self._bypasses)
+            queue, name = bypass.queue, bypass.name
         own_id = context.new_request_id()
         id = forwarding.request_id_of(head) or own_id
         # `id` can come from the customer, who must not choose what is traced.
         if tracer is None or not tracer.samples(own_id):
             exchange = Exchange(context, customer, head, peer=peer, queue=queue, request_id=id)
         else:
-            name = next((one.name for one in self._bypasses if one.queue is queue), POLICY)
             exchange = TracedExchange(
                 tracer, name, context, customer, head, peer=peer, queue=queue, request_id=id
             )

@@ -79,14 +79,6 @@ class Shadow:
         self._real_busy_s = real.shop.busy_s
         self.tally = Tally(now_s)
 
-    @property
-    def waiting(self) -> int:
-        return self.dispatcher.waiting
-
-    @property
-    def in_service(self) -> int:
-        return self.dispatcher.in_service
-
     def begin(self, real_requests: Mapping[int, RealRequest]) -> None:
         """Begin with the present state of the real world, as after a switch of the policy."""
         others = self._real.acting.requests_now()

@@ -128,8 +128,8 @@ class Shadows:
                 "name": entry.name,
                 "policy": dict(entry.described),
                 "fault": entry.fault,
-                "waiting": entry.shadow.waiting if entry.shadow else None,
-                "in_service": entry.shadow.in_service if entry.shadow else None,
+                "waiting": entry.shadow.dispatcher.waiting if entry.shadow else None,
+                "in_service": entry.shadow.dispatcher.in_service if entry.shadow else None,
                 **(entry.shadow.tally.figures() if entry.shadow else {}),
             }
             for entry in self.entries

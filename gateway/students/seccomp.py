@@ -39,14 +39,8 @@ _MACHINES: Final = {
         0xC000003E,
         (
             *(0, 1, 9, 10, 11, 12),  # read, write, mmap, mprotect, munmap, brk
-            *(
-                13,
-                14,
-                15,
-                24,
-                25,
-                28,
-            ),  # rt_sig(action|procmask|return), sched_yield, mremap, madvise
+            *(13, 14, 15),  # rt_sig(action|procmask|return)
+            *(24, 25, 28),  # sched_yield, mremap, madvise
             *(39, 60, 96, 131, 219),  # getpid, exit, gettimeofday, sigaltstack, restart_syscall
             *(228, 231, 318),  # clock_gettime, exit_group, getrandom
         ),

@@ -105,9 +105,8 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
                 data = self._ssl.read(_READ_BYTES)
             except ssl.SSLWantReadError:
                 break
-            except (
-                OSError
-            ):  # invalid bytes (an SSLError) or an attack; OpenSSL has an alert to send
+            except OSError:
+                # Invalid bytes (an SSLError) or an attack; OpenSSL has an alert to send.
                 self._customer_left()
                 return
             if not data:  # a close_notify

@@ -210,8 +210,8 @@ class World:
         self.connections = Connections(self.deadlines, most=100)
         self.context = ResponseContext(
             self.sessions,
+            self.connections,
             {b"http": b"own.example:8080", b"https": b"own.example:8443"},
-            is_draining=lambda: self.connections.is_draining,
             wall_s=self.wall_s,
         )
         bypasses = [Bypass(OTHER, b"", self.other)]

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gateway.queues.routing import Bypass, queue_for
+from gateway.queues.routing import Bypass, bypass_for
 from tests.fake_shop.in_loop import Shop, serving
 from tests.gateway.real_sockets import bed, closed_port
 
@@ -23,7 +23,7 @@ BYPASSES = [Bypass("ads", b"/ads/", "ad queue"), Bypass("other", b"", "other que
     ],
 )
 def test_the_first_prefix_that_fits_has_it(target, queue):
-    assert queue_for(target, BYPASSES) == queue
+    assert bypass_for(target, BYPASSES).queue == queue
 
 
 async def test_the_ad_server_gets_its_requests_and_holds_up_nobody_else():

@@ -60,7 +60,7 @@ async def test_a_timer_of_a_shadow_alone_is_kept():
         askers = [asyncio.ensure_future(b.get("/")) for _ in range(3)]
         await b.until(lambda: b.gateway.parts.pages.requests == 3)
         (entry,) = b.gateway.parts.shadow_policies.entries
-        await b.until(lambda: entry.shadow.waiting == 0)
+        await b.until(lambda: entry.shadow.dispatcher.waiting == 0)
         b.shop.let_go(3)
         answers = await asyncio.gather(*askers)
         answers, shadow = answers, (await b.admin("GET", "/shadows"))[1]["shadows"][0]
