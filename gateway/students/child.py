@@ -9,36 +9,10 @@ import json
 import os
 import pkgutil
 import traceback
-from typing import Any
+from typing import Any, BinaryIO
 
 import gateway.policies
 from gateway.students import confinement, loaded, purity, wire
-
-
-class _Line:
-    """The connection to the gateway."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._received = b""
-
-    def receive(self) -> Any:
-        """Return the next message; end the process when the gateway has closed the connection."""
-        (length,) = wire.HEAD.unpack(self._bytes(wire.HEAD.size))
-        return json.loads(self._bytes(length))
-
-    def send(self, content: bytes) -> None:
-        while content:
-            content = content[os.write(self._descriptor, content) :]
-
-    def _bytes(self, length: int) -> bytes:
-        while len(self._received) < length:
-            found = os.read(self._descriptor, 65_536)
-            if not found:
-                os._exit(0)
-            self._received += found
-        content, self._received = self._received[:length], self._received[length:]
-        return content
 
 
 def main(descriptor: int, parent: int) -> None:
@@ -46,18 +20,32 @@ def main(descriptor: int, parent: int) -> None:
     If the first order is `read`, only check one file.
     """
     _import_all()
-    line = _Line(descriptor)
-    holding = confinement.confine(**line.receive(), parent=parent)
-    line.send(wire.packed(holding))  # sent before the policy's code could forge it
-    order, name, text = line.receive()
-    if order == "read":
-        line.send(wire.packed(wire.impurities_said(loaded.impurities(text))))
-        return
-    policy = loaded.Loaded(name, text)
-    content = policy.sheet()
-    while True:
-        line.send(content)
-        content = policy.answer(line.receive())
+    with open(descriptor, "rb") as received, open(descriptor, "wb", closefd=False) as sent:
+        holding = confinement.confine(**_receive(received), parent=parent)
+        _send(sent, wire.packed(holding))  # sent before the policy's code could forge it
+        order, name, text = _receive(received)
+        if order == "read":
+            _send(sent, wire.packed(wire.impurities_said(loaded.impurities(text))))
+            return
+        policy = loaded.Loaded(name, text)
+        content = policy.sheet()
+        while True:
+            _send(sent, content)
+            content = policy.answer(_receive(received))
+
+
+def _receive(received: BinaryIO) -> Any:
+    """Return the next message; end the process when the gateway has closed the connection."""
+    if len(head := received.read(wire.HEAD.size)) == wire.HEAD.size:
+        (length,) = wire.HEAD.unpack(head)
+        if len(content := received.read(length)) == length:
+            return json.loads(content)
+    os._exit(0)
+
+
+def _send(sent: BinaryIO, content: bytes) -> None:
+    sent.write(content)
+    sent.flush()
 
 
 def _import_all() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gateway.policies.base import IgnoringPolicy
-from gateway.policies.interface import Page, Policy
+from gateway.policies.interface import Page
 from gateway.students import purity, wire
 
 _MOST_FAULT = 400
@@ -21,14 +21,15 @@ class Loaded:
 
     def __init__(self, name: str, text: str) -> None:
         self._name, self._text = name, text
-        self._own: _Own | None = None
+        self._module = types.ModuleType(f"own.{name.rpartition('/')[2].removesuffix('.py')}")
         self._policy: Any = None
 
     def sheet(self) -> bytes:
         """Run the file and return its data sheet, or its fault, as a packed message."""
         try:
-            self._own = _Own(self._name, self._text)
-            return wire.packed(self._own.sheet())
+            sys.modules[self._module.__name__] = self._module
+            exec(compile(self._text, self._name, "exec"), self._module.__dict__)
+            return wire.packed(_sheet(self._module))
         except BaseException as fault:
             return self._fault(fault)
 
@@ -37,8 +38,7 @@ class Loaded:
         event, *values = message
         try:
             if event == "make":
-                assert self._own is not None
-                policy = self._policy = self._own.make(values[0])
+                policy = self._policy = _made(self._module, values[0])
                 answer: object = {"timer_s": _timer_s(policy), "ignores": _ignored(policy)}
             elif event == "snapshot":
                 answer = dict(self._policy.snapshot())
@@ -54,33 +54,26 @@ class Loaded:
         return wire.packed({"fault": _words(fault, self._name, self._text)})
 
 
-class _Own:
-    """The student's module, which creates the policy."""
+def _sheet(module: Any) -> dict[str, Any]:
+    if not hasattr(module, "SHEET"):
+        raise wire.WireError("the file has no SHEET; add SHEET = Sheet(name=…, idea=…, …)")
+    if not callable(getattr(module, "make", None)):
+        raise wire.WireError("the file has no make(); add def make(*, capacity: int): return …")
+    return wire.sheet_said(module.SHEET)
 
-    def __init__(self, name: str, text: str) -> None:
-        self.module = types.ModuleType(f"own.{name.rpartition('/')[2].removesuffix('.py')}")
-        sys.modules[self.module.__name__] = self.module
-        exec(compile(text, name, "exec"), self.module.__dict__)
 
-    def sheet(self) -> dict[str, Any]:
-        if not hasattr(self.module, "SHEET"):
-            raise wire.WireError("the file has no SHEET; add SHEET = Sheet(name=…, idea=…, …)")
-        if not callable(getattr(self.module, "make", None)):
-            raise wire.WireError("the file has no make(); add def make(*, capacity: int): return …")
-        return wire.sheet_said(self.module.SHEET)
-
-    def make(self, parameters: dict[str, Any]) -> Policy:
-        for name, value in parameters.items():
-            if isinstance(value, dict):
-                parameters[name] = {Page(page): number for page, number in value.items()}
-        policy = self.module.make(**parameters)
-        for method in ("arrival", "workers_free", "withdraw", "adopt", "waiting", "snapshot"):
-            if not callable(getattr(policy, method, None)):
-                raise wire.WireError(
-                    f"the policy that make() returns has no method {method}; inherit from "
-                    "IgnoringPolicy for events that you ignore, and write the other methods"
-                )
-        return policy  # type: ignore[no-any-return]
+def _made(module: Any, parameters: dict[str, Any]) -> Any:
+    for name, value in parameters.items():
+        if isinstance(value, dict):
+            parameters[name] = {Page(page): number for page, number in value.items()}
+    policy = module.make(**parameters)
+    for method in ("arrival", "workers_free", "withdraw", "adopt", "waiting", "snapshot"):
+        if not callable(getattr(policy, method, None)):
+            raise wire.WireError(
+                f"the policy that make() returns has no method {method}; inherit from "
+                "IgnoringPolicy for events that you ignore, and write the other methods"
+            )
+    return policy
 
 
 def impurities(text: str) -> list[object]:

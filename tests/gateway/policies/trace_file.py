@@ -1,12 +1,12 @@
 """A policy's decision trace as JSON lines, with all digits of times and ratios."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from gateway.policies.interface import LoadSample, Outcome, Page, Request
 from gateway.policies.trace import Event
+from gateway.students import wire
 
 
 def write(path: Path, events: Iterable[Event]) -> None:
@@ -15,7 +15,7 @@ def write(path: Path, events: Iterable[Event]) -> None:
             row = {
                 "event": event.name,
                 "time_s": event.time_s,
-                "told": [_plain(value) for value in event.told],
+                "told": list(map(wire.plain, event.told)),
                 "verdicts": event.verdicts,
             }
             file.write(json.dumps(row) + "\n")
@@ -25,31 +25,8 @@ def read(path: Path) -> list[Event]:
     return [_event(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, LoadSample):
-        return [value.cpu_utilisation_ratio, value.busy_workers, value.interval_s]
-    return [_plain(inner) for inner in value] if isinstance(value, tuple) else value
-
-
 def _event(row: dict[str, Any]) -> Event:
-    readers = _READERS[row["event"]]
-    told = tuple(reader(value) for reader, value in zip(readers, row["told"], strict=True))
+    told = wire.told(row["event"], row["told"])
+    if row["event"] == "adopt":
+        told = (tuple(told[0]),)
     return Event(row["event"], row["time_s"], told, tuple(map(tuple, row["verdicts"])))
-
-
-def _request(value: list[Any]) -> Request:
-    id, page, *more = value
-    return Request(id, Page(page), *more)
-
-
-_READERS: dict[str, tuple[Callable[[Any], Any], ...]] = {
-    "arrival": (_request,),
-    "workers_free": (int,),
-    "completion": (int, Outcome),
-    "abandonment": (int,),
-    "withdraw": (int,),
-    "load_sample": (lambda value: LoadSample(*value),),
-    "timer_due": (),
-    "adopt": (lambda value: tuple(map(_request, value)),),
-}
-"""For each event, the functions that read the arguments after its time."""

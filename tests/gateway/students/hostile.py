@@ -81,13 +81,13 @@ ANSWERS = {
 """Answers of a policy's process in place of verdicts, each as an expression of Python."""
 SAYING = """
 import gateway.students.child as child
-plainly = child._Line.send
+plainly = child._send
 hostile = []
 
 def send(line, content):
     plainly(line, hostile.pop() if hostile else content)
 
-child._Line.send = send
+child._send = send
 
 def say(answer):
     hostile.append(len(answer).to_bytes(4, "big") + answer.encode())

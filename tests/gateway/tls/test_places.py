@@ -6,7 +6,7 @@ import pytest
 
 from gateway.clock import PaperClock
 from gateway.tls.gate import ConnectionGate
-from gateway.tls.places import HandshakePlaces, Known
+from gateway.tls.handshake import HandshakePlaces, Known
 
 
 class Handshake:
