@@ -73,9 +73,9 @@ def summary(request: HttpRequest, name: schemas.ResultName) -> dict[str, Any]:
     return {
         **_result(origins.listed([result])[0]),
         "policies": sorted(result.policies),
-        "verdict": result.verdict(),
-        "warnings": result.warnings(),
-        "checks": result.checks(),
+        "verdict": result.verdict,
+        "warnings": result.warnings,
+        "checks": result.checks,
         "tables": [
             {
                 "title": str(table["title"]),
@@ -83,15 +83,14 @@ def summary(request: HttpRequest, name: schemas.ResultName) -> dict[str, Any]:
                 "rows": [[str(cell) for cell in row] for row in table["rows"]],
                 "note": str(table.get("note", "")),
             }
-            for table in result.every_table()
+            for table in result.every_table
         ],
         "claims": [
-            {str(key): str(value) for key, value in claim.items()}
-            for claim in (result.claims() if result.is_reproduction else [])
+            {str(key): str(value) for key, value in claim.items()} for claim in result.claims
         ],
         "spec": "" if result.is_reproduction else result.text("spec.toml"),
-        "machine": result.facts("machine"),
-        "versions": result.facts("versions"),
+        "machine": result.machine,
+        "versions": result.versions,
         "notes": len(notes.of(name)),
     }
 
@@ -159,7 +158,7 @@ def _efficiency(estimate: Any) -> dict[str, float | None]:
 
 
 def _result(one: Listed) -> dict[str, Any]:
-    result, (made, planned) = one.result, one.result.progress()
+    result, (made, planned) = one.result, one.result.progress
     return {
         "name": result.name,
         "title": result.title,

@@ -91,7 +91,7 @@ class Board(BaseModel):
     @property
     def pictures(self) -> set[str]:
         """The names of the board's pictures."""
-        return set(self.result.figures())
+        return set(self.result.figures)
 
     @property
     def has_report(self) -> bool:
@@ -101,7 +101,7 @@ class Board(BaseModel):
     @property
     def tables(self) -> dict[str, list[Mapping[str, Any]]]:
         """The tables of the report, by the key of their entry, for example `ablation`."""
-        return {one["key"]: one["tables"] for one in self.result.figures_and_tables()}
+        return {one["key"]: one["tables"] for one in self.result.figures_and_tables}
 
 
 def boards(results: Iterable[ResultEntry]) -> list[Board]:

@@ -30,7 +30,7 @@ def fields_of(result: ResultEntry) -> dict[str, list[Run]]:
     spec = result.spec
     place = {choice.key: number for number, choice in enumerate(spec.policy if spec else ())}
     found: dict[str, list[Run]] = {}
-    for planned, run in sorted(result.runs(), key=lambda one: place.get(one[0].policy, len(place))):
+    for planned, run in sorted(result.runs, key=lambda one: place.get(one[0].policy, len(place))):
         if run.is_whole and run.samples_file.is_file():
             load = load_words(planned.rho)
             found.setdefault(f"{load}, seed {planned.seed}", []).append((planned, run))

@@ -120,7 +120,7 @@ def _label(result: ResultEntry, *, is_alone: bool) -> str:
 def _differences(results: list[ResultEntry]) -> list[tuple[str, list[str]]]:
     """Return each condition (for example the engine) that differs between the results, with its
     value for every result."""
-    known: list[dict[str, Any]] = [one.circumstances() for one in results]
+    known: list[dict[str, Any]] = [one.circumstances for one in results]
     names = dict.fromkeys(name for one in known for name in one)
     return [
         (name, [str(one.get(name, "–")) for one in known])

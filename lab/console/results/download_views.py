@@ -54,10 +54,9 @@ def packed(view: View) -> View:
 def table(request: HttpRequest, name: str, number: int) -> HttpResponse:
     """Return one table as tidy CSV."""
     result = result_of(name)
-    tables = result.every_table()
-    if number >= len(tables):
+    if number >= len(result.every_table):
         raise Http404
-    chosen = Table.of(tables[number])
+    chosen = Table.of(result.every_table[number])
     return _csv(result, tidy.file_name(chosen.title), tidy.of_table(chosen))
 
 

@@ -22,7 +22,7 @@ A_PAGE = 25
 def attempts(request: HttpRequest, name: str) -> HttpResponse:
     """Show the attempts of a run, filtered by kind, page type and session."""
     result = result_of(name)
-    whole = [(planned, run) for planned, run in result.runs() if run.is_whole]
+    whole = [(planned, run) for planned, run in result.runs if run.is_whole]
     if not whole:
         raise Http404
     folder = request.GET.get("run") or whole[-1][0].folder

@@ -29,7 +29,7 @@ def of(result: ResultEntry, notes: Sequence[Note]) -> str:
         return SEAL + (mark or "") + body + (written + end + rest if end else rest + written)
     figures = []
     left_bytes = MOST_PICTURES_BYTES
-    for name in result.figures():
+    for name in result.figures:
         svg = result.file(f"figures/{name}.svg")
         left_bytes -= svg.stat().st_size if svg else 0
         if svg and left_bytes >= 0:
@@ -41,14 +41,8 @@ def of(result: ResultEntry, notes: Sequence[Note]) -> str:
             "console/one_page.html",
             {
                 "result": result,
-                "progress": result.progress(),
-                "verdict": result.verdict(),
-                "lines": result.lines(),
-                "tables": result.every_table(),
                 "figures": figures,
                 "spec_text": result.text("spec.toml"),
-                "machine": result.facts("machine"),
-                "versions": result.facts("versions"),
                 "notes": notes,
             },
         )

@@ -62,13 +62,13 @@ def differences(result: ResultEntry) -> list[str]:
     If the result has a fingerprint of its code, the versions of Doorbuster are not compared,
     because the same code gives the same results.
     """
-    versions = result.facts("versions")
-    names = VERSIONS if CODE.keys() <= versions.keys() else {**VERSIONS, "doorbuster": "version"}
+    has_fingerprint = CODE.keys() <= result.versions.keys()
+    names = VERSIONS if has_fingerprint else {**VERSIONS, "doorbuster": "version"}
     if result.engine == "simulated":
         names = {name: words for name, words in names.items() if name != "parts"}
     pairs = (
-        (MACHINE, result.facts("machine"), describe_machine(LAB)),
-        (names, versions, describe_versions()),
+        (MACHINE, result.machine, describe_machine(LAB)),
+        (names, result.versions, describe_versions()),
     )
     return [line for names, there, here in pairs for line in _unlike(names, there, here)]
 

@@ -16,7 +16,7 @@ MOST_POINTS = 20_000
 def claims(results: Sequence[ResultEntry]) -> list[tuple[str, str, list[Mapping[str, str] | None]]]:
     """Return each claim with its requirement and its row in each report, in the order of the first
     report. The row is None if a report lacks the claim."""
-    by_report = [{row.get("Claim", ""): row for row in one.claims()} for one in results]
+    by_report = [{row.get("Claim", ""): row for row in one.claims} for one in results]
     texts = dict.fromkeys(text for known in by_report for text in known)
     return [
         (
@@ -36,7 +36,7 @@ def figures_and_tables(results: Sequence[ResultEntry]) -> list[dict[str, Any]]:
     """
     found: dict[str, dict[str, Any]] = {}
     for place, result in enumerate(results):
-        for one in result.figures_and_tables():
+        for one in result.figures_and_tables:
             known = found.setdefault(
                 one["key"],
                 {

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
@@ -23,12 +23,12 @@ from lab.console.results.bundles import is_name
 from lab.console.site.settings import LAB
 from lab.errors import ExperimentError
 from lab.files import documents
-from lab.files.conclusion import Conclusion
+from lab.files.conclusion import CONCLUSION_FILE, Conclusion
 from lab.files.documents import read_json
 from lab.files.run_folder import RunFolder
 from lab.files.run_summary import PlannedRun
 from lab.leaderboard import BOARD_FILE
-from lab.report.claims import conclusion, short_conclusion
+from lab.report import claims as report_claims
 from lab.results import reference
 from lab.results.comparison import ComparisonResult
 from lab.results.reference import Reference
@@ -69,8 +69,15 @@ class Summary:
     """The reason why a file of the result cannot be read; empty if all files can be read."""
     imported: Imported | None
     reference: Reference | None
-    winner: str
-    """The short form of the verdict or of a report's conclusion; otherwise empty."""
+    claims: list[Mapping[str, str]]
+    """The claims of a reproduction, from claims.json."""
+    conclusion: Conclusion
+    """The conclusion of a comparison, which is empty until the report exists. A report without a
+    readable conclusion is old or damaged, and gets a warning."""
+    machine: dict[str, Any]
+    """The facts about the machine; empty if they are unknown."""
+    versions: dict[str, Any]
+    """The versions of the programs; empty if they are unknown."""
 
 
 class _Kept(Generic[T]):
@@ -114,6 +121,10 @@ def _summarised(path: Path) -> Summary:
             faults.append(f"{path.name}: {type(fault).__name__}: {fault}")
         return otherwise
 
+    def facts(name: str) -> dict[str, Any]:
+        known = found[f"{name}.json"] if f"{name}.json" in found else told.get(name)
+        return known if isinstance(known, dict) else {}
+
     is_reproduction = (path / "reproduction.json").is_file()
     told: dict[str, Any] = {}
     spec: Spec | None = None
@@ -124,9 +135,14 @@ def _summarised(path: Path) -> Summary:
     else:
         spec = read(folder.spec, None)
         plan = read(lambda: tuple(folder.plan()), plan)
+    found: dict[str, Any] = {}
     for name in documents.FILES:
         if name not in ("plan.json", "reproduction.json") and (path / name).is_file():
-            read(partial(read_json, path / name), None)
+            is_conclusion = name == CONCLUSION_FILE
+            found[name] = read(
+                folder.conclusion if is_conclusion else partial(read_json, path / name), None
+            )
+    old_lines = [_NO_CONCLUSION] if "tables.json" in found else []
     told_title = str(told.get("title") or _words(re.sub(r"^\d{8}T\d{6}Z-", "", path.name)))
     title = told_title if spec is None else spec.title
     policies = [] if spec is None else [choice.key for choice in spec.policy]
@@ -148,9 +164,10 @@ def _summarised(path: Path) -> Summary:
         damage="; ".join(faults)[:1000],
         imported=imported,
         reference=made_for_all,
-        winner=short_conclusion(ResultEntry(path).claims())
-        if is_reproduction
-        else ResultEntry(path).conclusion().winner,
+        claims=(found.get("claims.json") or []) if is_reproduction else [],
+        conclusion=found.get(CONCLUSION_FILE) or Conclusion(lines=old_lines),
+        machine=facts("machine"),
+        versions=facts("versions"),
     )
 
 
@@ -160,9 +177,10 @@ def _dates(path: Path, reference: Reference | None) -> list[str]:
     return [] if at is None else [f"{at:%a} {at.day} {at:%d %b %B %Y %Y-%m-%d %H:%M:%S %H:%M}"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ResultEntry:
-    """One result folder."""
+    """One result folder. An entry reads each file at most once, so every request gets new
+    entries."""
 
     path: Path
 
@@ -170,7 +188,7 @@ class ResultEntry:
     def name(self) -> str:
         return self.path.name
 
-    @property
+    @cached_property
     def summary(self) -> Summary:
         stamp = [_stamp(self.path / name) for name in _SUMMARISED]
         return _summaries.get(self.path, stamp, _summarised)
@@ -228,7 +246,7 @@ class ResultEntry:
     def engine(self) -> str:
         return self.summary.engine
 
-    @property
+    @cached_property
     def damage(self) -> str:
         """The reason why the result cannot be read completely; empty if it can be read."""
         files = ComparisonResult(self.path).run_files(self.summary.plan)
@@ -242,20 +260,22 @@ class ResultEntry:
         """
         return fault.replace(f"{self.path.parent}/", "")
 
+    @cached_property
     def runs(self) -> list[tuple[PlannedRun, RunFolder]]:
-        """Return the planned runs and their folders; empty if the result is a reproduction or its
-        plan is damaged."""
+        """The planned runs and their folders; empty if the result is a reproduction or its plan is
+        damaged."""
         folder = ComparisonResult(self.path)
         return [(planned, folder.run(planned)) for planned in self.summary.plan]
 
+    @cached_property
     def progress(self) -> tuple[int, int]:
-        """Return the number of complete runs and the number of planned runs."""
+        """The number of complete runs and the number of planned runs."""
         plan = self.summary.plan
         if self.reference and not self.has_logs:
             return len(plan), len(plan)
         return sum(map(os.path.exists, ComparisonResult(self.path).run_files(plan))), len(plan)
 
-    @property
+    @cached_property
     def has_logs(self) -> bool:
         """Whether the folder has the raw logs of at least one run. Most reference results have no
         raw logs."""
@@ -271,28 +291,31 @@ class ResultEntry:
         """The file with the curves of a reference result that has no logs."""
         return self.path / reference.CURVES
 
-    @property
+    @cached_property
     def has_png(self) -> bool:
         """Whether the figures also exist as PNG. Reference results have only SVG files."""
         return next((self.path / "figures").glob("*.png"), None) is not None
 
+    @cached_property
     def tables(self) -> list[Mapping[str, Any]]:
         """The tables of a comparison, from tables.json; empty until the report exists."""
         return list(self._read("tables.json"))
 
+    @property
     def claims(self) -> list[Mapping[str, str]]:
-        """The claims of a reproduction, from claims.json."""
-        return list(self._read("claims.json"))
+        """The claims of a reproduction; empty for a comparison."""
+        return self.summary.claims
 
+    @cached_property
     def figures_and_tables(self) -> list[Mapping[str, Any]]:
         """The tables and figures of a report, in the report's order, from `exhibits.json`. An older
         report has its tables only as CSV."""
         found = self._read("exhibits.json") or self._tables_alone()
-        drawn = self.figures()
+        drawn = self.figures
         return [{**one, "figure": one["key"] if one["key"] in drawn else None} for one in found]
 
     def _tables_alone(self) -> list[Mapping[str, Any]]:
-        by_key: dict[str, list[dict[str, Any]]] = {key: [] for key in self.figures()}
+        by_key: dict[str, list[dict[str, Any]]] = {key: [] for key in self.figures}
         for path in sorted((self.path / "tables").glob("*.csv")):
             key = re.sub(r"-\d$", "", path.stem)
             by_key.setdefault(key if key in by_key else path.stem, []).append(_of_csv(path))
@@ -300,43 +323,44 @@ class ResultEntry:
             {"key": key, "heading": _words(key), "tables": tables} for key, tables in by_key.items()
         ]
 
+    @property
     def every_table(self) -> list[Mapping[str, Any]]:
         """All tables of the result, in the order in which the page shows them."""
         if not self.is_reproduction:
-            return self.tables()
-        return [table for one in self.figures_and_tables() for table in one["tables"]]
+            return self.tables
+        return [table for one in self.figures_and_tables for table in one["tables"]]
 
-    def verdict(self) -> list[str]:
-        """Return the conclusion: a sentence for each load of a comparison, or one or two sentences
-        about a report's claims. The list is empty if there is no conclusion."""
-        return conclusion(self.claims()) if self.is_reproduction else self.conclusion().sentences
-
+    @property
     def conclusion(self) -> Conclusion:
-        """Return the conclusion of a comparison, which is empty until the report exists. A report
-        without a readable conclusion is old or damaged, and gets a warning."""
-        try:
-            return ComparisonResult(self.path).conclusion()
-        except ExperimentError:
-            has_report = (self.path / "tables.json").is_file()
-            return Conclusion(lines=[_NO_CONCLUSION] if has_report else [])
+        """The conclusion of a comparison; empty for a reproduction."""
+        return self.summary.conclusion
+
+    @property
+    def verdict(self) -> list[str]:
+        """The conclusion in words: a sentence for each load of a comparison, or one or two
+        sentences about a report's claims. The list is empty if there is no conclusion."""
+        if self.is_reproduction:
+            return report_claims.conclusion(self.claims)
+        return self.conclusion.sentences
 
     @property
     def winner(self) -> str:
         """The short form of the verdict, which lists show; empty if there is no verdict."""
-        return self.summary.winner
+        if self.is_reproduction:
+            return report_claims.short_conclusion(self.claims)
+        return self.conclusion.winner
 
-    def lines(self) -> list[str]:
-        """Return the warnings and checks that a reader needs to judge the tables."""
-        return self.conclusion().lines
-
+    @property
     def warnings(self) -> list[str]:
-        """Return the `lines` that begin with a warning in capitals."""
-        return [line for line in self.lines() if is_warning(line)]
+        """The lines of the conclusion that begin with a warning in capitals."""
+        return [line for line in self.conclusion.lines if is_warning(line)]
 
+    @property
     def checks(self) -> list[str]:
-        """Return the `lines` without a warning in capitals."""
-        return [line for line in self.lines() if not is_warning(line)]
+        """The lines of the conclusion without a warning in capitals."""
+        return [line for line in self.conclusion.lines if not is_warning(line)]
 
+    @property
     def circumstances(self) -> dict[str, str]:
         """The machine, versions and options, which can cause differences between two results."""
         spec = self.spec
@@ -353,25 +377,28 @@ class ResultEntry:
             "made": reference.TITLE if self.reference else imported,
             **{
                 f"{name} ({kind})": str(value)
-                for kind in ("machine", "versions")
-                for name, value in self.facts(kind).items()
+                for kind, facts in (("machine", self.machine), ("versions", self.versions))
+                for name, value in facts.items()
             },
         }
 
     @property
     def origin(self) -> str:
         """A short text with the version and the CPUs, by which a reader distinguishes results."""
-        machine, versions = self.facts("machine"), self.facts("versions")
-        version = str(versions.get("doorbuster", "")).partition(",")[0][:7]
+        version = str(self.versions.get("doorbuster", "")).partition(",")[0][:7]
+        machine = self.machine
         cpus = f"{machine['cpus']} × {machine.get('cpu', 'CPU')}" if "cpus" in machine else ""
         return ", ".join(filter(None, (version, cpus)))
 
-    def facts(self, name: str) -> dict[str, Any]:
-        """Return the facts with this name (`machine` or `versions`); empty if they are unknown."""
-        if (self.path / f"{name}.json").is_file():
-            return dict(self._read(f"{name}.json") or {})
-        known = dict(self._read("reproduction.json") or {}).get(name)
-        return known if isinstance(known, dict) else {}
+    @property
+    def machine(self) -> dict[str, Any]:
+        """The facts about the machine; empty if they are unknown."""
+        return self.summary.machine
+
+    @property
+    def versions(self) -> dict[str, Any]:
+        """The versions of the programs; empty if they are unknown."""
+        return self.summary.versions
 
     def _read(self, name: str) -> Any:
         """Return the content of a JSON file after a check of its form; an empty list if the file is
@@ -389,6 +416,7 @@ class ResultEntry:
         except (OSError, ValueError):
             return ""
 
+    @cached_property
     def figures(self) -> list[str]:
         """The file names of the figures, without their suffixes."""
         found = (self.path / "figures").glob("*.svg")
@@ -463,7 +491,7 @@ def result_of(name: str) -> ResultEntry:
 
 def run_of(result: ResultEntry, folder: str) -> tuple[PlannedRun, RunFolder]:
     """Return the run in this folder of the result; raises Http404 if there is no complete run."""
-    for planned, run in result.runs():
+    for planned, run in result.runs:
         if planned.folder == folder and run.is_whole:
             return planned, run
     raise Http404

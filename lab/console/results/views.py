@@ -62,8 +62,7 @@ def all_results(request: HttpRequest) -> HttpResponse:
 def one(request: HttpRequest, name: str) -> HttpResponse:
     """Show the tables, curves, runs and notes of a result, and its downloads."""
     result = result_of(name)
-    made, planned = result.progress()
-    claims = result.claims() if result.is_reproduction else []
+    made, planned = result.progress
     return render(
         request,
         "console/result.html",
@@ -71,27 +70,14 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
             "result": result,
             "made": made,
             "planned": planned,
-            "runs": result.runs(),
-            "has_logs": result.has_logs,
-            "has_curves": result.has_curves,
             "references": result_list.references_for(result),
             "sources": sources([result]),
-            "verdict": result.verdict(),
-            "is_unsure": result.conclusion().is_unsure,
             "enough_seeds": ENOUGH_SEEDS,
-            "warnings": result.warnings(),
-            "checks": result.checks(),
-            "tables": result.tables(),
-            "picture": sales_bars.picture(result.tables()),
-            "claims": claims,
-            "held": held_words([str(claim.get("Holds")) for claim in claims]),
-            "figures_and_tables": result.figures_and_tables() if result.is_reproduction else [],
-            "all_tables": result.every_table(),
-            "figures": result.figures(),
+            "picture": sales_bars.picture(result.tables),
+            "held": held_words([str(claim.get("Holds")) for claim in result.claims]),
+            "figures_and_tables": result.figures_and_tables if result.is_reproduction else [],
             "has_report": result.file("report.html") is not None,
             "spec_text": "" if result.is_reproduction else result.text("spec.toml"),
-            "machine": result.facts("machine"),
-            "versions": result.facts("versions"),
             "elsewhere": origins.differences(result),
             "notes": notes.of(name),
             "may_delete": may_delete(request, name),

@@ -58,7 +58,7 @@ def behind(name: str, policy: str) -> Behind | None:
     result = result_list.entry_of(name) if name else None
     if result is None:
         return None
-    runs = [(one, run) for one, run in result.runs() if one.policy == policy and run.is_whole]
+    runs = [(one, run) for one, run in result.runs if one.policy == policy and run.is_whole]
     address = reverse("result", args=[name])
     race, why = "", ""
     if fields_of(result):
