@@ -14,8 +14,6 @@ class Page:
     address: str
     title: str = ""
     """The page's name in the navigation; empty if the navigation does not show the page."""
-    marks: str = ""
-    """The address of the page that the navigation highlights instead of this page."""
     also: tuple[str, ...] = ()
     """Other addresses for which the navigation highlights this page."""
     apart: tuple[str, ...] = ()
@@ -27,15 +25,14 @@ class Page:
 
     @property
     def urls(self) -> str:
-        return f"lab.console.{self.folder}.urls"
+        return f"lab.console.{self.folder}.views"
 
 
 PAGES = (
     Page("gallery", "/", "Experiments", also=("/launch/", "/upload/")),
     Page("lessons", "/lessons/", "Lessons"),
     Page("watch", "/watch/", "Watch"),
-    Page("launches", "/launches/", "Queue"),
-    Page("limits", "/limits/", marks="/launches/"),
+    Page("launches", "/launches/", "Queue", also=("/limits/",)),
     Page("results", "/results/", "Results"),
     Page("race", "/race/", "Race"),
     Page("playground", "/playground/", "Playground"),
@@ -69,7 +66,7 @@ def page_of(path: str) -> str:
             return ""
         is_within = path == "/" if page.address == "/" else path.startswith(page.address)
         if is_within or path.startswith(page.also):
-            return page.marks or page.address
+            return page.address
     return ""
 
 

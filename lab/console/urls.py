@@ -8,6 +8,6 @@ handler400 = "lab.console.site.calls.wrong"
 handler403 = "lab.console.site.calls.denied"
 handler500 = "lab.console.site.calls.failed"
 urlpatterns = [
-    path("", include("lab.console.server.urls")),
+    path("", include("lab.console.server.views")),
     *(path("", include(page.urls)) for page in PAGES),
 ]

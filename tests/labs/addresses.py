@@ -11,7 +11,7 @@ from runtime.settings import REPOSITORY, load
 
 _SHOP, _ADS, _ADS_API = "shop/urls.py", "shop/ads/urls.py", "shop/ads/management/api.py"
 _CONSOLE = sorted(
-    str(file.relative_to(REPOSITORY)) for file in REPOSITORY.glob("lab/console/*/urls.py")
+    str(file.relative_to(REPOSITORY)) for file in REPOSITORY.glob("lab/console/*/views.py")
 )
 _SITES = {
     "DOORBUSTER_GATEWAY_PORT": (_SHOP, _ADS),

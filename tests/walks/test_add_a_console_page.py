@@ -13,7 +13,7 @@ def test_a_page_takes_a_folder_and_a_line(copy: ProjectCopy) -> None:
     (line,) = guide.additions(REGISTRY)
     before = '    Page("race", "/race/", "Race"),\n'
     copy.replace(REGISTRY, before, before + line)
-    files = ("__init__.py", "urls.py", "views.py", "README.md")
+    files = ("__init__.py", "views.py", "README.md")
     folders = ("templates/console/policies.html", "static/console/policies.css")
     assert copy.touched() == {REGISTRY, *(f"{FOLDER}/{name}" for name in (*files, *folders))}
     page = copy.pages("/policies/")

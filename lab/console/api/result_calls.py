@@ -14,7 +14,7 @@ from lab.console.results import download_views, notes, origins, result_list
 from lab.console.results.origins import Listed, policy_readers
 from lab.console.results.result_list import result_of
 from lab.console.results.views import A_PAGE, publish, received
-from lab.console.scoreboard import views as scoreboards
+from lab.console.scoreboard import submissions
 from lab.console.site.permissions import readers, students
 
 ZIP = "application/zip"
@@ -131,7 +131,7 @@ def note(
 @call("GET", "scoreboard", readers, schemas.Scoreboard)
 def scoreboard(request: HttpRequest) -> dict[str, Any]:
     """Show the class's scoreboard."""
-    board, released = scoreboards.shown()
+    board, released = submissions.shown()
     return {
         "rows": [
             {

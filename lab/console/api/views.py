@@ -8,11 +8,12 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import path
 
 from common import http_api
 from common.http_api import Api, Call
 from lab.console.api import launch_calls, people_calls, result_calls, schemas
-from lab.console.api.api import api
+from lab.console.api.api import api, patterns
 from lab.console.models import Token
 from lab.console.site import tokens
 from lab.console.site.calls import refusal
@@ -52,7 +53,7 @@ _REASONS: Final = {
 def openapi_document() -> dict[str, Any]:
     managed = api.get_openapi_schema(path_prefix="api/")
     whole = http_api.document(_API, (_DESCRIPTION,))
-    for path, methods in managed["paths"].items():
+    for address, methods in managed["paths"].items():
         for operation in methods.values():
             operation["summary"] = " ".join(operation.pop("description").split())[:-1]
             operation["security"] = [{}, {"token": []}]
@@ -60,7 +61,7 @@ def openapi_document() -> dict[str, Any]:
                 str(status): answer | {"description": _REASONS.get(str(status), "done")}
                 for status, answer in operation["responses"].items()
             }
-        whole["paths"][path] = methods
+        whole["paths"][address] = methods
     for kind, entries in managed["components"].items():
         whole["components"].setdefault(kind, {}).update(entries)
     for form in (schemas.LaunchesQuery, schemas.ResultsQuery):  # their fields are parameters
@@ -112,3 +113,12 @@ def description(request: HttpRequest) -> HttpResponse:
 def unknown(request: HttpRequest, call: str) -> HttpResponse:
     """Return the error for a call to an address that the API does not have."""
     return refusal(404, "The API has no such call. /api/openapi.json describes all calls.")
+
+
+urlpatterns = [
+    path("tokens/", own_tokens, name="tokens"),
+    path("tokens/<int:pk>/revoke", revoke, name="token-revoke"),
+    path("api/openapi.json", description, name="api-description"),
+    *patterns(),
+    path("api/<path:call>", unknown, name="api-unknown"),
+]

@@ -4,6 +4,7 @@ import posixpath
 
 from django.http import Http404, HttpRequest, HttpResponseBase, JsonResponse
 from django.shortcuts import render
+from django.urls import path
 from django.views import static
 from django.views.decorators.http import require_safe
 
@@ -48,3 +49,12 @@ def terms(request: HttpRequest) -> JsonResponse:
 def for_teachers(request: HttpRequest, file: str) -> HttpResponseBase:
     """Return a file with answers. If the console has accounts, students cannot open the file."""
     return documentation(request, file)
+
+
+urlpatterns = [
+    path("docs/terms.json", terms, name="terms"),
+    path("docs/", documentation, name="documentation"),
+    path("docs/labs/instructor.html", for_teachers, {"file": "labs/instructor.html"}),
+    path("docs/teaching/exam.html", for_teachers, {"file": "teaching/exam.html"}),
+    path("docs/<path:file>", documentation, name="documentation-page"),
+]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
+from django.urls import path, reverse
 
 from lab.console.gallery import cards
 from lab.console.gallery.cards import CARDS, Card
@@ -145,3 +145,13 @@ def toml_file(spec: Spec) -> HttpResponse:
     """Return a spec as a download. The file name comes from the spec's title."""
     words = "".join(c if c.isalnum() else "-" for c in spec.title.lower()).strip("-")[:60]
     return attached(spec.to_toml(), "application/toml; charset=utf-8", f"{words or 'spec'}.toml")
+
+
+urlpatterns = [
+    path("", gallery, name="gallery"),
+    path("launch/<str:name>/", launch, name="launch"),
+    path("launch/<str:name>/predict", predict, name="predict"),
+    path("launch/changed/<str:name>/", change, name="change"),
+    path("launch/changed/<str:name>/predict", predict_change, name="predict-change"),
+    path("launch/<str:name>/spec.toml", spec_file, name="spec-file"),
+]

@@ -6,19 +6,20 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
+from django.urls import path, reverse
 
 from common import log_tail
 from lab.console.launches import queue as launch_queue
 from lab.console.launches import workers
 from lab.console.launches.submission import of_spec, sent_spec, submit
 from lab.console.models import ENDED, Launch, State
-from lab.console.results import result_list
+from lab.console.results import imports, result_list
 from lab.console.results.origins import differences, policy_readers
 from lab.console.results.result_list import result_of
-from lab.console.site import permissions
+from lab.console.site import allowances, permissions, rates
 from lab.console.site.allowances import require
 from lab.console.site.permissions import launch_owners, readers, students
+from lab.console.site.settings import LAB
 from lab.errors import ExperimentError, SpecError
 from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import changed
@@ -170,3 +171,43 @@ def first(request: HttpRequest, pk: str) -> HttpResponse:
     launch = get_object_or_404(Launch, pk=pk)
     launch_queue.move_first(launch)
     return redirect("queue")
+
+
+@readers.get
+def limits(request: HttpRequest) -> HttpResponse:
+    """Show the limits of the person who sends the request."""
+    allowance = permissions.allowance_of(request)
+    waiting = launch_queue.waiting_of(permissions.name_of(request))
+    kept = imports.kept_by(LAB.results_dir, permissions.name_of(request))
+    used: dict[str, float] = {
+        "kept_imports": len(kept),
+        "kept_import_bytes": sum(mark.size_bytes for mark in kept),
+        "waiting_launches": len(waiting),
+        "waiting_expected_s": sum(one.expected_s for one in waiting),
+        **rates.spent(allowance, permissions.key_of(request)),
+    }
+    rows = [
+        (
+            title,
+            allowances.written(name, getattr(allowance, name)),
+            allowances.written(name, used[name]) if name in used else "",
+            name,
+        )
+        for name, title in allowances.limits().items()
+    ]
+    context = {"rows": rows, "allowance": allowance, "variable": allowances.VARIABLE}
+    return render(request, "console/limits.html", context)
+
+
+urlpatterns = [
+    path("upload/", upload, name="upload"),
+    path("results/<str:name>/again", again, name="result-again"),
+    path("launches/", queue, name="queue"),
+    path("launches/table", table, name="queue-table"),
+    path("launches/<str:pk>/", one, name="launch-page"),
+    path("launches/<str:pk>/state", state, name="launch-state"),
+    path("launches/<str:pk>/result", result, name="launch-result"),
+    path("launches/<str:pk>/cancel", cancel, name="launch-cancel"),
+    path("launches/<str:pk>/first", first, name="launch-first"),
+    path("limits/", limits, name="limits"),
+]

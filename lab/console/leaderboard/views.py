@@ -2,6 +2,7 @@
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import path
 
 from lab.console.gallery.cards import TODAY_CARDS
 from lab.console.leaderboard import boards
@@ -37,3 +38,8 @@ def leaderboard(request: HttpRequest) -> HttpResponse:
             "cards": TODAY_CARDS,
         },
     )
+
+
+urlpatterns = [
+    path("leaderboard/", leaderboard, name="leaderboard"),
+]

@@ -7,14 +7,14 @@ from typing import Any
 from django import forms
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import path
 from django.utils.safestring import SafeString
 from django.views import static
 
 from lab.console.launches import queue
 from lab.console.launches.submission import launched
 from lab.console.launches.views import OVER
-from lab.console.lessons import work
-from lab.console.lessons.class_views import hand_in
+from lab.console.lessons import class_views, work
 from lab.console.lessons.markdown import html
 from lab.console.lessons.starting import Start, start_of
 from lab.console.lessons.work import Finding, Work, findings_of, work_of
@@ -279,7 +279,7 @@ def questions(request: HttpRequest, number: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         work.keep(person, sheet, form.cleaned_data)
         if "hand-in" in request.POST:
-            hand_in(person, work_of(person, sheet))
+            class_views.hand_in(person, work_of(person, sheet))
         return redirect("lesson-questions", number)
     context = {
         "sheet": sheet,
@@ -315,3 +315,24 @@ def _step(number: int, step: int) -> tuple[Sheet, Step]:
     if found is None:
         raise Http404
     return sheet, found
+
+
+urlpatterns = [
+    path("lessons/", lessons, name="lessons"),
+    path("lessons/pictures/<str:name>", picture, name="lesson-picture"),
+    path("lessons/<int:number>/", lesson, name="lesson"),
+    path("lessons/<int:number>/steps/<int:step>/", step, name="lesson-step"),
+    path("lessons/<int:number>/steps/<int:step>/predict", predict, name="lesson-predict"),
+    path("lessons/<int:number>/steps/<int:step>/launch", launch, name="lesson-launch"),
+    path(
+        "lessons/<int:number>/steps/<int:step>/launched",
+        launched_state,
+        name="lesson-launched",
+    ),
+    path("lessons/<int:number>/steps/<int:step>/values", values, name="lesson-values"),
+    path("lessons/<int:number>/steps/<int:step>/result", result, name="lesson-result"),
+    path("lessons/<int:number>/questions/", questions, name="lesson-questions"),
+    path("lessons/handed-in/<int:pk>.md", class_views.handed_in, name="handed-in"),
+    path("lessons/class/", class_views.overview, name="lessons-class"),
+    path("lessons/class/<int:number>.zip", class_views.everything, name="lessons-class-zip"),
+]

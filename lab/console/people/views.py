@@ -12,7 +12,7 @@ from django.core.exceptions import PermissionDenied
 from django.forms import BaseForm
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse_lazy
+from django.urls import path, reverse_lazy
 from django.views.generic import FormView
 
 from lab.console.people import accounts
@@ -180,3 +180,20 @@ def account_page(
         "password": password,
     }
     return render(request, "console/person.html", context, status=400 if fault else 200)
+
+
+urlpatterns = [
+    path("people/", everyone, name="people"),
+    path("people/<int:pk>/", person, name="person"),
+    path("people/<int:pk>/<str:change>", change, name="person-change"),
+    path("people/login", login, name="login"),
+    path("people/logout", logout, name="logout"),
+    path("people/password", password, name="password"),
+]
+if OIDC is not None:
+    from lab.console.people.oidc import flow
+
+    urlpatterns += [
+        path("people/sign-in", flow.begin, name="sign-in"),
+        path("people/sign-in/done", flow.done, name="sign-in-done"),
+    ]

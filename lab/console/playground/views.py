@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
-from django.urls import reverse
+from django.urls import path, reverse
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import condition
 
@@ -111,3 +111,16 @@ def pyodide_file(request: HttpRequest, name: str) -> HttpResponseBase:
     response.headers["Content-Encoding"] = "gzip"
     response.headers["Content-Security-Policy"] = LETS_PYTHON_RUN
     return response
+
+
+urlpatterns = [
+    path("playground/", playground, name="playground"),
+    path("playground/policy/", policy, name="playground-policy"),
+    path("playground/policy/modules.zip", policy_modules, name="playground-policy-modules"),
+    path("playground/modules.zip", modules, name="playground-modules"),
+    path(
+        f"playground/pyodide-{pyodide.VERSION}/<str:name>",
+        pyodide_file,
+        name="playground-pyodide",
+    ),
+]

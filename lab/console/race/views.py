@@ -4,7 +4,7 @@ from itertools import islice
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
+from django.urls import path, reverse
 
 from gateway.policies.interface import PAGES
 from lab.console.launches.submission import launched, of_spec
@@ -105,3 +105,10 @@ def waiting(request: HttpRequest, pk: str) -> HttpResponse:
         return render(request, "console/race_waiting.html", context)
     status = OVER if launch.has_ended else 200
     return render(request, "console/race_waiting_state.html", context, status=status)
+
+
+urlpatterns = [
+    path("race/", race, name="race"),
+    path("race/lanes/<str:name>/<str:run>.json", run_frames, name="race-frames"),
+    path("race/waiting/<str:pk>/", waiting, name="race-waiting"),
+]

@@ -12,10 +12,21 @@ from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import path
 
 from lab.console.models import Launch, Note, State
-from lab.console.results import curve_cache, imports, logs, notes, origins, result_list, sales_bars
-from lab.console.results.curve_views import sources
+from lab.console.results import (
+    curve_cache,
+    curve_views,
+    download_views,
+    explorer_views,
+    imports,
+    logs,
+    notes,
+    origins,
+    result_list,
+    sales_bars,
+)
 from lab.console.results.origins import may_delete, policy_readers, result_owners
 from lab.console.results.result_list import result_of
 from lab.console.site import allowances, permissions
@@ -71,7 +82,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
             "made": made,
             "planned": planned,
             "references": result_list.references_for(result),
-            "sources": sources([result]),
+            "sources": curve_views.sources([result]),
             "enough_seeds": ENOUGH_SEEDS,
             "picture": sales_bars.picture(result.tables),
             "held": held_words([str(claim.get("Holds")) for claim in result.claims]),
@@ -186,3 +197,23 @@ def _is_being_made(name: str) -> bool:
 def publish(name: str, say: Callable[[str], None]) -> None:
     """Update the dashboards' database after a result is added or deleted."""
     keep_in_step(LAB, [name], say, logs.rows_of)
+
+
+urlpatterns = [
+    path("results/", all_results, name="results"),
+    path("results/import", bring, name="results-import"),
+    path("results/overlay", curve_views.overlay, name="overlay"),
+    path("results/<str:name>/", one, name="result"),
+    path("results/<str:name>/curves.json", curve_views.numbers, name="result-curves"),
+    path("results/<str:name>/sessions", curve_views.sessions, name="result-sessions"),
+    path("results/<str:name>/attempts", explorer_views.attempts, name="attempts"),
+    path("results/<str:name>/why", explorer_views.why, name="why"),
+    path("results/<str:name>/note", note, name="result-note"),
+    path("results/<str:name>/delete", delete, name="result-delete"),
+    path("results/<str:name>/bundle.zip", download_views.bundle, name="result-bundle"),
+    path("results/<str:name>/page.html", download_views.page, name="result-page"),
+    path("results/<str:name>/table/<int:number>.csv", download_views.table, name="result-table"),
+    path("results/<str:name>/<str:kind>.csv", download_views.metrics, name="result-metrics"),
+    path("results/<str:name>/runs/<str:run>/<str:log>.csv", download_views.log, name="run-csv"),
+    path("results/<str:name>/files/<path:file>", file, name="result-file"),
+]

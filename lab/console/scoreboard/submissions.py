@@ -1,4 +1,4 @@
-"""Policies that people submit to the class's scoreboard from the console.
+"""The rows of the class's scoreboard, and the policies that people submit to it from the console.
 
 A submission is a launch. Its command `doorbuster policy score` checks the file and simulates the
 policy next to the three known policies. If the console has accounts, the account's name is the
@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.http import urlencode
 
 from common.http_api import CallError
 from gateway.policies import FILE_SUFFIX, PolicyError, stem
@@ -20,13 +21,16 @@ from gateway.students import files, naming
 from gateway.students.calls import PolicyFile
 from lab.console.launches import queue, workers
 from lab.console.launches.submission import enqueued, of_spec
-from lab.console.models import ENDED, Launch, State
+from lab.console.models import Launch, State
+from lab.console.race.forms import fields_of
+from lab.console.results import result_list
 from lab.console.results.origins import SCORE_COMMAND, submissions_of
-from lab.console.scoreboard.views import Behind, behind, shown
+from lab.console.results.result_list import ResultEntry
 from lab.console.site import permissions
-from lab.console.site.permissions import readers
 from lab.console.site.rates import ActionLimit, BusyError
+from lab.console.site.settings import LAB
 from lab.students import scoreboard
+from lab.students.scoreboard import FOLDER, SCORES, Board
 
 PATTERN: Final = "^[a-z][a-z0-9_]{0,39}$"
 NAMES: Final = "1 to 40 lower-case letters, digits and _, beginning with a letter"
@@ -39,6 +43,50 @@ files."""
 _ACTION_LIMIT = ActionLimit(2)
 """The maximum number of files that are read at the same time. Each file takes a tenth of a CPU
 second."""
+
+
+# ---- the board -----------------------------------------------------------------------------------
+
+
+def shown() -> tuple[Board, ResultEntry | None]:
+    """Return this lab's board and None. If this board has no rows, return the reference board and
+    its result."""
+    board = Board.read(LAB.results_dir / FOLDER)
+    if not board.rows:
+        for one in result_list.references():
+            if one.file(SCORES):
+                return Board.shown(one.path / SCORES), one
+    return board, None
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """The addresses of the pages about the runs of a row. An address is empty if the page would
+    have nothing to show."""
+
+    result: str
+    race: str
+    why: str
+    """The address of a list of attempts, with links to the reason for each decision."""
+
+
+def behind(name: str, policy: str) -> Behind | None:
+    """Return the addresses of pages about a policy's runs; None if the result is deleted."""
+    result = result_list.entry_of(name) if name else None
+    if result is None:
+        return None
+    runs = [(one, run) for one, run in result.runs if one.policy == policy and run.is_whole]
+    address = reverse("result", args=[name])
+    race, why = "", ""
+    if fields_of(result):
+        race = f"{reverse('race')}?{urlencode({'result': name})}"
+    if runs:
+        busiest, _ = max(runs, key=lambda one: (one[0].rho or 0.0, -one[0].seed))
+        why = f"{reverse('attempts', args=[name])}?{urlencode({'run': busiest.folder})}"
+    return Behind(address, race, why)
+
+
+# ---- submissions ---------------------------------------------------------------------------------
 
 
 def submit(request: HttpRequest, name: str, text: str) -> Launch:
@@ -131,15 +179,3 @@ def listed(request: HttpRequest) -> list[Submission]:
             )
         )
     return found
-
-
-def are_under_way(submissions: list[Submission]) -> bool:
-    """Return whether any of these submissions is waiting or running."""
-    return any(one.launch.state not in ENDED for one in submissions)
-
-
-@readers.get
-def own(request: HttpRequest) -> HttpResponse:
-    found = listed(request)
-    context = {"submissions": found, "are_under_way": are_under_way(found)}
-    return render(request, "console/submissions.html", context)

@@ -3,6 +3,7 @@
 from functools import cache
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import path
 
 from lab.console.server.metrics import CONTENT_TYPE, LabMetrics
 from lab.console.site.permissions import everybody
@@ -27,3 +28,9 @@ def _metrics() -> LabMetrics:
     from lab.console.watch.live_run import watch
 
     return LabMetrics(LAB, lambda: watch.viewers, workers.online, workers.queued_tasks)
+
+
+urlpatterns = [
+    path("health", health, name="health"),
+    path("metrics", metrics, name="metrics"),
+]

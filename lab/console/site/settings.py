@@ -20,7 +20,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.sessions",
     "django.contrib.staticfiles",
-    "lab.console.apps.ConsoleConfig",
+    "lab.console",
 ]
 MIDDLEWARE = [
     "lab.console.site.security.OwnNameMiddleware",

@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
+from django.urls import path
 
 from gateway.policies.interface import PAGES
 from lab.console.models import Launch
@@ -243,3 +244,19 @@ async def stream(request: HttpRequest) -> HttpResponseBase:
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"
     return response
+
+
+urlpatterns = [
+    path("watch/", watch, name="watch"),
+    path("watch/running", running, name="running"),
+    path("watch/policy", switch, name="watch-switch"),
+    path("watch/policy/fields", policy_fields, name="watch-policy-fields"),
+    path("watch/shadow", shadow, name="watch-shadow"),
+    path("watch/shadow/fields", shadow_fields, name="watch-shadow-fields"),
+    path("watch/shadow/away", shadow_away, name="watch-shadow-away"),
+    path("watch/abandonment", abandonment, name="watch-abandonment"),
+    path("watch/load", load, name="watch-load"),
+    path("watch/fault", fault, name="watch-fault"),
+    path("watch/as-it-began", as_it_began, name="watch-as-it-began"),
+    path("watch/stream", stream, name="watch-stream"),
+]

@@ -1,8 +1,0 @@
-"""The console as a Django application."""
-
-from django.apps import AppConfig
-
-
-class ConsoleConfig(AppConfig):
-    name = "lab.console"
-    label = "console"
