@@ -208,18 +208,16 @@ class LaunchForm(forms.Form):
             self.add_error("policies", str(fault))
             return None
         try:
+            # A spec with a FIFO server has no page profile, and must not get the form's value.
+            is_same_profile = given["page_profile"] == base.page_profile
             titled = changed(base, title=given["title"], engine=given["engine"])
             spec = with_options(
                 titled,
                 {
-                    **_other_policies(base, given),
-                    "rho": given["rho"],
-                    "sessions": given["sessions"],
-                    "duration_s": given["duration_s"],
-                    "repetitions": given["repetitions"],
-                    "seed": given["seed"],
+                    **given,
+                    **_policies(base, given),
                     "time_scale": given["time_scale"] if given["engine"] == "live" else None,
-                    "page_profile": given["page_profile"],
+                    "page_profile": None if is_same_profile else given["page_profile"],
                     "at_once": bool(given.get("at_once")),
                 },
             )
@@ -270,14 +268,13 @@ def _name_range(field: forms.IntegerField, label: str) -> None:
     ]
 
 
-def _other_policies(base: Spec, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the chosen policies; empty if they are the spec's policies. The spec's list also has
-    labels, which a new list would lose."""
+def _policies(base: Spec, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the chosen policies; None for each choice if they are the spec's policies. The spec's
+    list also has labels, which a new list would lose."""
     keys = ("policies", "gateway", "admission", "abandonment")
     own, chosen = initial(base), {key: given.get(key, []) for key in keys}
-    if all(set(chosen[key]) == set(own[key]) for key in keys):
-        return {}
-    return {key: values or None for key, values in chosen.items()}
+    is_same = all(set(chosen[key]) == set(own[key]) for key in keys)
+    return {key: None if is_same else values or None for key, values in chosen.items()}
 
 
 def initial(spec: Spec) -> dict[str, Any]:

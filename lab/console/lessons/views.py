@@ -216,10 +216,11 @@ def predict(request: HttpRequest, number: int, step: int) -> HttpResponse:
 
 @students.post
 def launch(request: HttpRequest, number: int, step: int) -> HttpResponse:
-    """Launch the experiment of a step. The page of the step shows the progress."""
+    """Launch the experiment of a step, after the prediction if the step asks for one. The page of
+    the step shows the progress."""
     sheet, found = _step(number, step)
     start = start_of(sheet, found)
-    if start is None or start.fault:
+    if start is None or start.fault or not work_of(name_of(request), sheet).is_open(found):
         raise Http404
     allowance = permissions.allowance_of(request)
     if made := launched(request, lambda: start.experiment.launch(allowance)):

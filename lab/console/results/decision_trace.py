@@ -1,5 +1,6 @@
 """The decision trace of one attempt: what the policy knew, and why it decided as it did."""
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Mapping
@@ -135,8 +136,9 @@ def _kept(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) 
     found = ask(result, "explain", large=True, run=planned.folder, wanted=asdict(wanted))
     trace, text = DecisionTrace(**found), json.dumps(found)
     PLACE.mkdir(parents=True, exist_ok=True)
-    kept = sorted(PLACE.glob("*.json"), key=lambda one: one.stat().st_mtime)
-    for old in kept[: max(0, len(kept) - MOST_KEPT)]:
-        old.unlink(missing_ok=True)
+    with contextlib.suppress(FileNotFoundError):  # another thread has just removed an old trace
+        kept = sorted(PLACE.glob("*.json"), key=lambda one: one.stat().st_mtime)
+        for old in kept[: max(0, len(kept) - MOST_KEPT)]:
+            old.unlink()
     write_text(path, text)
     return trace

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from lab.console.models import Launch
@@ -131,17 +132,17 @@ submitted."""
 SCORE_COMMAND: Final = ["policy", "score", "--with-known"]
 
 
+def _submissions(**chosen: str) -> QuerySet[Launch]:
+    group, command, *_ = SCORE_COMMAND
+    return Launch.objects.filter(arguments__0=group, arguments__1=command, **chosen)
+
+
 def submissions_of(person: str) -> list[Launch]:
     """Return this person's submissions, from the newest to the oldest."""
-    found = Launch.objects.filter(
-        by=person, arguments__0=SCORE_COMMAND[0], arguments__1=SCORE_COMMAND[1]
-    )
-    return list(found.order_by("-asked_at"))
+    return list(_submissions(by=person).order_by("-asked_at"))
 
 
 def author_of(result: str) -> str | None:
     """Return the person whose submission made this result; None if no submission made it."""
-    found = Launch.objects.filter(
-        result=result, arguments__0=SCORE_COMMAND[0], arguments__1=SCORE_COMMAND[1]
-    ).first()
+    found = _submissions(result=result).first()
     return None if found is None else found.by

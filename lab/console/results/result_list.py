@@ -238,11 +238,6 @@ class ResultEntry:
         return {choice.key for choice in self.spec.policy} if self.spec else set()
 
     @property
-    def searched(self) -> str:
-        """The text in which a search looks for words."""
-        return self.summary.searched
-
-    @property
     def engine(self) -> str:
         return self.summary.engine
 
@@ -523,7 +518,7 @@ def matching(results: Iterable[ResultEntry], words: str, engine: str) -> list[Re
         one
         for one in results
         if (not engine or one.engine == engine)
-        and (not wanted or all(word in one.searched for word in wanted))
+        and (not wanted or all(word in one.summary.searched for word in wanted))
     ]
 
 

@@ -105,9 +105,8 @@ def file(request: HttpRequest, name: str, file: str) -> HttpResponseBase:
     kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     if path.suffix in (".toml", ".jsonl", ".log", ".md", ".cfg", ".conf"):
         kind = "text/plain; charset=utf-8"
-    response = FileResponse(path.open("rb"), content_type=kind)
-    if path.suffix == ".parquet" or "download" in request.GET:
-        response["Content-Disposition"] = f'attachment; filename="{path.name}"'
+    is_download = path.suffix == ".parquet" or "download" in request.GET
+    response = FileResponse(path.open("rb"), as_attachment=is_download, content_type=kind)
     if path.suffix in (".html", ".svg"):  # it may come from a bundle
         response["Content-Security-Policy"] = (
             "default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'; sandbox"

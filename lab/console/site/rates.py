@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from common.rate_limit import RateLimit
-from lab.console.site.allowances import Allowance, AllowanceError, refusal
+from lab.console.site.allowances import Allowance, AllowanceError, limits, refusal
 
 
 class BusyError(Exception):
@@ -56,13 +56,13 @@ class TooOftenError(AllowanceError):
         self.wait_s = wait_s
 
 
+_PERIODS_S = {"per_minute": 60.0, "per_hour": 3600.0}
+"""The period of a rate limit, by the end of the limit's name."""
 _WITHIN_S = {
-    "launches_per_minute": 60.0,
-    "predictions_per_minute": 60.0,
-    "uploads_per_minute": 60.0,
-    "downloads_per_minute": 60.0,
-    "imports_per_hour": 3600.0,
-    "notes_per_hour": 3600.0,
+    name: within_s
+    for name in limits()
+    for end, within_s in _PERIODS_S.items()
+    if name.endswith(end)
 }
 _counted: dict[tuple[str, int], RateLimit] = {}
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.deprecation import MiddlewareMixin
@@ -37,15 +38,16 @@ def make(account: User, name: str) -> str:
     longest = Token.NAME_LENGTH
     if not 0 < len(name) <= longest or not name.isprintable():
         raise TokenError(f"name: {name!r:.80}; allowed: 1 to {longest} characters in one line")
-    own = Token.objects.filter(person=account)
-    if own.filter(name=name).exists():
-        raise TokenError(f"name: you already have a token {name}; allowed: another name")
-    if own.count() >= MOST_TOKENS:
-        raise TokenError(
-            f"You have {MOST_TOKENS} tokens; allowed: at most {MOST_TOKENS}. Revoke one first."
-        )
     key = _BEGIN + secrets.token_urlsafe(32)
-    Token.objects.create(person=account, name=name, digest=digest_of(key))
+    with transaction.atomic():
+        own = Token.objects.filter(person=account)
+        if own.filter(name=name).exists():
+            raise TokenError(f"name: you already have a token {name}; allowed: another name")
+        if own.count() >= MOST_TOKENS:
+            raise TokenError(
+                f"You have {MOST_TOKENS} tokens; allowed: at most {MOST_TOKENS}. Revoke one first."
+            )
+        Token.objects.create(person=account, name=name, digest=digest_of(key))
     return key
 
 

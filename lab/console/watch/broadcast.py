@@ -69,7 +69,7 @@ BEHIND = 20
 STRIP = 300
 """The maximum number of waiting requests that the page shows in detail."""
 
-UnderWay = Callable[[], Mapping[str, Any] | None]
+RunNow = Callable[[], Mapping[str, Any] | None]
 """A function that returns the part of a frame that describes the live run, or None if no run is in
 progress (`live_run.UnderWay.told`).
 """
@@ -84,14 +84,14 @@ class Watch:
     def __init__(
         self,
         lab: Settings,
-        under_way: UnderWay,
+        run_now: RunNow,
         live_shops_now: LiveShopsNow = lambda: (),
         proxy_now: ProxyNow = lambda: None,
     ) -> None:
         self._proxy_now = proxy_now
         self._in_place = InPlace()
         self._lab = lab
-        self._under_way = under_way
+        self._run_now = run_now
         self._live_shops = LiveShops(lab, live_shops_now)
         self.name = secrets.token_hex(4)
         self.frames: deque[Frame] = deque(maxlen=KEPT)
@@ -180,7 +180,7 @@ class Watch:
                 snapshot |= {"shadows": appliance.gateway.call("GET", "/shadows")["shadows"]}
         now = time.time()
         beside = self._live_shops.look(now)
-        run = self._under_way()
+        run = self._run_now()
         return frame_of(snapshot, queue, self._sold.look(run, now)) | {"run": run} | beside
 
     def _tell(self, frame: Frame) -> None:

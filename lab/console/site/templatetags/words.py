@@ -62,6 +62,8 @@ def _text_words(text: str) -> SpecWords | None:
 
 
 register = template.Library()
+register.filter("policy_title", title_of)
+register.filter("policy_colour", colour_of)
 
 
 @register.filter
@@ -79,18 +81,6 @@ def percent(ratio: float | None) -> str:
 def drawn(table: Table | Mapping[str, Any]) -> Markup:
     """Return the HTML of a table that a result stores as JSON, in the style of reports."""
     return (table if isinstance(table, Table) else Table.of(table)).html()
-
-
-@register.filter
-def policy_title(key: str) -> str:
-    """Return the title of the policy with this key, for example `8Q-LIFO-Pri`."""
-    return title_of(key)
-
-
-@register.filter
-def policy_colour(policy: str) -> str:
-    """Return the colour of a policy in all figures and charts."""
-    return colour_of(policy)
 
 
 @register.filter

@@ -91,6 +91,9 @@ print(json.dumps([before, empty, kept, page(step)[1]]))
 def test_a_button_launches_the_experiment_of_the_steps_command(tmp_path: Path) -> None:
     program = """
 from lab.spec.experiment import read_spec
+early = send("/lessons/1/steps/7/launch")[0]
+for number, step in ((1, 7), (9, 2)):
+    send(f"/lessons/{number}/steps/{step}/predict", **{f"prediction-{step}": "More"})
 begun = send("/lessons/1/steps/7/launch")[:2]
 own = send("/lessons/9/steps/2/launch")[:2]
 send("/lessons/2/steps/5/launch")
@@ -98,10 +101,11 @@ found = [[one.step, one.launch.engine, one.launch.arguments] for one in StepLaun
 specs = [read_spec(one.launch.spec, "") for one in StepLaunch.objects.all() if one.launch.spec]
 none = [send("/lessons/1/steps/1/launch")[0], send("/lessons/7/steps/5/launch")[0]]
 shown = page("/lessons/2/steps/5/")[1]
-print(json.dumps([begun, own, found, none, shown,
+print(json.dumps([early, begun, own, found, none, shown,
     [[spec.load.sessions, spec.repetitions, [one.key for one in spec.policy]] for spec in specs]]))
 """
-    begun, own, found, none, shown, specs = asked(tmp_path, program)
+    early, begun, own, found, none, shown, specs = asked(tmp_path, program)
+    assert early == 404  # the step first asks for a prediction
     assert begun == [302, "/lessons/1/steps/7/"]
     assert own == [302, "/lessons/9/steps/2/"]
     assert found == [

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from lab.console.site.templatetags.words import policy_colour
 from lab.console.watch.live_shops import Seen, live_shop_of
 from lab.report.drawing.palette import (
     COLOURS,
@@ -70,7 +69,7 @@ def test_no_two_of_many_lines_look_alike():
 def test_races_and_pages_have_the_same_colours():
     """The watch page and the race both use the palette, and no other colours."""
     shown = live_shop_of(Seen("run", "8Q-LIFO-Pri", live_shop_here()), snapshot())
-    assert shown["colour"] == policy_colour("8Q-LIFO-Pri") == colour_of("8q-lifo-pri")
+    assert shown["colour"] == colour_of("8q-lifo-pri")
     for name in ("curves", "report_overlay", "race", "live_shops", "charts"):
         (script,) = CONSOLE.glob(f"*/static/console/{name}.js")
         assert not re.search(r"#[0-9a-f]{6}\b", script.read_text(), re.I), name
