@@ -143,46 +143,45 @@ def checked(bundle: zipfile.ZipFile, limits: Mapping[str, int]) -> str:
     size_bytes = sum(entry.file_size for entry in entries)
     if size_bytes > limits["bytes"]:
         raise _OverError("bytes", size_bytes)
-    names = set()
     for entry in entries:
-        path = PurePosixPath(entry.filename)
-        is_link = stat.S_ISLNK(entry.external_attr >> 16)
-        if (
-            path.is_absolute()
-            or "\\" in entry.filename
-            or is_link
-            or not all(map(is_name, path.parts))
-        ):
-            raise SpecError(
-                f"bundle: {entry.filename!r:.80} is not a valid name in a result folder; allowed: "
-                "letters, digits, spaces and _ . + , - in each part of the path"
-            )
-        is_part = (
-            path.suffix in _SUFFIXES
-            or path.parts[1:] == (extras.NOTEBOOK,)
-            or _POLICY.fullmatch(entry.filename)
-        )
-        if not entry.is_dir() and (len(path.parts) < 2 or not is_part):
-            raise SpecError(
-                f"bundle: {entry.filename!r:.80} does not belong to a result; allowed: files of "
-                f"one folder that end with {', '.join(sorted(_SUFFIXES))}"
-            )
-        if path.suffix == FILE_SUFFIX and entry.file_size > files.MOST_BYTES:
-            raise SpecError(
-                f"bundle: {entry.filename!r:.80} has {entry.file_size:,} bytes; "
-                f"allowed: a policy of at most {files.MOST_BYTES:,} bytes"
-            )
-        if path.suffix in _TEXTS and entry.file_size > MOST_TEXT_BYTES:
-            raise SpecError(
-                f"bundle: {entry.filename!r:.80} has {entry.file_size:,} bytes; "
-                f"allowed: a {path.suffix} file of at most {MOST_TEXT_BYTES:,} bytes"
-            )
-        names.add(path.parts[0])
+        _check_entry(entry)
+    names = {PurePosixPath(entry.filename).parts[0] for entry in entries}
     if len(names) != 1:
         raise SpecError(
             "bundle: must hold exactly one result folder; allowed: a file that a console packed"
         )
     return names.pop()
+
+
+def _check_entry(entry: zipfile.ZipInfo) -> None:
+    path, told = PurePosixPath(entry.filename), f"bundle: {entry.filename!r:.80}"
+    is_link = stat.S_ISLNK(entry.external_attr >> 16)
+    if is_link or not path.parts or not all(map(is_name, path.parts)):
+        raise SpecError(
+            f"{told} is not a valid name in a result folder; allowed: letters, digits, spaces and "
+            "_ . + , - in each part of the path"
+        )
+    is_part = (
+        path.suffix in _SUFFIXES
+        or path.parts[1:] == (extras.NOTEBOOK,)
+        or _POLICY.fullmatch(entry.filename)
+    )
+    if not entry.is_dir() and (len(path.parts) < 2 or not is_part):
+        raise SpecError(
+            f"{told} does not belong to a result; allowed: files of one folder that end with "
+            f"{', '.join(sorted(_SUFFIXES))}"
+        )
+    if path.suffix == FILE_SUFFIX:
+        kind, most_bytes = "policy", files.MOST_BYTES
+    elif path.suffix in _TEXTS:
+        kind, most_bytes = f"{path.suffix} file", MOST_TEXT_BYTES
+    else:
+        return
+    if entry.file_size > most_bytes:
+        raise SpecError(
+            f"{told} has {entry.file_size:,} bytes; allowed: a {kind} of at most {most_bytes:,} "
+            "bytes"
+        )
 
 
 def _unpack(bundle: zipfile.ZipFile, place: Path, most_bytes: int) -> int:

@@ -155,6 +155,7 @@ BAD = {
     "upwards": ([("r/../../x.json", "{}")], INVALID),
     "absolute": ([("/etc/x.json", "{}")], INVALID),
     "a link": ([(link(), "/etc/passwd")], INVALID),
+    "no name": ([("./", "")], INVALID),
     "spaces at an end": ([("r/x /y.json", "1")], INVALID),
     "control characters": ([("r/x\ny.json", "1")], INVALID),
     "backslashes": ([("r/x\\y.json", "1")], INVALID),
