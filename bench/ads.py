@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from statistics import fmean, quantiles
@@ -24,6 +25,7 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
+from bench import harness
 from common.one_line import OneLineCommand
 from lab.intervals import Estimate, estimate
 from lab.studies.ad_server.host import OtherLoad
@@ -304,23 +306,20 @@ def selections_rps(world: World, threads: int, requesters: int, duration_s: floa
     ledger = Ledger(world.inventory, world.delivered, block=10**9)
     request = selector.Request(3, world.size, world.concepts)
     rng = random.Random(1)
-    done = [0] * requesters
-    stop_s = time.perf_counter() + duration_s
-
-    def work(number: int) -> None:
-        while time.perf_counter() < stop_s:
-            selector.select(request, time.time(), ledger, fan_out, rng)
-            done[number] += 1
-
-    workers = [threading.Thread(target=work, args=(number,)) for number in range(requesters)]
     start = time.perf_counter()
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+
+    def work(number: int) -> int:
+        done = 0
+        while time.perf_counter() < start + duration_s:
+            selector.select(request, time.time(), ledger, fan_out, rng)
+            done += 1
+        return done
+
+    with ThreadPoolExecutor(requesters) as pool:
+        done = sum(pool.map(work, range(requesters)))
     took_s = time.perf_counter() - start
     fan_out.close()
-    return sum(done) / took_s
+    return done / took_s
 
 
 # A real server
@@ -331,7 +330,8 @@ def responses(
 ) -> dict[int, Times]:
     """Return the response times by priority level.
 
-    Each client of a closed loop sends `requests` requests of each level, in random order.
+    Each client of a closed loop sends `requests` requests of each level, in random order. Raises
+    ClickException if the server answers with another status than 200.
     """
     path = f"/ads/select?slots=3&size={SIZE}&concepts={','.join(words)}&priority="
     measured: dict[int, list[float]] = {level: [] for level in levels}
@@ -350,11 +350,9 @@ def responses(
                 measured[level].append(time.perf_counter() - start)
         connection.close()
 
-    workers = [threading.Thread(target=client, args=(number,)) for number in range(clients)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    with ThreadPoolExecutor(clients) as pool:
+        for _ in pool.map(client, range(clients)):
+            pass  # reading the results raises the errors of the clients
     return {level: Times.of(times) for level, times in measured.items()}
 
 
@@ -364,10 +362,10 @@ def gain_table(
     """Return a table with a row for each kind of measurement (`memory`, `server`) and each number
     of threads. Gains are relative to one thread.
     """
-    table = Table(title=f"{title}\nother processes had {others:.0%} of {CPUS} CPUs", min_width=72)
-    table.add_column("")
-    for heading in ("threads", "ms, median (quartiles)", "gain", "ideal"):
-        table.add_column(heading, justify="right")
+    table = harness.table(
+        f"{title}\nother processes had {others:.0%} of {CPUS} CPUs",
+        *("", "threads", "ms, median (quartiles)", "gain", "ideal"),
+    )
     for name, by_threads in times.items():
         alone = by_threads[1].middle
         for threads, measured in by_threads.items():
@@ -425,9 +423,7 @@ def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -
         )
     sys.setswitchinterval(SWITCH_INTERVAL_S)
 
-    table = Table(title="Can another thread run during the operation?")
-    table.add_column("operation")
-    table.add_column("% of calls", justify="right")
+    table = harness.table("Can another thread run during the operation?", "operation", "% of calls")
     for name, operation in operations(4_000_000).items():
         table.add_row(name, f"{100 * lets_others_run(operation):.0f}")
     console.print(table)
@@ -442,14 +438,13 @@ def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -
         console.print(gain_table("Search of one request", times, concepts, other_load.share()))
         console.print(gain_words(times["memory"]))
 
-        table = Table(title="Selections per second, in memory (pages of 3 slots)")
-        table.add_column("threads a request", justify="right")
-        for requesters in (1, CPUS, 4 * CPUS):
-            table.add_column(f"{requesters} at a time", justify="right")
+        at_a_time = (1, CPUS, 4 * CPUS)
+        table = harness.table(
+            "Selections per second, in memory (pages of 3 slots)",
+            *("threads a request", *(f"{requesters} at a time" for requesters in at_a_time)),
+        )
         for count in counts:
-            rates = [
-                selections_rps(world, count, requesters, 2.0) for requesters in (1, CPUS, 4 * CPUS)
-            ]
+            rates = [selections_rps(world, count, requesters, 2.0) for requesters in at_a_time]
             table.add_row(str(count), *(f"{rate:.0f}" for rate in rates))
         console.print(table)
 

@@ -225,12 +225,12 @@ def measured(doors: tuple[Bench, Bench], rounds: int, say: Callable[[str], None]
 
 
 def shown(rows: Rows) -> Table:
-    table = Table(title="Time from the customer's close to the end of the query, ms")
-    for column in ("", "at the", "n", "least", "median", "p90", "p99", "most"):
-        is_text = column in ("", "at the")
-        table.add_column(column, justify="left" if is_text else "right", no_wrap=True)
+    table = harness.table(
+        "Time from the customer's close to the end of the query, ms",
+        *("", "at the", "n", "least", "median", "p90", "p99", "most"),
+        texts=("at the",),
+    )
     for (scene, where), values in rows.items():
-        values = sorted(values)
         shares = (percentile(values, ratio) for ratio in (0.0, 0.5, 0.9, 0.99, 1.0))
         table.add_row(scene, where, str(len(values)), *(f"{value:.1f}" for value in shares))
     return table
@@ -244,7 +244,7 @@ def verdicts(rows: Rows) -> dict[tuple[str, str], tuple[float, bool]]:
         (scene, where): (p99_ms, p99_ms <= TARGET_P99_MS[scene])
         for (scene, where), values in rows.items()
         if scene in TARGET_P99_MS
-        for p99_ms in [percentile(sorted(values), 0.99)]
+        for p99_ms in [percentile(values, 0.99)]
     }
 
 
@@ -265,9 +265,7 @@ def main(rounds: int) -> None:
     console.print(shown(rows))
     from bench.cancel_page import costs  # the import configures Django
 
-    cost = Table(title="The cost of the sentry, µs")
-    cost.add_column("", no_wrap=True)
-    cost.add_column("least", justify="right")
+    cost = harness.table("The cost of the sentry, µs", "", "least")
     for name, us in costs().items():
         cost.add_row(name, f"{us:.2f}")
     console.print(cost)

@@ -216,12 +216,12 @@ def measure(
     sessions = customers.sessions
     under_way = [one for one in sessions if one.is_under_way(began_s)]
     newcomers = [one for one in sessions if began_s < one.began_s <= ended_s]
-    page_ms = sorted(
+    page_ms = [
         1000 * page_s
         for one in sessions
         for requested_s, page_s in one.served
         if began_s < requested_s <= ended_s
-    )
+    ]
     first, third, last = (size / 2**20 for size in memory)
     return Score(
         len(under_way),
@@ -240,13 +240,12 @@ def measure(
 
 def table(calm: Mapping[str, list[Score]], flooded: Mapping[str, list[Score]]) -> Table:
     """Return a table with one row for each proxy, with medians over the rounds."""
-    shown = Table(title=f"A flood over {CONNECTIONS} connections to a shop at ρ = {LOAD:g}")
-    heads = (
-        "", "sessions in progress", "new sessions", "capacity used", "flood's part",
-        "turned away/s", "served/s", "÷ capacity", "p99 ms", "memory MiB",
-    )  # fmt: skip
-    for head in heads:
-        shown.add_column(head, justify="right" if head else "left")
+    shown = harness.table(
+        f"A flood over {CONNECTIONS} connections to a shop at ρ = {LOAD:g}",
+        *("", "sessions in progress", "new sessions", "capacity used", "flood's part"),
+        *("turned away/s", "served/s", "÷ capacity", "p99 ms", "memory MiB"),
+        wraps=True,
+    )
     for name, rounds in flooded.items():
         without = calm[name]
 

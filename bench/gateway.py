@@ -10,14 +10,13 @@ import random
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 import click
-import psutil
 from rich.table import Table
 
 from bench import harness
@@ -30,14 +29,6 @@ CONNECTIONS = 32
 YARDSTICK = "HAProxy"
 PATIENCE_S = 20
 """The real seconds within which a request must be served, even on a busy machine."""
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A server, and the function that returns its command line for a backend and a port."""
-
-    name: str
-    command: Callable[[Backend, int], list[str]]
 
 
 @dataclass(frozen=True)
@@ -76,13 +67,14 @@ def gateway(policy: str) -> Callable[[Backend, int], list[str]]:
     return lambda backend, port: harness.gateway_command(port, backend.port, policy=policy)
 
 
-SUBJECTS = (
-    Subject("direct backend", Backend.command),
-    Subject("nginx", nginx),
-    Subject(YARDSTICK, haproxy),
-    Subject("gateway, SQ", gateway("sq")),
-    Subject("gateway, 8Q-LIFO-Pri", gateway("8q-lifo-pri")),
-)
+SUBJECTS: Mapping[str, Callable[[Backend, int], list[str]]] = {
+    "direct backend": Backend.command,
+    "nginx": nginx,
+    YARDSTICK: haproxy,
+    "gateway, SQ": gateway("sq"),
+    "gateway, 8Q-LIFO-Pri": gateway("8q-lifo-pri"),
+}
+"""The functions that return each server's command line for a backend and a port."""
 
 
 def distinct_requests(backend: Backend) -> list[str]:
@@ -97,22 +89,19 @@ end
 
 
 def measure(
-    process: psutil.Process, port: int, seconds: int, on: tuple[int, ...], options: list[str]
+    process: int, port: int, seconds: int, on: tuple[int, ...], options: list[str]
 ) -> Score:
     wrk = harness.wrk_command(
         port, connections=CONNECTIONS, seconds=seconds, timeout_s=PATIENCE_S,
         options=[*options, "--latency"],
     )  # fmt: skip
-    before, began_s = process.cpu_times(), time.monotonic()
+    before_s, began_s = cpus.cpu_s(process), time.monotonic()
     # Taskset starts wrk sooner than `common.pinned`, whose start would count as a part of the time.
     done = subprocess.run(
         ["taskset", "-c", cpus.written(on), *wrk], capture_output=True, text=True, check=False
     )
-    after, elapsed_s = process.cpu_times(), time.monotonic() - began_s
-    return Score(
-        *rate_and_p99(done.stdout + done.stderr),
-        (after.user + after.system - before.user - before.system) / elapsed_s,
-    )
+    used_s, elapsed_s = cpus.cpu_s(process) - before_s, time.monotonic() - began_s
+    return Score(*rate_and_p99(done.stdout + done.stderr), used_s / elapsed_s)
 
 
 def rate_and_p99(text: str) -> tuple[float, float]:
@@ -130,10 +119,10 @@ def table(scores: dict[str, list[Score]]) -> Table:
 
     The rows have medians over the rounds. The ratios to YARDSTICK are taken within a round.
     """
-    shown = Table(title=f"{BODY_BYTES} B GETs, c = {CONNECTIONS}, one CPU for the measured server")
-    columns = ("", "requests/s", "p99 ms", f"÷ {YARDSTICK}", "least–most", "its CPU", "per CPU s")
-    for column in columns:
-        shown.add_column(column, justify="right" if column else "left", no_wrap=True)
+    shown = harness.table(
+        f"{BODY_BYTES} B GETs, c = {CONNECTIONS}, one CPU for the measured server",
+        *("", "requests/s", "p99 ms", f"÷ {YARDSTICK}", "least–most", "its CPU", "per CPU s"),
+    )
     for name, rounds in scores.items():
         pairs = zip(rounds, scores[YARDSTICK], strict=True)
         ratios = [mine.rate_rps / theirs.rate_rps for mine, theirs in pairs]
@@ -166,25 +155,25 @@ def main(rounds: int, seconds: int, seed: int, distinct: bool) -> None:
     console = harness.console_of(100)
     load = os.getloadavg()[0]
     own, others = harness.split_cpus()
-    scores: dict[str, list[Score]] = {subject.name: [] for subject in SUBJECTS}
+    scores: dict[str, list[Score]] = {name: [] for name in SUBJECTS}
     with ExitStack() as stack:
         backend = Backend(Path(stack.enter_context(tempfile.TemporaryDirectory())))
         options = distinct_requests(backend) if distinct else []
 
-        def start(command: list[str], port: int, on: tuple[int, ...]) -> psutil.Process:
-            return stack.enter_context(harness.running(command, lambda: ports.accepts(port), on=on))
+        def start(command: list[str], port: int, on: tuple[int, ...]) -> int:
+            running = harness.running(command, lambda: ports.accepts(port), on=on)
+            return stack.enter_context(running).pid
 
         start(backend.command(backend.port), backend.port, others)
         servers = {}
-        for subject in SUBJECTS:
+        for name, command in SUBJECTS.items():
             [port] = ports.free(1)
-            servers[subject.name] = (start(subject.command(backend, port), port, own), port)
-            measure(*servers[subject.name], 1, others, options)  # warm-up
+            servers[name] = (start(command(backend, port), port, own), port)
+            measure(*servers[name], 1, others, options)  # warm-up
         status = stack.enter_context(console.status("measuring"))
-        for number, subject in harness.interleaved(SUBJECTS, rounds, random.Random(seed)):
-            status.update(f"round {number} of {rounds}: {subject.name}")
-            score = measure(*servers[subject.name], seconds, others, options)
-            scores[subject.name].append(score)
+        for number, name in harness.interleaved(list(SUBJECTS), rounds, random.Random(seed)):
+            status.update(f"round {number} of {rounds}: {name}")
+            scores[name].append(measure(*servers[name], seconds, others, options))
         console.print(table(scores))
         console.print(
             "If wrk and the backend use their CPU fully, `per CPU s` (requests/s ÷ CPU of the "

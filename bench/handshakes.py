@@ -18,12 +18,11 @@ from pathlib import Path
 from statistics import median
 
 import click
-import psutil
 from rich.console import Console
-from rich.table import Table
 
+from bench import harness
 from bench.harness import gateway_command, running
-from common import hosts, ports
+from common import cpus, hosts, ports
 from common.http_json import JsonClient
 from common.one_line import OneLineCommand
 from runtime import certificates
@@ -33,7 +32,7 @@ VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 KINDS = ("full", "resumed", "refused")
 MOST_RATIO = 0.2  # the maximum cost of a refusal, as a share of a full handshake
 TOO_CHEAP = ("ec-p256",)  # a full handshake costs hardly anything; shown without a verdict
-LEAST_CPU_S = 0.2  # the kernel counts in hundredths of a second
+LEAST_CPU_S = 0.2  # a measurement repeats a connection until it has used this CPU time
 LET_IN = {"name": "none"}
 # No new connection is accepted, because the processor is too small; intervals are short.
 REFUSE = {
@@ -44,7 +43,7 @@ REFUSE = {
 
 @dataclass(frozen=True)
 class Subject:
-    process: psutil.Process
+    process: int
     port: int
     admin_port: int
     authority: Path
@@ -56,8 +55,7 @@ class Subject:
         time.sleep(0.1)  # several intervals of the refusing policy
 
     def cpu_s(self) -> float:
-        used = self.process.cpu_times()
-        return float(used.user + used.system)
+        return cpus.cpu_s(self.process)
 
 
 @contextmanager
@@ -69,7 +67,7 @@ def gateway(folder: Path) -> Iterator[Subject]:
         tls_key=files.key,
     )  # fmt: skip
     with running(command, lambda: ports.accepts(tls_port)) as process:
-        yield Subject(process, tls_port, admin_port, files.authority)
+        yield Subject(process.pid, tls_port, admin_port, files.authority)
 
 
 class Customer:
@@ -147,9 +145,12 @@ def main(keys: str, rounds: int) -> None:
     refusal costs too much.
     """
     console = Console()
-    table = Table(title="CPU of the gateway per TLS connection, ms (medians)")
-    for head in ("key", "TLS", *KINDS, "resumed ÷ full", "refused ÷ full"):
-        table.add_column(head, justify="left" if head in ("key", "TLS") else "right")
+    table = harness.table(
+        "CPU of the gateway per TLS connection, ms (medians)",
+        *("key", "TLS", *KINDS, "resumed ÷ full", "refused ÷ full"),
+        texts=("TLS",),
+        wraps=True,
+    )
     is_dear = False
     for key in keys.split(","):
         with tempfile.TemporaryDirectory() as folder:

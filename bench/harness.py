@@ -9,14 +9,16 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeVar
 
 import click
 import psutil
 from rich.console import Console
+from rich.table import Table
 
 from common import cpus, pinned, ports, processes
 from common.waiting import wait_until
@@ -185,9 +187,31 @@ def interleaved(
             yield number, case
 
 
-def percentile(sorted_values: list[float], ratio: float) -> float:
-    """Return the value at the position `ratio` (0 to 1) of the sorted values."""
-    return sorted_values[min(len(sorted_values) - 1, int(ratio * len(sorted_values)))]
+def percentile(values: Sequence[float], ratio: float) -> float:
+    """Return the value at the position `ratio` (0 to 1) of the values in ascending order."""
+    return sorted(values)[min(len(values) - 1, int(ratio * len(values)))]
+
+
+def table(title: str, *columns: str, texts: Collection[str] = (), wraps: bool = False) -> Table:
+    """Return an empty table. The first column and those in `texts` are for texts, the others for
+    numbers. Only with `wraps`, a heading may have several lines.
+    """
+    drawn = Table(title=title)
+    for place, name in enumerate(columns):
+        is_text = not place or name in texts
+        drawn.add_column(name, justify="left" if is_text else "right", no_wrap=not wraps)
+    return drawn
+
+
+def times_table(title: str, times_ms: Mapping[str, Sequence[float]]) -> Table:
+    """Return a table with the number, the median, the p95 and the maximum of each page's times in
+    ms, and of all pages' times.
+    """
+    drawn = table(title, "", "n", "median", "p95", "most")
+    for name, values in {**times_ms, "all": [*chain(*times_ms.values())]}.items():
+        shares = (percentile(values, ratio) for ratio in (0.5, 0.95, 1.0))
+        drawn.add_row(name, str(len(values)), *(f"{value:.0f}" for value in shares))
+    return drawn
 
 
 def console_of(width: int) -> Console:

@@ -14,10 +14,9 @@ import math
 import os
 import random
 import time
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import ciw
 import click
@@ -44,26 +43,11 @@ SINGLE_REQUESTS = SessionModel(
 )
 
 
-@dataclass(frozen=True)
-class Work:
-    requests: int
-    events: int
+class Work(NamedTuple):
+    """The simulated requests and events of a simulation, or of a second of CPU time."""
 
-
-@dataclass(frozen=True)
-class Score:
-    """The simulated requests and events per second of CPU time, in one measurement."""
-
-    requests_rps: float
-    events_rps: float
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A simulation to measure. The argument of `run` is the seed."""
-
-    name: str
-    run: Callable[[int], Work]
+    requests: float
+    events: float
 
 
 def mm1(seed: int) -> Work:
@@ -210,50 +194,53 @@ def textbook_ciw(seed: int) -> Work:
     return Work(customers, 2 * customers)  # arrivals and ends of service
 
 
-SUBJECTS = (
-    Subject("M/M/1, Doorbuster", mm1),
-    Subject(YARDSTICK, textbook_simpy),
-    Subject("M/M/1, SimPy, same model", same_model_simpy),
-    Subject("M/M/1, Ciw", textbook_ciw),
-    Subject("LIFO-Pri, ρ 1.4, 8q-lifo-pri", lifo_pri),
-    Subject("SBAC, 150 %, sq+sbac-responsive", sbac),
-)
+OURS, SAME_MODEL = "M/M/1, Doorbuster", "M/M/1, SimPy, same model"
+SUBJECTS: Mapping[str, Callable[[int], Work]] = {
+    OURS: mm1,
+    YARDSTICK: textbook_simpy,
+    SAME_MODEL: same_model_simpy,
+    "M/M/1, Ciw": textbook_ciw,
+    "LIFO-Pri, ρ 1.4, 8q-lifo-pri": lifo_pri,
+    "SBAC, 150 %, sq+sbac-responsive": sbac,
+}
+"""The simulations to measure, each as a function of the seed."""
 
 
-def measure(subject: Subject, seed: int) -> Score:
-    """Measure a simulation, from the creation of its customers to its result."""
+def measure(run: Callable[[int], Work], seed: int) -> Work:
+    """Return a simulation's work per second of CPU time, from the creation of its customers to its
+    result.
+    """
     began_s = time.process_time()
-    work = subject.run(seed)
+    work = run(seed)
     cpu_s = time.process_time() - began_s
-    return Score(work.requests / cpu_s, work.events / cpu_s)
+    return Work(work.requests / cpu_s, work.events / cpu_s)
 
 
-def table(scores: dict[str, list[Score]]) -> Table:
+def table(scores: dict[str, list[Work]]) -> Table:
     """Return a table with one row for each simulation.
 
     The rows have medians over the rounds. For M/M/1, they also have the ratio to YARDSTICK.
     """
-    shown = Table(title=f"simulated per second of CPU time; M/M/1 at ρ = {RHO}")
-    for column in ("", "requests/s", "events/s", "÷ SimPy, textbook", "least–most"):
-        shown.add_column(column, justify="right" if column else "left", no_wrap=True)
+    shown = harness.table(
+        f"simulated per second of CPU time; M/M/1 at ρ = {RHO}",
+        *("", "requests/s", "events/s", "÷ SimPy, textbook", "least–most"),
+    )
     for name, rounds in scores.items():
-        pairs = zip(rounds, scores[YARDSTICK], strict=True)
-        ratios = [mine.requests_rps / theirs.requests_rps for mine, theirs in pairs]
+        compared = ratios(rounds, scores[YARDSTICK])
         is_same_model = name.startswith("M/M/1")
         shown.add_row(
             name,
-            f"{median(s.requests_rps for s in rounds):,.0f}",
-            f"{median(s.events_rps for s in rounds):,.0f}",
-            f"{median(ratios):.2f}" if is_same_model else "",
-            f"{min(ratios):.2f}–{max(ratios):.2f}" if is_same_model else "",
+            f"{median(one.requests for one in rounds):,.0f}",
+            f"{median(one.events for one in rounds):,.0f}",
+            f"{median(compared):.2f}" if is_same_model else "",
+            f"{min(compared):.2f}–{max(compared):.2f}" if is_same_model else "",
         )
     return shown
 
 
-def ratio(scores: dict[str, list[Score]], one: str, other: str) -> float:
-    """Return the ratio of two simulations' requests/s, the median over the rounds."""
-    pairs = zip(scores[one], scores[other], strict=True)
-    return median(mine.requests_rps / theirs.requests_rps for mine, theirs in pairs)
+def ratios(one: list[Work], other: list[Work]) -> list[float]:
+    """Return the ratio of two simulations' requests/s in each round."""
+    return [mine.requests / theirs.requests for mine, theirs in zip(one, other, strict=True)]
 
 
 @click.command(cls=OneLineCommand)
@@ -268,17 +255,16 @@ def main(rounds: int, seed: int) -> None:
     """Measure all simulations in interleaved rounds, and print one table."""
     console = harness.console_of(100)
     load = os.getloadavg()[0]
-    scores: dict[str, list[Score]] = {subject.name: [] for subject in SUBJECTS}
+    scores: dict[str, list[Work]] = {name: [] for name in SUBJECTS}
     with console.status("measuring") as status:
-        for number, subject in harness.interleaved(
-            SUBJECTS, rounds, random.Random(seed), warm_up=1
-        ):
-            status.update(f"round {number} of {rounds}: {subject.name}")
-            score = measure(subject, seed + number)
+        order = harness.interleaved(list(SUBJECTS), rounds, random.Random(seed), warm_up=1)
+        for number, name in order:
+            status.update(f"round {number} of {rounds}: {name}")
+            score = measure(SUBJECTS[name], seed + number)
             if number:  # round 0 warms up
-                scores[subject.name].append(score)
+                scores[name].append(score)
     console.print(table(scores))
-    same = ratio(scores, "M/M/1, Doorbuster", "M/M/1, SimPy, same model")
+    same = median(ratios(scores[OURS], scores[SAME_MODEL]))
     console.print(
         f"Speed relative to SimPy with the same customers, draws and policy: {same:.2f} ×."
     )

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 import requests
 from rich.table import Table
 
+from bench import harness
 from bench.classroom.browser import Answer, Person
 from common import hosts
 from lab.files.run_summary import PlannedRun
@@ -282,9 +283,7 @@ def many_rows() -> bytes:
 
 def table(answers: Sequence[Answer]) -> Table:
     """Return the results of each attack: number of tries, answers, longest time."""
-    found = Table(title="Attacks")
-    for number, name in enumerate(("", "n", "answers", "longest, s")):
-        found.add_column(name, justify="right" if number in (1, 3) else "left", no_wrap=True)
+    found = harness.table("Attacks", "", "n", "answers", "longest, s", texts=("answers",))
     by_page: dict[str, list[Answer]] = defaultdict(list)
     for one in answers:
         by_page[one.page].append(one)

@@ -39,23 +39,17 @@ import click
 import psutil
 from rich.table import Table
 
+from bench import harness
 from bench.classroom import attacks
 from bench.classroom.browser import PATIENCE_S, Person, Records
 from bench.console import watched_runs
-from bench.harness import console_of, percentile
+from bench.console.watched_runs import LiveRuns
 from common import ports
 from common.one_line import OneLineCommand
 from common.waiting import wait_while
-from lab.engines.live import capacity as capacities
 from lab.engines.live.appliance import Appliance
-from lab.engines.live.run import LiveRun
-from lab.files.run_folder import RunFolder
-from lab.files.run_summary import PlannedRun
 from lab.machine.description import describe_machine
 from lab.machine.lock import live_run_lock
-from lab.runner.live import make_run
-from lab.spec.experiment import read_spec
-from lab.spec.runs import ShopRun
 from lab.students.template import write_policy
 from runtime.native.supervision import Supervisor
 from runtime.settings import REPOSITORY, Settings, load
@@ -63,6 +57,7 @@ from runtime.state import State
 
 PLAIN, HOSTILE = "a class", "a class and three attackers"
 LESSONS = (PLAIN, HOSTILE)
+ALONE = "without a class"
 STUDENTS = 30
 ATTACKERS = 3
 SEEDS = 22
@@ -76,7 +71,7 @@ MEMORY_AIM_BYTES = int(2.5 * 2**30)
 MEMORY_EVERY_S = 5.0
 LEFT_OVER_S = 300.0
 
-out = console_of(110)
+out = harness.console_of(110)
 
 
 class Student(Person):
@@ -339,31 +334,13 @@ def _time(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)  # as Django stores it
 
 
-class LiveRuns:
-    """The teacher's live runs: one seed after another, all at one measured capacity."""
-
-    def __init__(self, lab: Settings, folder: Path) -> None:
-        self._appliance = Appliance(lab)
-        self._spec = read_spec(
-            watched_runs.SPEC.format(policy=watched_runs.POLICY, rho=RHO, sessions=SESSIONS),
-            "bench",
-        )
-        self._folder = folder
-        self._rps = capacities.measure(
-            [self._appliance], self._spec, on_progress=lambda line: None
-        ).median_rps
-
-    def make(self, kind: str, seeds: Sequence[int]) -> list[tuple[int, watched_runs.Row]]:
-        """Carry out one live run per seed; return the seed and the metrics of each run."""
-        rows = []
-        for seed in seeds:
-            out.print(f"  live run, seed {seed}, {kind}")
-            planned = PlannedRun(number=seed, policy=watched_runs.POLICY, rho=RHO, seed=seed)
-            folder = RunFolder(self._folder / kind / "runs" / planned.folder)
-            run = ShopRun.of_spec(self._spec, watched_runs.POLICY, RHO, self._rps)
-            make_run(LiveRun(self._appliance, run, seed, folder))
-            rows.append((seed, watched_runs.metrics_of(self._spec, planned, folder)))
-        return rows
+def _taught(runs: LiveRuns, kind: str, seeds: Sequence[int]) -> dict[int, watched_runs.Row]:
+    """Carry out the teacher's live runs, one per seed; return the metrics of each run by seed."""
+    rows = {}
+    for seed in seeds:
+        out.print(f"  live run, seed {seed}, {kind}")
+        rows[seed] = runs.make(kind, seed)
+    return rows
 
 
 @click.command(cls=OneLineCommand)
@@ -404,21 +381,21 @@ def _lessons(
     rogues = [f"rogue{number}" for number in range(1, ATTACKERS + 1)]
     passwords = enrol([*names, *rogues])
     out.print(f"Machine before: {machine()}. Measuring the shop's capacity …")
-    live = LiveRuns(lab, folder / "live")
+    live = LiveRuns(Appliance(lab), folder / "live", rho=RHO, sessions=SESSIONS)
     # Runs without a class come before, between and after the lessons, so that a slower machine does
     # not look like an effect of the class.
     seeds_alone = range(1, alone + 1)
     parts = len(kinds) + 1
-    rows = live.make("without a class", seeds_alone[::parts])
+    rows = _taught(live, ALONE, seeds_alone[::parts])
     taught = []
     for number, kind in enumerate(kinds, start=1):
         lesson = Lesson(kind, lab, names, rogues if kind == HOSTILE else [], passwords)
         with lesson.under_way():
-            lesson.rows = live.make(kind, range(1, seeds + 1))
+            lesson.rows = _taught(live, kind, range(1, seeds + 1))
         taught.append(lesson)
         _until_idle(lab)
-        rows += live.make("without a class", seeds_alone[number::parts])
-    reached = [_report(lesson, dict(rows)) for lesson in taught]
+        rows |= _taught(live, ALONE, seeds_alone[number::parts])
+    reached = [_report(lesson, rows) for lesson in taught]
     return all(reached)
 
 
@@ -435,7 +412,7 @@ class Lesson:
         self.names = names
         self.records, self.attacks = Records(), Records()
         self.meter = MemoryMeter(lab)
-        self.rows: Sequence[tuple[int, watched_runs.Row]] = ()
+        self.rows: Mapping[int, watched_runs.Row] = {}
         self.faults: Sequence[BaseException] = ()
         self.waits = Waits({}, {})
         self.lasted_s = 0.0
@@ -471,13 +448,16 @@ def _until_idle(lab: Settings) -> None:
 
 
 def _report(lesson: Lesson, alone: Mapping[int, watched_runs.Row]) -> bool:
-    pairs = [(alone[seed], row) for seed, row in lesson.rows if seed in alone]
-    compared = watched_runs.compared([one for one, _ in pairs], [one for _, one in pairs])
+    seeds = [seed for seed in lesson.rows if seed in alone]
+    compared = watched_runs.compared(
+        [alone[seed] for seed in seeds], [lesson.rows[seed] for seed in seeds]
+    )
     out.rule(f"{lesson.kind}: {len(lesson.names)} students for {lesson.lasted_s / 60:.1f} min")
-    out.print(_pages(lesson.records))
+    out.print(harness.times_table("Pages, ms", _times_ms(lesson.records)))
     out.print(_queue(lesson.waits))
     out.print(_memory(lesson.meter))
-    out.print(_live(compared, len(pairs)))
+    title = f"{len(seeds)} pairs of live runs, {watched_runs.POLICY} at ρ = {RHO:g}"
+    out.print(watched_runs.table(f"{title}, {SESSIONS} sessions", compared))
     if lesson.attacks.answers:
         out.print(attacks.table(lesson.attacks.answers))
     return _verdict(lesson, compared)
@@ -509,50 +489,26 @@ def _verdict(lesson: Lesson, compared: Sequence[watched_runs.Compared]) -> bool:
     return all(targets.values())
 
 
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title)
-    for number, name in enumerate(columns):
-        table.add_column(name, justify="right" if number else "left", no_wrap=True)
-    return table
-
-
-def _pages(records: Records) -> Table:
-    table = _table("Pages, ms", "", "n", "median", "p95", "most")
+def _times_ms(records: Records) -> dict[str, list[float]]:
     by_page: dict[str, list[float]] = defaultdict(list)
     for one in records.answers:
         by_page[one.page].append(1000 * one.seconds)
-    everything = [value for values in by_page.values() for value in values]
-    for page, values in [*sorted(by_page.items()), ("all", everything)]:
-        values = sorted(values)
-        shares = [f"{percentile(values, ratio):.0f}" for ratio in (0.5, 0.95, 1.0)]
-        table.add_row(page, str(len(values)), *shares)
-    return table
+    return dict(sorted(by_page.items()))
 
 
 def _queue(waited: Waits) -> Table:
-    table = _table("Longest wait of each student in the queue, s", "", "")
-    longest = sorted(waited.longest_s.values())
+    table = harness.table("Longest wait of each student in the queue, s", "", "")
+    longest = [*waited.longest_s.values()]
     for name, ratio in (("least", 0.0), ("median", 0.5), ("p95", 0.95), ("most", 1.0)):
-        table.add_row(name, f"{percentile(longest, ratio):.0f}" if longest else "–")
+        table.add_row(name, f"{harness.percentile(longest, ratio):.0f}" if longest else "–")
     for state, number in sorted(waited.ended.items()):
         table.add_row(f"launches {state}", str(number))
     return table
 
 
 def _memory(meter: MemoryMeter) -> Table:
-    table = _table("Highest memory, MiB", "", "")
+    table = harness.table("Highest memory, MiB", "", "")
     for name, held in sorted(meter.most_bytes.items(), key=lambda one: -one[1]):
         table.add_row(name, f"{held / 2**20:.0f}")
     table.add_row("all parts together", f"{meter.most_total_bytes / 2**20:.0f}")
-    return table
-
-
-def _live(compared: Sequence[watched_runs.Compared], pairs: int) -> Table:
-    table = _table(
-        f"{pairs} pairs of live runs, {watched_runs.POLICY} at ρ = {RHO:g}, {SESSIONS} sessions",
-        *("", "without", "with the class", "difference", "interval of a result", ""),
-    )
-    for one in compared:
-        texts = (one.unwatched.text(2), one.watched.text(2), one.difference.text(2))
-        table.add_row(one.name, *texts, f"± {one.interval:.2f}", one.verdict)
     return table

@@ -12,11 +12,10 @@ from itertools import chain
 import click
 import psutil
 import requests
-from rich.table import Table
 
 from bench.console import gateway_cost, page_times, watched_runs
 from bench.console.watched_runs import watching
-from bench.harness import console_of, percentile
+from bench.harness import console_of, percentile, times_table
 from common import hosts
 from common.one_line import OneLineGroup
 from lab.engines.live.appliance import Appliance
@@ -73,13 +72,13 @@ def pages(rounds: int, viewers: int) -> None:
         asked = page_times.pages_of(lab, launch)
         times, shop = page_times.times_ms(browser, appliance, asked, rounds)
         busy = psutil.cpu_percent(percpu=True)
-    out.print(_shown(times, viewers))
+    out.print(times_table(f"Pages at ρ = {page_times.RHO:g}, {viewers} viewers, ms", times))
     out.print(f"Machine before the measurement: {before}; CPUs busy during it: {_percents(busy)}.")
     out.print(
         f"Shop during the measurement: CPU {100 * shop.cpu_utilisation_ratio:.0f} %, "
         f"{shop.in_service:.0f} in service, {shop.waiting:.0f} waiting."
     )
-    p95_ms = percentile(sorted(chain(*times.values())), 0.95)
+    p95_ms = percentile([*chain(*times.values())], 0.95)
     verdict = "reached" if p95_ms <= TARGET_P95_MS else "missed"
     out.print(f"p95 of all pages: {p95_ms:.0f} ms, target {TARGET_P95_MS:g}: {verdict}.")
     sys.exit(verdict == "missed")
@@ -107,20 +106,8 @@ def watched(pairs: int, viewers: int, rho: float, sessions: int) -> None:
             say=out.print,
         )
     found = watched_runs.compared(*rows)
-    table = Table(title=f"{pairs} pairs of runs, 8Q-LIFO-Pri at ρ = {rho:g}, {sessions} sessions")
-    interval = f"interval of {watched_runs.REPETITIONS} runs"
-    for name in ("", "unwatched", f"{viewers} viewers", "difference", interval, ""):
-        table.add_column(name, justify="right" if name else "left", no_wrap=True)
-    for one in found:
-        table.add_row(
-            one.name,
-            one.unwatched.text(2),
-            one.watched.text(2),
-            one.difference.text(2),
-            f"± {one.interval:.2f}",
-            one.verdict,
-        )
-    out.print(table)
+    title = f"{pairs} pairs of runs, {viewers} viewers, 8Q-LIFO-Pri at ρ = {rho:g}"
+    out.print(watched_runs.table(f"{title}, {sessions} sessions", found))
     out.print(f"Machine before: {before}.")
     if any(one.verdict == "undecided" for one in found):
         out.print("Undecided: the pairs vary too much; run more pairs (--pairs).")
@@ -150,14 +137,3 @@ def _machine() -> str:
 
 def _percents(values: list[float]) -> str:
     return ", ".join(f"{value:.0f} %" for value in values)
-
-
-def _shown(times: dict[str, list[float]], viewers: int) -> Table:
-    table = Table(title=f"Pages at ρ = {page_times.RHO:g}, {viewers} viewers, ms")
-    for name in ("", "n", "median", "p95", "most"):
-        table.add_column(name, justify="right" if name else "left", no_wrap=True)
-    for name, values in {**times, "all": [*chain(*times.values())]}.items():
-        values = sorted(values)
-        shares = (percentile(values, ratio) for ratio in (0.5, 0.95, 1.0))
-        table.add_row(name, str(len(values)), *(f"{value:.0f}" for value in shares))
-    return table

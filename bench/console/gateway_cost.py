@@ -3,8 +3,10 @@
 import socket
 from contextlib import ExitStack
 
-import psutil
+import click
 
+from bench.harness import listeners
+from common import cpus
 from common.waiting import wait_until
 from lab.engines.live.appliance import Appliance
 from runtime.settings import load
@@ -31,33 +33,19 @@ def main() -> None:
                 lambda: appliance.gateway.call("GET", "/waiting")["waiting"], within_s=10
             )
             assert waiting, "no request waits"
-            gateway = _listening(lab.gateway_admin_port)
-            print(f"{waiting} requests wait; µs of the gateway's CPU per call:")
+            [gateway] = listeners({lab.gateway_admin_port})
+            click.echo(f"{waiting} requests wait; µs of the gateway's CPU per call:")
             for path in ("/health", "/snapshot", "/waiting?limit=300"):
-                print(f"{path:20} {_cost_us(appliance, gateway, path):6.0f}")
+                click.echo(f"{path:20} {_cost_us(appliance, gateway, path):6.0f}")
     finally:
         appliance.shop.call("PUT", "/settings", {"time_scale": scale})
 
 
-def _listening(port: int) -> psutil.Process:
-    for one in psutil.net_connections("tcp"):
-        if one.status != psutil.CONN_LISTEN or not one.laddr:
-            continue
-        if one.laddr.port == port and one.pid:
-            return psutil.Process(one.pid)
-    raise SystemExit("there is no gateway; fix: make up")
-
-
-def _cost_us(appliance: Appliance, gateway: psutil.Process, path: str) -> float:
-    rounds = []
+def _cost_us(appliance: Appliance, gateway: int, path: str) -> float:
+    rounds_s = []
     for _ in range(ROUNDS):
-        before = gateway.cpu_times()
+        before_s = cpus.cpu_s(gateway)
         for _ in range(CALLS):
             appliance.gateway.call("GET", path)
-        after = gateway.cpu_times()
-        rounds.append(after.user + after.system - before.user - before.system)
-    return min(rounds) / CALLS * 1e6
-
-
-if __name__ == "__main__":
-    main()
+        rounds_s.append(cpus.cpu_s(gateway) - before_s)
+    return min(rounds_s) / CALLS * 1e6

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from rich.table import Table
 
+from bench import harness
 from lab.analysis.outcomes import outcomes_of, response_times_s
 from lab.engines.live import capacity as capacities
 from lab.engines.live.appliance import Appliance
@@ -25,7 +27,7 @@ from lab.files.run_summary import PlannedRun
 from lab.intervals import Estimate, estimate, half_width
 from lab.machine.lock import live_run_lock
 from lab.runner.live import make_run
-from lab.spec.experiment import Spec, read_spec
+from lab.spec.experiment import read_spec
 from lab.spec.runs import ShopRun
 
 POLICY = "8q-lifo-pri"
@@ -111,29 +113,58 @@ def pairs(
 
     Raises ExperimentError if a run fails, and RuntimeError if the console ends a viewer's stream.
     """
-    spec = read_spec(SPEC.format(policy=POLICY, rho=rho, sessions=sessions), "bench")
     rows: dict[bool, list[Row]] = {False: [], True: []}
     with live_run_lock(), tempfile.TemporaryDirectory(prefix="doorbuster-bench-") as folder:
         say("measuring the capacity")
-        rps = capacities.measure([appliance], spec, on_progress=lambda line: None).median_rps
+        runs = LiveRuns(appliance, Path(folder), rho=rho, sessions=sessions)
         for number, seed in enumerate(seeds):
             for is_watched in (False, True) if number % 2 else (True, False):
                 say(f"seed {seed}, {viewers if is_watched else 'no'} viewers")
-                planned = PlannedRun(number=number, policy=POLICY, rho=rho, seed=seed)
-                # As in a result: the folders of the experiment, of its runs, and of this run.
-                experiment = "watched" if is_watched else "unwatched"
-                files = RunFolder(Path(folder) / experiment / "runs" / planned.folder)
-                run = ShopRun.of_spec(spec, POLICY, rho, rps)
                 with watching(*console, viewers if is_watched else 0):
-                    make_run(LiveRun(appliance, run, seed, files))
-                rows[is_watched].append(metrics_of(spec, planned, files))
+                    row = runs.make("watched" if is_watched else "unwatched", seed)
+                rows[is_watched].append(row)
     return rows[False], rows[True]
 
 
-def metrics_of(spec: Spec, planned: PlannedRun, run: RunFolder) -> Row:
+class LiveRuns:
+    """Live runs of POLICY at one load. Their capacity is measured when this object is created."""
+
+    def __init__(self, appliance: Appliance, folder: Path, *, rho: float, sessions: int) -> None:
+        self._appliance = appliance
+        self._folder = folder
+        self._rho = rho
+        self._spec = read_spec(SPEC.format(policy=POLICY, rho=rho, sessions=sessions), "bench")
+        measured = capacities.measure([appliance], self._spec, on_progress=lambda line: None)
+        self._rps = measured.median_rps
+
+    def make(self, kind: str, seed: int) -> Row:
+        """Carry out a run with this seed, and return its metrics. Runs of another kind may have the
+        same seed.
+        """
+        planned = PlannedRun(number=seed, policy=POLICY, rho=self._rho, seed=seed)
+        # As in a result: the folders of the experiment, of its runs, and of this run.
+        files = RunFolder(self._folder / kind / "runs" / planned.folder)
+        run = ShopRun.of_spec(self._spec, POLICY, self._rho, self._rps)
+        make_run(LiveRun(self._appliance, run, seed, files))
+        return _metrics_of(files, self._rho)
+
+
+def table(title: str, found: Sequence[Compared]) -> Table:
+    """Return a table with a row for each metric of compared runs."""
+    interval = f"interval of {REPETITIONS} runs"
+    drawn = harness.table(
+        title, "", "unwatched", "watched", "difference", interval, "verdict", texts=("verdict",)
+    )
+    for one in found:
+        texts = (one.unwatched.text(2), one.watched.text(2), one.difference.text(2))
+        drawn.add_row(one.name, *texts, f"± {one.interval:.2f}", one.verdict)
+    return drawn
+
+
+def _metrics_of(run: RunFolder, rho: float) -> Row:
     """Return the metrics of a run, in the order of FIGURES."""
     attempts = run.attempts()
-    outcomes = outcomes_of(attempts, spec.load.offered(planned.rho))
+    outcomes = outcomes_of(attempts, rho)
     times_s = response_times_s(attempts)
     samples = run.samples()
     busy = samples.column("cpu_utilisation_ratio").to_numpy(zero_copy_only=False)

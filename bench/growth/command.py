@@ -92,10 +92,10 @@ def measure(axes: Sequence[Axis], is_quick: bool, console: Console) -> list[Grow
 
 def table(grown: Grown) -> Table:
     sizes = sorted({size for costs in grown.curves.values() for size in costs})
-    shown = Table(title=f"{grown.axis.title}: {grown.axis.y_label}")
-    shown.add_column(grown.axis.x_label, no_wrap=True)
-    for head in (*(f"{size:,}" for size in sizes), "largest ÷ smallest"):
-        shown.add_column(head, justify="right", no_wrap=True)
+    shown = harness.table(
+        f"{grown.axis.title}: {grown.axis.y_label}",
+        *(grown.axis.x_label, *(f"{size:,}" for size in sizes), "largest ÷ smallest"),
+    )
     for curve, costs in grown.curves.items():
         values = [_number(costs[size]) for size in sizes]
         shown.add_row(curve, *values, f"{grown.growth(curve):.2f}")

@@ -1,10 +1,15 @@
 """The ad server's benchmark: the parts of its tables."""
 
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import pytest
+from click import ClickException
 from rich.console import Console
 
-from bench.ads import Times, gain_table, gain_words, in_turns, lets_others_run
+from bench.ads import Times, gain_table, gain_words, in_turns, lets_others_run, responses
+from common import hosts
 
 
 def test_python_lets_nobody_run_and_sleep_does():
@@ -44,3 +49,22 @@ def test_a_gain_has_an_interval_round_by_round():
     assert gain_words(times) == (
         "Gain of 2 threads in memory, %: 25.0 ± 6.5 (95 % interval, 4 rounds)"
     )
+
+
+def test_a_client_that_gets_an_error_ends_the_measurement():
+    """The error of a client's thread reaches the caller."""
+
+    class Broken(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_error(500)
+
+        def log_message(self, *arguments):
+            pass
+
+    with ThreadingHTTPServer((hosts.LOOPBACK, 0), Broken) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            with pytest.raises(ClickException, match="the server answered 500"):
+                responses(server.server_port, ["crime"], [0], clients=2, requests=2)
+        finally:
+            server.shutdown()
