@@ -176,7 +176,7 @@ class Parts:
             # A request also follows when the timer of the admission policy for connections is due,
             # or when this policy is switched.
             interval_s=lambda: self.clock.real_s(INTERVAL_S),
-            requested=lambda: self.gate.request,
+            requested=lambda: self.gate.request_to_send,
             assigned=self._assigned,
         )
         self.gate.requested_anew = client.wake

@@ -193,7 +193,7 @@ class GatewayFigures:
             "requested_processors": (
                 "Processors that the gateway needs, according to the admission policy for "
                 "connections",
-                self._parts.gate.requested,
+                self._parts.gate.processors_wanted,
             ),
             "shop_cpu_utilisation_ratio": (
                 "CPU utilisation of the shop in the latest load sample",

@@ -63,7 +63,9 @@ class ConnectionGate:
         self._timer: asyncio.TimerHandle | None = None
         self._is_started = False
         self.requested_anew: Callable[[], None] = lambda: None
-        """A function that is called when `requested` may have changed."""
+        """A function that is called when `processors_wanted` or `request_to_send` may have
+        changed.
+        """
         self.under_way = 0  # handshakes; `HandshakePlaces` counts them
         self._counts = dict.fromkeys(COUNTS, 0)
 
@@ -90,7 +92,7 @@ class ConnectionGate:
             self.admission.assigned(self.now_s(), processors)
 
     @property
-    def requested(self) -> int | None:
+    def processors_wanted(self) -> int | None:
         """The number of processors to request, R_i; None if the policy never requests processors or
         does not know the number yet.
         """
@@ -98,7 +100,7 @@ class ConnectionGate:
             return self.admission.requested
 
     @property
-    def request(self) -> int | None:
+    def request_to_send(self) -> int | None:
         """The request R_i for the CPU manager; None if there is nothing to send. If the policy
         never requests processors, it does not measure the load, and the application requests all
         processors that it can use.

@@ -26,8 +26,8 @@ NOTHING: tuple[Share, frozenset[int]] = (Share(0), frozenset())
 class Application:
     """An application, from its registration until its last process has ended.
 
-    `requested` is the number of processors in its latest request. `considered` is the number in the
-    request on which the present `share` is based.
+    `requested` is the number of processors in its latest request or, before its first request, the
+    number of all processors. `considered` is the number on which the present `share` is based.
     """
 
     name: str
@@ -35,9 +35,9 @@ class Application:
     tree: ProcessTree
     meter: CpuMeter
     processors: frozenset[int]
+    requested: int
     is_new: bool = True
     has_left: bool = False
-    requested: int = 0
     considered: int = 0
     share: Share = NOTHING[0]
     cpu_s: float = 0.0
@@ -48,8 +48,9 @@ class CpuManager:
     """The manager of the processors `cpus`; the caller must call `turn` once every `interval_s`
     real seconds.
 
-    An application that has left or has not requested processors gets no processors. Its threads may
-    then run only on the platform's last CPU.
+    An application that has left or requests no processors gets no processors. Its threads may then
+    run only on the platform's last CPU. Until its first request, an application counts as
+    requesting all processors, as in the simulator.
 
     This manager replaces a manager that has died if `is_successor` is true, or if an application
     registers with an earlier assignment. In this case, it changes nothing during its first
@@ -113,7 +114,12 @@ class CpuManager:
             self.applications.remove(one)
             tree.inherit(one.tree)
         application = Application(
-            message.application, message.priority, tree, CpuMeter(tree.members), had
+            message.application,
+            message.priority,
+            tree,
+            CpuMeter(tree.members),
+            had,
+            requested=len(self.cpus),
         )
         self.applications.append(application)
         log.info("%s registered: process %d, priority %g", application.name, root.pid,
@@ -215,9 +221,8 @@ class CpuManager:
             one.share, one.processors = decided.get(one, NOTHING)
             one.considered = one.requested
             one.is_new = False
-            one.tree.confine(
-                one.processors or self._parking
-            )  # also threads that have started in the meantime
+            # also threads that have started in the meantime
+            one.tree.confine(one.processors or self._parking)
 
     def _account(self) -> None:
         now_s = self._clock()

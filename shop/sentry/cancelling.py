@@ -49,7 +49,7 @@ class Canceller:
         """
         self._waiting: queue.SimpleQueue[Attempt] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._side_threads = ThreadPoolExecutor(_SIDE_THREADS, thread_name_prefix="sentry-cancel")
+        self._side_threads = _side_threads()
         self._sessions: dict[object, CancelSession] = {}
 
     def cancel(self, watch: Watch, cancel: Cancel) -> None:
@@ -99,15 +99,18 @@ class Canceller:
 
     def _cancel_aside(self, attempt: Attempt, sent: list[tuple[float, Attempt]]) -> None:
         """Let a side thread cancel this query. If no thread can start, the attempt returns to
-        `sent`.
+        `sent`, and the next try uses a new executor, because the old one keeps a copy of the
+        attempt.
 
-        The executor also keeps the attempt, once for each try, and a side thread that runs later
-        carries out these copies. A cancel of a query that has ended does nothing.
+        If the old executor has threads, they carry out the copy and end. A cancel of a query that
+        has ended does nothing.
         """
         try:
             self._side_threads.submit(_cancel_alone, attempt)
         except RuntimeError as error:  # the process has too many threads
             _logger.warning("a query could not be cancelled yet: %s", error)
+            self._side_threads.shutdown(wait=False)
+            self._side_threads = _side_threads()
             sent.append((time.monotonic() + _THREAD_AGAIN_S, attempt))
 
     def _session_for(self, attempt: Attempt) -> "CancelSession | None":
@@ -150,6 +153,10 @@ def cancel_together(
             for cancel in pids:
                 cancel.unconfirmed = True
             _logger.warning("a query could not be cancelled: %s", error)
+
+
+def _side_threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_SIDE_THREADS, thread_name_prefix="sentry-cancel")
 
 
 def _cancel_alone(attempt: Attempt) -> None:

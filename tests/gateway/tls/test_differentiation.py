@@ -286,4 +286,4 @@ async def test_eac_in_a_gateway_lets_in_what_its_processor_can_serve(files, vers
             await asyncio.to_thread(ask, port, trusting(files, version))
         _, _, resumed = await asyncio.to_thread(ask, port, context, session)
         assert resumed
-        assert gate.requested == 3
+        assert gate.processors_wanted == 3

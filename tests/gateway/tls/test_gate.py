@@ -112,13 +112,13 @@ def test_a_new_policy_knows_the_processors_and_a_wrong_one_changes_nothing(loop,
     assert gate.described()["parameters"] == now["parameters"]
     gate.replace("none", {})
     assert gate.described() == {"name": "none", "parameters": {}, "snapshot": {}}
-    assert gate.requested is None
+    assert gate.processors_wanted is None
 
 
 def test_without_a_load_monitor_all_processors_are_requested_at_once(loop, clock):
     gate = ConnectionGate(loop, clock, "eac", EAC, most_processors=4)
     told = []
-    gate.requested_anew = lambda: told.append(gate.request)
+    gate.requested_anew = lambda: told.append(gate.request_to_send)
     gate.start()
     loop.advance(0.01)
     gate.connection(False)
@@ -143,7 +143,7 @@ def test_what_is_refused_is_counted_and_what_a_processor_serves_is_let_in(loop, 
     loop.advance(0.2)  # the next interval: two seconds of a processor, one for each
     assert [gate.connection(False) for _ in range(4)] == [True, True, False, False]
     assert gate.connection(True)
-    assert gate.requested == 5  # ten connections of a second each, in two seconds
+    assert gate.processors_wanted == 5  # ten connections of a second each, in two seconds
     assert gate.counts() == dict.fromkeys(COUNTS, 0) | {
         "new": 14, "accepted_new": 12, "refused": 2, "resumed": 1, "under_way": 0,
     }  # fmt: skip

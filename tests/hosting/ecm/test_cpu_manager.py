@@ -87,6 +87,18 @@ def test_who_asks_for_nothing_is_parked_and_others_have_what_there_is():
         assert cpus_of(other.pid) == {CPUS}
 
 
+def test_an_application_has_processors_before_its_first_request():
+    """Until then, it counts as requesting all processors, as in the simulator."""
+    with families(1) as (one,):
+        m = a_manager()
+        a = m.register(Register("a", 1.0, one.pid, None), os.getpid())
+        m.turn()
+        assert m.assigned(a) == Assigned(float(len(CPUS)), CPUS)
+        m.request(a, 1)
+        m.turn()
+        assert m.assigned(a).assigned == 1.0
+
+
 @two_cpus
 def test_who_is_born_later_is_bound_as_well():
     with families(2) as (one, other):

@@ -12,6 +12,7 @@ class Query:
     """A query without a session for cancelling, whose cancel takes until `may_end`."""
 
     def __init__(self):
+        self.times_told = 0
         self.lock = threading.Lock()
         self.is_told, self.may_end, self.may_begin = (threading.Event() for _ in range(3))
         self.may_begin.set()
@@ -21,6 +22,7 @@ class Query:
         return
 
     def cancel(self, cancel, timeout_s):
+        self.times_told += 1
         self.is_told.set()
         self.may_end.wait()
 
@@ -39,6 +41,26 @@ def test_queries_are_cancelled_again_after_a_lack_of_threads(caplog):
         canceller.cancel(third, Cancel())
         until(third.is_told.is_set, within_s=20)
         assert third.is_told.is_set()
+    finally:
+        for query in queries:
+            query.may_end.set()
+
+
+def test_failed_tries_leave_at_most_one_copy_of_an_attempt(caplog):
+    """A busy side thread carries out the copy of the first try only."""
+    canceller = Canceller()
+    first, second = queries = [Query() for _ in range(2)]
+    try:
+        canceller.cancel(first, Cancel())
+        until(first.is_told.is_set)
+        second.may_end.set()
+        with no_more_threads():
+            canceller.cancel(second, Cancel())
+            until(lambda: caplog.text.count("a query could not be cancelled") >= 3, within_s=20)
+        until(second.is_told.is_set, within_s=20)
+        first.may_end.set()
+        until(lambda: second.times_told == 2)
+        assert second.times_told == 2
     finally:
         for query in queries:
             query.may_end.set()
