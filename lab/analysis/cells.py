@@ -147,11 +147,11 @@ def read_cells(folder: ComparisonResult) -> list[Cell]:
     found: dict[tuple[float | None, str], list[tuple[Any, ...]]] = {}
     for planned, run in folder.whole_runs():
         attempts = counted_attempts(spec, run)
-        clients = by_class(attempts, spec.clients.per_set) if spec.clients else {}
+        by_part = by_class(attempts, spec.clients.per_set) if spec.clients else {}
         outcomes = outcomes_of(attempts, spec.load.offered(planned.rho), bound)
         times_s = response_times_s(attempts, FIRST_PAGE)
         quick = float(np.mean(times_s < FIG7_LIMIT_S)) if len(times_s) else 0.0
-        repetition = (outcomes, run.summary(), quick, clients)
+        repetition = (outcomes, run.summary(), quick, by_part)
         found.setdefault((planned.rho, planned.policy), []).append(repetition)
     cells = []
     for rho in spec.load.rhos:
