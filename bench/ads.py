@@ -27,9 +27,9 @@ from rich.table import Table
 
 from bench import harness
 from common.one_line import OneLineCommand
+from lab.analysis.ideal_gain import ideal_gain
 from lab.intervals import Estimate, estimate
-from lab.studies.ad_server.host import OtherLoad
-from lab.studies.ad_server.measures import ideal_gain
+from lab.machine.other_load import OtherLoad
 from runtime.native import own_ad_server
 from shop.ads import inventory
 from shop.ads.delivery.ledger import Ledger

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from lab.analysis.ideal_gain import ideal_gain
 from lab.analysis.published import published
 from lab.report.drawing.pictures import Series
 from lab.report.study_figures import CaseCurve, Entry, EntryTable, Figure, FormulaCurve, Panel, Row
@@ -182,7 +183,7 @@ class Figures(PaperFigures[Cases]):
         """Return the figure that shows a single client's gain next to the ideal gain."""
         scale, cpus = self.cases.scale, self.cases.cpus
         rows: list[Row] = [
-            (str(n), *(self._gain(1, concepts, n, 100 * measures.ideal_gain(n, concepts, cpus))
+            (str(n), *(self._gain(1, concepts, n, 100 * ideal_gain(n, concepts, cpus))
                        for concepts in scale.concepts))
             for n in scale.threads
         ]  # fmt: skip
@@ -214,7 +215,7 @@ class Figures(PaperFigures[Cases]):
         ideal = FormulaCurve(
             f"ideal, {_concepts(most)}",
             [float(n) for n in scale.threads],
-            [100 * measures.ideal_gain(n, most, self.cases.cpus) for n in scale.threads],
+            [100 * ideal_gain(n, most, self.cases.cpus) for n in scale.threads],
         )
         return Panel(
             key,

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from lab.errors import ExperimentError
 from lab.files.documents import read, write_json
 from lab.machine.lock import live_run_lock
+from lab.machine.other_load import OtherLoad
 from lab.report.study_figures import Study
 from lab.report.terminal import RunProgress, console
 from lab.results.metrics import Metrics, Results
@@ -19,13 +20,7 @@ from lab.results.study import StudyResult
 from lab.runner.estimates import Estimate
 from lab.studies.ad_server.budget import Cost, Costs, Plan, requests_by_clients
 from lab.studies.ad_server.cases import FEW, Cases, Cell, PlannedRun, Scale, planned_runs
-from lab.studies.ad_server.host import (
-    AdClients,
-    AdServer,
-    OtherLoad,
-    clients_process,
-    running_ad_server,
-)
+from lab.studies.ad_server.host import AdClients, AdServer, clients_process, running_ad_server
 from lab.studies.ad_server.measures import metrics
 from lab.studies.ad_server.study import STUDY
 from lab.studies.live import LiveStudy

@@ -5,6 +5,7 @@ from dataclasses import asdict
 import pytest
 
 from common import cpus
+from lab.analysis.ideal_gain import ideal_gain
 from lab.files import documents
 from lab.results.metrics import Results
 from lab.studies.ad_server import budget, measures
@@ -63,7 +64,7 @@ def test_one_priority_alone_has_no_gain():
 )
 def test_the_ideal_is_bounded_by_threads_cpus_and_whole_concepts(threads, concepts, cpus, ideal):
     """Ten concepts on four threads are three rounds: 70 %, not 75 %."""
-    assert measures.ideal_gain(threads, concepts, cpus) == pytest.approx(ideal)
+    assert ideal_gain(threads, concepts, cpus) == pytest.approx(ideal)
 
 
 def test_published_gains_are_those_of_table_4():
