@@ -138,12 +138,12 @@ class ApplianceStudy(LiveStudy[C]):
 
     def make(self, result: StudyResult, estimate: Estimate | None) -> None:
         """Carry out the missing comparisons, then simulate the remaining cases."""
-        paths = self._paths(result)
         for part in self.parts:
-            if part.spec.fingerprint not in paths:
+            if self._known(result, part) is None:
                 comparison = compare(part.spec, fresh=self.given["fresh"])
-                paths[part.spec.fingerprint] = str(comparison.path)
-                write_json(result.path / _COMPARISONS, paths)
+                path = result.path / _COMPARISONS
+                known = read_json(path) if path.is_file() else {}
+                write_json(path, {**known, part.spec.fingerprint: str(comparison.path)})
         if missing := result.missing(self.simulations):
             console.print(
                 f"Running {len(missing)} simulations, which the report shows next to the live runs."
@@ -172,15 +172,15 @@ class ApplianceStudy(LiveStudy[C]):
         ]
 
     def _comparisons(self, result: StudyResult) -> list[ComparisonResult]:
-        paths = self._paths(result)
-        known = [paths[part.spec.fingerprint] for part in self.parts]
-        return [ComparisonResult.open(Path(path)) for path in known]
+        found = [self._known(result, part) for part in self.parts]
+        return [one for one in found if one is not None]
 
     @staticmethod
-    def _paths(result: StudyResult) -> dict[str, str]:
-        """Return the path of each complete comparison by the fingerprint of its spec."""
+    def _known(result: StudyResult, part: LivePart) -> ComparisonResult | None:
         path = result.path / _COMPARISONS
-        return dict(read_json(path)) if path.is_file() else {}
+        known: dict[str, str] = read_json(path) if path.is_file() else {}
+        place = known.get(part.spec.fingerprint)
+        return None if place is None else ComparisonResult.open(Path(place))
 
 
 def simulations_of(
