@@ -37,8 +37,8 @@ class ShopAddress:
 
 
 class Pool:
-    """A pool of connections from one queue to one process. Each request in service uses one
-    connection; the other connections are idle.
+    """A pool of connections to one process, for all queues whose requests the process serves. Each
+    request in service uses one connection; the other connections are idle.
     """
 
     def __init__(

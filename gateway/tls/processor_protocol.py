@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 LONGEST_LINE_BYTES = 64 * 1024
 """The maximum length of a line in bytes, with its newline; the receiver closes a connection that
@@ -109,28 +109,18 @@ FromManager = Assigned | Refused | Status
 
 def written(message: FromApplication | FromManager) -> bytes:
     """Return the message as a line of JSON."""
+    content: dict[str, object]
     match message:
-        case Register(application, priority, process, processors):
-            content: dict[str, object] = {
-                "register": {
-                    "application": application,
-                    "priority": priority,
-                    "process": process,
-                    "processors": None if processors is None else list(processors),
-                }
-            }
+        case Register():
+            content = {"register": asdict(message)}
         case CpusRequest(processors):
             content = {"request": processors}
         case CpusAssigned():
             content = {"assigned": None}
         case StatusWanted():
             content = {"status": None}
-        case Assigned(assigned, processors):
-            content = {"assigned": assigned, "processors": list(processors)}
-        case Refused(error, field, allowed):
-            content = {"error": error, "field": field, "allowed": allowed}
-        case Status(status):
-            content = {"status": dict(status)}
+        case Assigned() | Refused() | Status():
+            content = asdict(message)
     return json.dumps(content, allow_nan=False).encode() + b"\n"
 
 
