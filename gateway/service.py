@@ -41,21 +41,20 @@ class Gateway:
         self.api = AdminApi(
             self.parts, self.in_force, self.figures, self.metrics, admin_callers(settings)
         )
-        self._server: asyncio.Server | None = None
-        self._tls_server: asyncio.Server | None = None
-        self._admin_server: asyncio.Server | None = None
+        self._servers: dict[str, asyncio.Server] = {}
+        """The listening servers, by the setting with the server's port."""
 
     async def start(self) -> None:
         """Accept customers and callers of the admin API; raise SettingsError if the gateway cannot
         listen on a port.
         """
         parts = self.parts
-        self._server = await self._listen(lambda: Customer(parts.front), "host", "port")
+        await self._listen(lambda: Customer(parts.front), "host", "port")
         if (handshakes := parts.handshakes) is not None:
-            self._tls_server = await self._listen(lambda: Handshake(handshakes), "host", "tls_port")
+            await self._listen(lambda: Handshake(handshakes), "host", "tls_port")
         # The admin API starts last, so that its health check succeeds only when the other ports are
         # open.
-        self._admin_server = await self._listen(
+        await self._listen(
             lambda: AdminConnection(parts.deadlines, self.api.answer, self._admin_connections),
             "admin_host",
             "admin_port",
@@ -68,10 +67,10 @@ class Gateway:
 
     async def _listen(
         self, protocol: Callable[[], asyncio.Protocol], host_field: str, port_field: str
-    ) -> asyncio.Server:
+    ) -> None:
         host, port = getattr(self.settings, host_field), getattr(self.settings, port_field)
         try:
-            return await self._loop.create_server(
+            self._servers[port_field] = await self._loop.create_server(
                 protocol, host, port, backlog=self.settings.backlog, reuse_port=False
             )
         except OSError as error:
@@ -83,23 +82,26 @@ class Gateway:
     @property
     def port(self) -> int:
         """The port to which customers connect, after `start`."""
-        return _port(self._server)
+        return self._port("port")
 
     @property
     def tls_port(self) -> int:
         """The port to which customers connect with TLS, after `start`."""
-        return _port(self._tls_server)
+        return self._port("tls_port")
 
     @property
     def admin_port(self) -> int:
         """The port of the admin API, after `start`."""
-        return _port(self._admin_server)
+        return self._port("admin_port")
+
+    def _port(self, field: str) -> int:
+        return int(self._servers[field].sockets[0].getsockname()[1])
 
     @property
     def addresses(self) -> list[str]:
         """The URLs to which customers connect, after `start`."""
         found = [f"http://{hosts.authority(self.settings.host, self.port)}"]
-        if self._tls_server is not None:
+        if "tls_port" in self._servers:
             found.append(f"https://{hosts.authority(self.settings.host, self.tls_port)}")
         return found
 
@@ -108,8 +110,8 @@ class Gateway:
         whether all requests were answered within `drain_s`.
         """
         parts = self.parts
-        for server in (self._server, self._tls_server):
-            if server is not None:
+        for field, server in self._servers.items():
+            if field != "admin_port":
                 server.close()
         parts.connections.drain()
         # This loop replaces `common.waiting`, which would block the event loop.
@@ -133,13 +135,8 @@ class Gateway:
         parts.hangups.close()
         parts.probe.stop()
         self.api.reading_room.close()
-        if self._admin_server is not None:
-            self._admin_server.close()
+        if "admin_port" in self._servers:  # otherwise, `start` has failed
+            self._servers["admin_port"].close()
         if parts.tracer is not None:
             await asyncio.to_thread(parts.tracer.export.close)
         return is_clean
-
-
-def _port(server: asyncio.Server | None) -> int:
-    assert server is not None
-    return int(server.sockets[0].getsockname()[1])
