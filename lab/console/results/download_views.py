@@ -1,13 +1,16 @@
 """Downloads of a result: tables and logs as CSV, one HTML page, and a bundle with all files."""
 
+import base64
 import tempfile
 from collections.abc import Callable
 from functools import wraps
+from html import escape
 from typing import Any
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.template.loader import render_to_string
 
-from lab.console.results import bundles, logs, notes, one_page
+from lab.console.results import bundles, logs, notes
 from lab.console.results.origins import policy_readers
 from lab.console.results.result_list import ResultEntry, result_of, run_of
 from lab.console.site import allowances, permissions
@@ -17,6 +20,7 @@ from lab.console.site.sending import attached
 from lab.errors import ExperimentError
 from lab.report import tidy
 from lab.report.drawing.table import Table
+from lab.report.page import SEAL, sealed
 
 LOGS = ("attempts", "samples")
 METRIC_FILES = {"runs": tidy.by_run, "summary": tidy.summary}
@@ -24,6 +28,9 @@ PATIENCE_S = 5.0
 """The maximum real seconds that a download waits for other downloads."""
 AGAIN_S = 10
 """The real seconds after which a browser can repeat a refused download."""
+MOST_REPORT_BYTES = 64 * 2**20
+MOST_PICTURES_BYTES = 32 * 2**20
+"""The maximum total size of the figures, in bytes. The page omits further figures."""
 
 _ACTION_LIMIT = ActionLimit(allowances.DOWNLOADS_AT_ONCE)
 View = Callable[..., HttpResponseBase]
@@ -102,7 +109,42 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
     """Return the result as one HTML file that needs no other file."""
     result = result_of(name)
     file = _name_of(result, f"{name}.html")
-    return attached(one_page.of(result, notes.of(name)), "text/html; charset=utf-8", file)
+    return attached(_one_page(result), "text/html; charset=utf-8", file)
+
+
+def _one_page(result: ResultEntry) -> str:
+    """Return a result as one HTML file: tables, figures, warnings, notes, spec and machine. If the
+    result has a report page of at most MOST_REPORT_BYTES, the file has the report page instead.
+    Even as a local file, the page loads no other files and runs no scripts."""
+    found = notes.of(result.name)
+    report = result.file("report.html")
+    if report is not None and report.stat().st_size <= MOST_REPORT_BYTES:
+        text = sealed(report.read_text(encoding="utf-8", errors="replace"))
+        body, end, rest = text.removeprefix(SEAL).rpartition("</body>")
+        written = render_to_string("console/notes.html", {"notes": found}) if found else ""
+        origin = result.imported or result.reference
+        mark = origin and f"<p><strong>Not measured here: {escape(origin.words)}.</strong></p>"
+        return SEAL + (mark or "") + body + (written + end + rest if end else rest + written)
+    figures = []
+    left_bytes = MOST_PICTURES_BYTES
+    for name in result.figures:
+        svg = result.file(f"figures/{name}.svg")
+        left_bytes -= svg.stat().st_size if svg else 0
+        if svg and left_bytes >= 0:
+            # Scripts cannot run in a data URL of an image.
+            data = base64.b64encode(svg.read_bytes()).decode()
+            figures.append((name, f"data:image/svg+xml;base64,{data}"))
+    return sealed(
+        render_to_string(
+            "console/one_page.html",
+            {
+                "result": result,
+                "figures": figures,
+                "spec_text": result.text("spec.toml"),
+                "notes": found,
+            },
+        )
+    )
 
 
 @policy_readers.get
