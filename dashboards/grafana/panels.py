@@ -47,7 +47,6 @@ def lines(
     tall: int = 8,
     stacked: bool = False,
     steps: bool = False,
-    least: float | None = 0,
     most: float | None = None,
     colours: Colours | None = None,
     dashed: Iterable[str] = (),
@@ -59,6 +58,7 @@ def lines(
     is_wide = wide >= _HALF
     panel = (
         timeseries.Panel()
+        .min(0)
         .line_width(2)
         .fill_opacity(55 if stacked else 8)
         .show_points(shapes.VisibilityMode.NEVER)
@@ -85,8 +85,6 @@ def lines(
             .sort(shapes.SortOrder.DESCENDING)
         )
     )
-    if least is not None:
-        panel = panel.min(least)
     if most is not None:
         panel = panel.max(most)
     if limits is not None:
@@ -138,7 +136,6 @@ def number(
 def states(
     title: str,
     says: str,
-    unit: str,
     *queries: Query,
     names: Mapping[str, tuple[str, str]],
     wide: int = 12,
@@ -160,7 +157,7 @@ def states(
         .mappings([models.ValueMap(options=options)])
         .legend(_legend_below())
     )
-    return _made(panel, title, says, unit, queries, wide, tall)
+    return _made(panel, title, says, "none", queries, wide, tall)
 
 
 def bars(
@@ -168,12 +165,10 @@ def bars(
     says: str,
     unit: str,
     *queries: Query,
-    wide: int = 8,
-    tall: int = 8,
-    most: float | None = None,
-    limits: Steps = NEUTRAL,
+    most: float,
+    limits: Steps,
 ) -> Panel:
-    """Return a panel with a bar for each series that exists now."""
+    """Return a panel with a bar from 0 to `most` for each series that exists now."""
     queries = _now(queries)
     panel = (
         bargauge.Panel()
@@ -183,27 +178,23 @@ def bars(
         .reduce_options(_newest())
         .thresholds(_thresholds(limits))
         .min(0)
+        .max(most)
     )
-    if most is not None:
-        panel = panel.max(most)
-    return _made(panel, title, says, unit, queries, wide, tall)
+    return _made(panel, title, says, unit, queries, 8, 8)
 
 
 def columns(
     title: str,
     says: str,
     unit: str,
-    *queries: Query,
-    along: str,
-    wide: int = 12,
-    tall: int = 9,
-    colours: Colours | None = None,
+    query: Query,
+    colours: Colours,
     most: float | None = None,
 ) -> Panel:
-    """Return a panel with a group of bars for each row of a table, named by the column `along`."""
+    """Return a panel with a group of bars for each row of a table, named by its column `policy`."""
     panel = (
         barchart.Panel()
-        .x_field(along)
+        .x_field("policy")
         .orientation(shapes.VizOrientation.HORIZONTAL)
         .show_value(shapes.VisibilityMode.AUTO)
         .group_width(0.8)
@@ -213,9 +204,9 @@ def columns(
     )
     if most is not None:
         panel = panel.max(most)
-    for name, colour in (colours or {}).items():
+    for name, colour in colours.items():
         panel = panel.override_by_name(name, [_fixed(colour)])
-    return _made(panel, title, says, unit, queries, wide, tall)
+    return _made(panel, title, says, unit, (query,), 12, 9)
 
 
 def rows(
@@ -225,7 +216,6 @@ def rows(
     units: Mapping[str, str],
     links: Mapping[str, Sequence[tuple[str, str]]] | None = None,
     hidden: Sequence[str] = (),
-    wide: int = 24,
     tall: int = 9,
 ) -> Panel:
     """Return a panel with a table; `units` has the units of columns, and `links` the titles and
@@ -242,10 +232,10 @@ def rows(
         panel = panel.override_by_name(name, [models.DynamicConfigValue("links", value)])
     for name in hidden:
         panel = panel.override_by_name(name, [models.DynamicConfigValue("custom.hidden", True)])
-    return _made(panel, title, says, "none", queries, wide, tall)
+    return _made(panel, title, says, "none", queries, 24, tall)
 
 
-def heat(title: str, says: str, unit: str, *queries: Query, wide: int = 12, tall: int = 9) -> Panel:
+def heat(title: str, says: str, unit: str, query: Query) -> Panel:
     """Return a panel with a histogram over time; larger counts are brighter."""
     panel = (
         heatmap.Panel()
@@ -262,7 +252,7 @@ def heat(title: str, says: str, unit: str, *queries: Query, wide: int = 12, tall
         .y_axis(heatmap.YAxisConfig().unit(unit).axis_placement(shapes.AxisPlacement.LEFT))
         .show_legend()
     )
-    return _made(panel, title, says, unit, queries, wide, tall)
+    return _made(panel, title, says, unit, (query,), 12, 9)
 
 
 def _now(queries: Sequence[Query]) -> tuple[Query, ...]:

@@ -1,5 +1,7 @@
 """Experiment results: the metrics of whole runs, from the results database."""
 
+from collections.abc import Mapping
+
 from grafana_foundation_sdk.builders import dashboard
 from grafana_foundation_sdk.models import dashboard as models
 
@@ -111,6 +113,12 @@ def _experiment() -> list[object]:
     ]
 
 
+def _means(values: Mapping[str, str]) -> Select:
+    """Return the query for the means of values over each policy's whole runs, by column."""
+    means = ",\n".join(f'       avg({value}) AS "{name}"' for name, value in values.items())
+    return Select(f"SELECT {NAME},\n{means}\n{WHOLE}")
+
+
 def _compared() -> list[object]:
     return [
         columns(
@@ -120,46 +128,43 @@ def _compared() -> list[object]:
             "requests. Far above capacity, SQ reaches a few per cent of the bound, and 8Q-LIFO-Pri "
             "reaches about two thirds.",
             "percentunit",
-            Select(
-                f"SELECT {NAME},\n"
-                '       avg(revenue_efficiency_ratio) AS "revenue efficiency",\n'
-                '       avg(completed_ratio) AS "requests completed"\n'
-                f"{WHOLE}"
+            _means(
+                {
+                    "revenue efficiency": "revenue_efficiency_ratio",
+                    "requests completed": "completed_ratio",
+                }
             ),
-            along="policy",
-            colours={"revenue efficiency": GOOD, "requests completed": ACCENT},
+            {"revenue efficiency": GOOD, "requests completed": ACCENT},
         ),
         columns(
             "Outcomes of attempts",
             "Mean number of attempts per run. timed_out: the customer left without an answer. "
             "rejected: the customer got the rejection page.",
             "short",
-            Select(
-                f"SELECT {NAME},\n"
-                '       avg(completed_requests) AS "completed",\n'
-                '       avg(timed_out_attempts) AS "timed_out",\n'
-                '       avg(dropped_attempts) AS "dropped",\n'
-                '       avg(rejected_attempts) AS "rejected",\n'
-                '       avg(refused_attempts + failed_attempts) AS "failed"\n'
-                f"{WHOLE}"
+            _means(
+                {
+                    "completed": "completed_requests",
+                    "timed_out": "timed_out_attempts",
+                    "dropped": "dropped_attempts",
+                    "rejected": "rejected_attempts",
+                    "failed": "refused_attempts + failed_attempts",
+                }
             ),
-            along="policy",
-            colours=OUTCOMES,
+            OUTCOMES,
         ),
         columns(
             "Response times of completed requests",
             "Times in paper seconds. A policy that drops many requests may look fast here, so "
             "compare the outcomes, too.",
             "s",
-            Select(
-                f"SELECT {NAME},\n"
-                '       avg(response_p50_s) AS "half",\n'
-                '       avg(response_p90_s) AS "9 in 10",\n'
-                '       avg(response_p99_s) AS "99 in 100"\n'
-                f"{WHOLE}"
+            _means(
+                {
+                    "half": "response_p50_s",
+                    "9 in 10": "response_p90_s",
+                    "99 in 100": "response_p99_s",
+                }
             ),
-            along="policy",
-            colours=QUANTILES,
+            QUANTILES,
         ),
         columns(
             "Sessions",
@@ -168,16 +173,15 @@ def _compared() -> list[object]:
             "Never let in: the session received no page, and its first attempt was not rejected. "
             "Lost: the session received some pages, but not all.",
             "percentunit",
-            Select(
-                f"SELECT {NAME},\n"
-                '       avg(completed_sessions::float8 / arrived_sessions) AS "completed",\n'
-                '       avg(lost_sessions::float8 / arrived_sessions) AS "lost",\n'
-                '       avg(never_let_in_sessions::float8 / arrived_sessions) AS "never let in",\n'
-                '       avg(rejected_sessions::float8 / arrived_sessions) AS "rejected"\n'
-                f"{WHOLE}"
+            _means(
+                {
+                    "completed": "completed_sessions::float8 / arrived_sessions",
+                    "lost": "lost_sessions::float8 / arrived_sessions",
+                    "never let in": "never_let_in_sessions::float8 / arrived_sessions",
+                    "rejected": "rejected_sessions::float8 / arrived_sessions",
+                }
             ),
-            along="policy",
-            colours={"completed": GOOD, "lost": BAD, "never let in": SOFT, "rejected": WARNING},
+            {"completed": GOOD, "lost": BAD, "never let in": SOFT, "rejected": WARNING},
             most=1,
         ),
         columns(
@@ -185,9 +189,8 @@ def _compared() -> list[object]:
             "The share of the server's CPU time that was spent after the customer had left. "
             "Cancelling can save this time.",
             "percentunit",
-            Select(f'SELECT {NAME},\n       avg(wasted_cpu_ratio) AS "wasted"\n{WHOLE}'),
-            along="policy",
-            colours={"wasted": BAD},
+            _means({"wasted": "wasted_cpu_ratio"}),
+            {"wasted": BAD},
         ),
         columns(
             "Confirms",
@@ -199,8 +202,7 @@ def _compared() -> list[object]:
                 '       avg(confirms) AS "confirms", avg(confirm_bound) AS "bound"\n'
                 f"{WHOLE}"
             ),
-            along="policy",
-            colours={"confirms": GOOD, "bound": ACCENT},
+            {"confirms": GOOD, "bound": ACCENT},
         ),
     ]
 

@@ -178,7 +178,6 @@ def _shop() -> list[object]:
             "Order of the queue, over time",
             "Policies that switch use LIFO in a rush, and FIFO again afterwards. Many changes "
             "mean that the load is close to the threshold.",
-            "none",
             Ask(f"doorbuster_gateway_discipline_info{{{OF}}}", "{{discipline}}"),
             names={"1": ("in force", ACCENT), "0": (" ", SOFT)},
             wide=8,

@@ -37,7 +37,6 @@ def _gate() -> list[object]:
             "The gate for new sessions",
             "The gate is open in quiet times. In a rush, responsive SBAC opens and closes the gate "
             "often, and stable SBAC only rarely.",
-            "none",
             Ask(f"{GATE}_open{{{OF}}}", "{{policy}}"),
             names={"1": ("let in", GOOD), "0": ("turned away", BAD)},
             wide=12,
