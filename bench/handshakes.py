@@ -78,23 +78,27 @@ class Customer:
         self._context = ssl.create_default_context(cafile=subject.authority)
         self._context.minimum_version = self._context.maximum_version = VERSIONS[version]
 
-    def connect(self, session: ssl.SSLSession | None = None) -> ssl.SSLSession | None:
+    @contextmanager
+    def _connected(self, session: ssl.SSLSession | None = None) -> Iterator[ssl.SSLSocket]:
         with (
             socket.create_connection(self._address) as raw,
             self._context.wrap_socket(raw, server_hostname="localhost", session=session) as sock,
         ):
+            yield sock
+
+    def connect(self, session: ssl.SSLSession | None = None) -> None:
+        """Connect, and resume `session` if it is given. Raises ClickException if it cannot be
+        resumed.
+        """
+        with self._connected(session) as sock:
             if session is not None and not sock.session_reused:
                 raise click.ClickException("a session was not resumed")
             sock.setblocking(False)
             with suppress(ssl.SSLWantReadError):
                 sock.recv(1)  # tickets of TLS 1.3 come after the handshake
-            return sock.session
 
     def ticket(self) -> ssl.SSLSession:
-        with (
-            socket.create_connection(self._address) as raw,
-            self._context.wrap_socket(raw, server_hostname="localhost") as sock,
-        ):
+        with self._connected() as sock:
             sock.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             sock.recv(1000)
             session = sock.session

@@ -1,6 +1,5 @@
 """The databases and the backend that the benchmarks start, on free ports of this machine."""
 
-import secrets
 import signal
 import tempfile
 from collections.abc import Iterator
@@ -8,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.harness import running
-from common import hosts, ports
+from common import ports
 from runtime import accounts
 from runtime.native import postgres, redis_server
 
@@ -32,39 +31,16 @@ def database(
     configuration: tuple[tuple[str, str], ...] = (),
 ) -> Iterator[postgres.Cluster]:
     """Run a separate PostgreSQL on these CPUs, by default on all."""
-    run_as = accounts.for_database()
-    (port,) = ports.free(1)
-    cluster = postgres.Cluster(
-        installation=postgres.find(None, folder / "postgres", run_as),
-        folder=folder / "postgres",
-        port=port,
-        user="bench",
-        password=secrets.token_urlsafe(16),
-        database="bench",
-        account=run_as,
-        configuration=configuration,
-    )
-    postgres.prepare(cluster)
+    cluster = postgres.temporary(folder / "postgres", configuration)
     with running(
         cluster.command(),
         lambda: postgres.refusal(cluster) is None,
         on=cpus,
-        user=run_as.name if run_as else None,
+        user=cluster.account.name if cluster.account else None,
         stop=signal.SIGINT,
     ):
         postgres.make_database(cluster)
         yield cluster
-
-
-def settings_for(cluster: postgres.Cluster) -> dict[str, str]:
-    """Return the settings with which a part of Doorbuster uses this database."""
-    return {
-        "DOORBUSTER_POSTGRES_HOST": hosts.LOOPBACK,
-        "DOORBUSTER_POSTGRES_PORT": str(cluster.port),
-        "DOORBUSTER_POSTGRES_USER": cluster.user,
-        "DOORBUSTER_POSTGRES_PASSWORD": cluster.password,
-        "DOORBUSTER_POSTGRES_DB": cluster.database,
-    }
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.harness import interleaved, listeners, running
-from bench.servers import database, redis, settings_for, temporary_folder
+from bench.servers import database, redis, temporary_folder
 from common import ports, seeded_shop
 from common.one_line import OneLineCommand
 from common.page_types import NAMES as PAGES
@@ -70,7 +70,7 @@ def served(folder: Path) -> Iterator[tuple[list[Shop], list[psutil.Process]]]:
     with ExitStack() as stack:
         cluster = stack.enter_context(database(folder))
         settings = {
-            **settings_for(cluster),
+            **cluster.variables(),
             "DOORBUSTER_STATE_DIR": str(folder),
             "DOORBUSTER_ADS_PORT": "",
         }

@@ -83,9 +83,7 @@ def lives(process: int, began: float | None) -> bool:
     """Return whether the process with this id and start time (Unix time) still runs."""
     try:
         found = psutil.Process(process)
-        if (
-            found.status() == psutil.STATUS_ZOMBIE
-        ):  # the process has ended, but its status has not been read
+        if found.status() == psutil.STATUS_ZOMBIE:  # it has ended
             return False
         return began is None or abs(found.create_time() - began) < 1.0
     except psutil.Error:

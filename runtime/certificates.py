@@ -76,7 +76,7 @@ def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
         return f"{files.key} is not the private key for {files.server}"
     if why := _out_of_date(server, authority):
         return why
-    missing = sorted(set(names) - set(names_of(files)))
+    missing = sorted(set(names) - set(names_in(files.server)))
     return f"not valid for {', '.join(missing)}" if missing else None
 
 
@@ -101,11 +101,6 @@ def _out_of_date(*chain: x509.Certificate) -> str | None:
     if now > ends - _days(RENEWED_BEFORE_DAYS):
         return f"expires soon, on {ends:%Y-%m-%d}"
     return None
-
-
-def names_of(files: CertificateFiles) -> tuple[str, ...]:
-    """Return the host names and addresses for which the server's certificate is valid."""
-    return names_in(files.server)
 
 
 def names_in(server: Path) -> tuple[str, ...]:

@@ -164,7 +164,7 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
         "certificate": there.server,
         "key": there.key,
         "kind of key": certificates.key_name(there),
-        "names": ", ".join(certificates.names_of(there)),
+        "names": ", ".join(certificates.names_in(there.server)),
         "valid until": certificates.valid_until(there),
     }
     for name, value in rows.items():

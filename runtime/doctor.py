@@ -195,37 +195,35 @@ def _disk(state: State) -> Finding:
     free = shutil.disk_usage(_existing(state.folder)).free
     found = f"{_gigabytes(free)} free on the disk of the state folder"
     fix = "free some space, or set DOORBUSTER_STATE_DIR to a folder on another disk"
-    if free < LEAST_DISK_BYTES:
-        return Finding(BAD, "Disk", found, fix)
-    if free < GOOD_DISK_BYTES:
-        return Finding(BEWARE, "Disk", f"{found}; a long comparison needs 2 GB", fix)
-    return Finding(GOOD, "Disk", found)
+    needs = "a long comparison needs 2 GB"
+    return _amount("Disk", found, free, LEAST_DISK_BYTES, GOOD_DISK_BYTES, needs, fix)
 
 
 def _memory() -> Finding:
     available = psutil.virtual_memory().available
     found = f"{_gigabytes(available)} available"
-    if available < LEAST_MEMORY_BYTES:
-        return Finding(
-            BAD, "Memory", found, "end other programs; the appliance needs 1 GB of memory"
-        )
-    if available < GOOD_MEMORY_BYTES:
-        return Finding(
-            BEWARE, "Memory", found, "end other programs; comparisons need 2 GB of memory"
-        )
-    return Finding(GOOD, "Memory", found)
+    needs = "the appliance needs 1 GB, and comparisons need 2 GB"
+    fix = "end other programs"
+    return _amount("Memory", found, available, LEAST_MEMORY_BYTES, GOOD_MEMORY_BYTES, needs, fix)
 
 
 def _open_files() -> Finding:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     unlimited = hard == resource.RLIM_INFINITY
     found = "unlimited" if unlimited else f"at most {hard}"
+    count = GOOD_OPEN_FILES if unlimited else hard
     fix = "raise `nofile` in /etc/security/limits.conf"
-    if not unlimited and hard < LEAST_OPEN_FILES:
-        return Finding(BAD, "Open files", found, fix)
-    if not unlimited and hard < GOOD_OPEN_FILES:
-        return Finding(BEWARE, "Open files", f"{found}; many customers need 4096", fix)
-    return Finding(GOOD, "Open files", found)
+    needs = "many customers need 4096"
+    return _amount("Open files", found, count, LEAST_OPEN_FILES, GOOD_OPEN_FILES, needs, fix)
+
+
+def _amount(
+    subject: str, found: str, value: int, least: int, good: int, needs: str, fix: str
+) -> Finding:
+    """Return the finding for an amount: bad below `least`, and a warning below `good`."""
+    if value >= good:
+        return Finding(GOOD, subject, found)
+    return Finding(BAD if value < least else BEWARE, subject, f"{found}; {needs}", fix)
 
 
 def _cpus(settings: Settings) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from statistics import fmean
 
 from bench.growth.axes import Axis, Costs, Measure
-from bench.servers import database, redis, settings_for, temporary_folder
+from bench.servers import database, redis, temporary_folder
 from common import ports
 from common.shared_settings import BOOKS
 
@@ -24,7 +24,7 @@ def catalogue(is_quick: bool) -> Iterator[Measure]:
         with database(folder) as cluster, redis(folder / "redis", redis_port):
             before = dict(os.environ)
             os.environ |= {
-                **settings_for(cluster),
+                **cluster.variables(),
                 "DOORBUSTER_STATE_DIR": str(folder),
                 "DOORBUSTER_REDIS_PORT": str(redis_port),
                 "DOORBUSTER_ADS_PORT": "",

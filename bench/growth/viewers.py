@@ -16,7 +16,7 @@ from bench.flood_sessions import PATHS
 from bench.growth.axes import Axis, Costs, Measure
 from bench.growth.real_gateway import SPARE_FILES, WORKERS, allow_files, gateway, until
 from bench.harness import listeners, running
-from bench.servers import database, settings_for, temporary_folder
+from bench.servers import database, temporary_folder
 from common import answering, cpus, hosts, ports
 
 SECONDS, QUICK_SECONDS = 6.0, 2.0
@@ -45,7 +45,7 @@ def console(folder: Path, gateway_admin_port: int) -> Iterator[tuple[int, int]]:
     [port] = ports.free(1)
     with database(folder) as cluster:
         environment = {
-            **settings_for(cluster),
+            **cluster.variables(),
             "DOORBUSTER_STATE_DIR": str(folder / "state"),
             "DOORBUSTER_RESULTS_DIR": str(folder / "results"),
             "DOORBUSTER_LAB_PORT": str(port),

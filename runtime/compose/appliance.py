@@ -311,8 +311,7 @@ def _log(project: Project, service: str, *options: str) -> str:
 
 def last_words(project: Project, service: str) -> str:
     """Return the end of a container's log, with the command that shows more of it."""
-    shown = _log(project, service, f"--tail={LOG_LINES}")
-    lines = "\n".join(f"    {line}" for line in shown.splitlines()) or "    (it printed nothing)"
+    lines = log_tail.shown(_log(project, service, f"--tail={LOG_LINES}"), LOG_LINES)
     return f'  last lines:\n{lines}\n  fix: make logs ARGS="{service}" shows more'
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from runtime.native.services import SEEDING_TIMEOUT_S, SEEDING_TIMEOUT_S_PER_ROW, wanted_by_lab
+from runtime.native.services import Tables, ads_tables, lab_tables, shop_tables
 from runtime.settings import Settings
 
 WORKER = "lab-worker"
@@ -33,34 +33,15 @@ class Part:
 
 def table(settings: Settings, *, with_grafana: bool) -> list[Part]:
     """Return the groups in their starting order; DOORBUSTER_MONITORING=0 omits monitoring."""
-    books, banners = settings.catalogue_books, settings.ads_banners
     parts = [
         Part("PostgreSQL", ("postgres",), 300),
         Part("Redis", ("redis", "broker"), 120),
-        Part(
-            f"Tables and {books:,} books",
-            ("shop-prepare",),
-            SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * books,
-            ends=True,
-            wanted=f"{settings.postgres_db} {books}",
-        ),
+        _preparation("shop-prepare", shop_tables(settings)),
         Part("Shop", ("shop",), 240),
-        Part(
-            f"Contracts of {banners:,} banners",
-            ("ads-prepare",),
-            SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * banners,
-            ends=True,
-            wanted=f"{settings.postgres_db} {banners}",
-        ),
+        _preparation("ads-prepare", ads_tables(settings)),
         Part("Ad server", ("ads",), 360),
         Part("Gateway", ("gateway",), 240),
-        Part(
-            "The console's database",
-            ("lab-prepare",),
-            SEEDING_TIMEOUT_S,
-            ends=True,
-            wanted=wanted_by_lab(settings),
-        ),
+        _preparation("lab-prepare", lab_tables(settings)),
         Part("Workers of the console", (KEPT, WORKER), 120),
         Part("Lab console", ("lab",), 240),
     ]
@@ -69,3 +50,7 @@ def table(settings: Settings, *, with_grafana: bool) -> list[Part]:
     if with_grafana:
         parts.append(Part("Grafana", (GRAFANA,), 240))
     return parts
+
+
+def _preparation(service: str, tables: Tables) -> Part:
+    return Part(tables.title, (service,), tables.timeout_s, ends=True, wanted=tables.wanted)

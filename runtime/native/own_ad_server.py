@@ -18,7 +18,6 @@ from pathlib import Path
 
 from common import hosts, locks, log_tail, pinned, ports, processes
 from common.answering import get_refusal
-from runtime import accounts
 from runtime.native import postgres
 from runtime.settings import REPOSITORY
 
@@ -76,24 +75,11 @@ def seeded_database(banners: int, postgres_bin: Path | None = None) -> Iterator[
         # folder.
         folder.chmod(0o711)
         try:
-            run_as = accounts.for_database()
-            cluster = postgres.Cluster(
-                installation=postgres.find(postgres_bin, folder / "postgres", run_as),
-                folder=folder / "postgres",
-                port=ports.free(1)[0],
-                user="doorbuster",
-                password=secrets.token_urlsafe(16),
-                database="doorbuster",
-                account=run_as,
-                configuration=(
-                    ("fsync", "off"),
-                    ("shared_buffers", "256MB"),
-                ),  # its data is not kept
-            )
-            postgres.prepare(cluster)
+            kept_in_memory = (("fsync", "off"), ("shared_buffers", "256MB"))
+            cluster = postgres.temporary(folder / "postgres", kept_in_memory, postgres_bin)
         except (LookupError, OSError, postgres.PostgresError) as fault:
             raise NotStarted(str(fault)) from fault
-        user = run_as.name if run_as else None
+        user = cluster.account.name if cluster.account else None
         log = folder / "postgres.log"
         with _running(
             "PostgreSQL", cluster.command(), lambda: postgres.refusal(cluster) is None, log,
@@ -104,11 +90,7 @@ def seeded_database(banners: int, postgres_bin: Path | None = None) -> Iterator[
                 **{name: text for name, text in os.environ.items() if "DJANGO" not in name},
                 "DOORBUSTER_STATE_DIR": str(folder),
                 "DOORBUSTER_INNER_HOST": hosts.LOOPBACK,
-                "DOORBUSTER_POSTGRES_HOST": hosts.LOOPBACK,
-                "DOORBUSTER_POSTGRES_PORT": str(cluster.port),
-                "DOORBUSTER_POSTGRES_USER": cluster.user,
-                "DOORBUSTER_POSTGRES_PASSWORD": cluster.password,
-                "DOORBUSTER_POSTGRES_DB": cluster.database,
+                **cluster.variables(),
                 "DOORBUSTER_SECRET_KEY": secrets.token_urlsafe(50),
                 "DOORBUSTER_ADS_BANNERS": str(banners),
             }

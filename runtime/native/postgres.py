@@ -9,6 +9,7 @@ import importlib.util
 import itertools
 import os
 import re
+import secrets
 import shutil
 import subprocess
 import tempfile
@@ -20,7 +21,7 @@ import psutil
 import psycopg
 from psycopg import sql
 
-from common import log_tail, private_file
+from common import hosts, log_tail, ports, private_file
 from runtime import accounts
 from runtime.accounts import Account
 
@@ -94,6 +95,38 @@ class Cluster:
         shutdown.
         """
         return [str(self.installation.bin_dir / "postgres"), "-D", str(self.data_dir)]
+
+    def variables(self) -> dict[str, str]:
+        """Return the settings with which a part of Doorbuster uses the cluster's database."""
+        return {
+            "DOORBUSTER_POSTGRES_HOST": hosts.LOOPBACK,
+            "DOORBUSTER_POSTGRES_PORT": str(self.port),
+            "DOORBUSTER_POSTGRES_USER": self.user,
+            "DOORBUSTER_POSTGRES_PASSWORD": self.password,
+            "DOORBUSTER_POSTGRES_DB": self.database,
+        }
+
+
+def temporary(
+    folder: Path, configuration: tuple[tuple[str, str], ...] = (), chosen: Path | None = None
+) -> Cluster:
+    """Create a cluster in `folder` for a measurement, with a free port and a random password.
+
+    `chosen` is as in `find`. Raises the errors of `accounts.for_database`, `find` and `prepare`.
+    """
+    run_as = accounts.for_database()
+    cluster = Cluster(
+        installation=find(chosen, folder, run_as),
+        folder=folder,
+        port=ports.free(1)[0],
+        user="doorbuster",
+        password=secrets.token_urlsafe(16),
+        database="doorbuster",
+        account=run_as,
+        configuration=configuration,
+    )
+    prepare(cluster)
+    return cluster
 
 
 def cluster_major(folder: Path) -> int | None:

@@ -48,9 +48,8 @@ def move(settings: Settings, where: Where) -> bool:
         return True
     on = list(settings.shop_cpus if where == "shop" else settings.other_cpus)
     try:
-        postmaster.cpu_affinity(
-            on
-        )  # the server comes first, so that its later children inherit its CPUs
+        # The server comes first, so that its later children inherit its CPUs.
+        postmaster.cpu_affinity(on)
         for child in postmaster.children(recursive=True):
             with suppress(psutil.NoSuchProcess):  # a session that has ended in the meantime
                 child.cpu_affinity(on)

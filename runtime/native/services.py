@@ -226,14 +226,18 @@ def shop(settings: Settings) -> Service:
         stop_wait_s=20,
         refusal=lambda: get_refusal(host, settings.shop_controller_port, "/health"),
         page_refusal=lambda: get_refusal(host, settings.shop_port, "/"),
-        tables=Tables(
-            title=f"Tables and {settings.catalogue_books:,} books",
-            command=beside(settings, "shop", "migrate-and-seed"),
-            log="seed",
-            wanted=f"{settings.postgres_db} {settings.catalogue_books}",
-            timeout_s=SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * settings.catalogue_books,
-        ),
+        tables=shop_tables(settings),
         code=("shop", "common"),
+    )
+
+
+def shop_tables(settings: Settings) -> Tables:
+    return Tables(
+        title=f"Tables and {settings.catalogue_books:,} books",
+        command=beside(settings, "shop", "migrate-and-seed"),
+        log="seed",
+        wanted=f"{settings.postgres_db} {settings.catalogue_books}",
+        timeout_s=SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * settings.catalogue_books,
     )
 
 
@@ -248,13 +252,7 @@ def ads(settings: Settings) -> Service:
         stop_signal=signal.SIGTERM,
         stop_wait_s=20,  # time to report its deliveries to the database
         refusal=lambda: get_refusal(host, settings.ads_port, "/ads/health"),
-        tables=Tables(
-            title=f"Contracts of {settings.ads_banners:,} banners",
-            command=beside(settings, "shop.ads", "migrate-and-seed"),
-            log="ads-seed",
-            wanted=f"{settings.postgres_db} {settings.ads_banners}",
-            timeout_s=SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * settings.ads_banners,
-        ),
+        tables=ads_tables(settings),
         # Its code, and the shop's modules that it uses.
         code=(
             "common",
@@ -265,6 +263,16 @@ def ads(settings: Settings) -> Service:
             "shop/settings.py",
             "shop/stock/tables.py",
         ),
+    )
+
+
+def ads_tables(settings: Settings) -> Tables:
+    return Tables(
+        title=f"Contracts of {settings.ads_banners:,} banners",
+        command=beside(settings, "shop.ads", "migrate-and-seed"),
+        log="ads-seed",
+        wanted=f"{settings.postgres_db} {settings.ads_banners}",
+        timeout_s=SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * settings.ads_banners,
     )
 
 
@@ -315,27 +323,25 @@ def lab(settings: Settings) -> Service:
         stop_wait_s=15,
         refusal=lambda: get_refusal(host, settings.lab_port, "/health", settings.lab_trust),
         page_refusal=lambda: get_refusal(host, settings.lab_port, page, settings.lab_trust),
-        tables=Tables(
-            title="The console's databases",
-            command=beside(settings, "lab.console", "prepare"),
-            log="lab-prepare",
-            wanted=wanted_by_lab(settings),
-            timeout_s=SEEDING_TIMEOUT_S,
-        ),
+        tables=lab_tables(settings),
         code=(*_LAB_CODE, *map(str, tls)),  # another certificate also requires a restart
         prepare=lambda: _keep_certificate(settings, *tls),
         writes_results=True,
     )
 
 
-def wanted_by_lab(settings: Settings) -> str:
-    """Return a stamp that changes with the console's database or address, or with the secrets
-    `secret_key` and `results_password`.
-    """
-    # A generated secret is included, so that the stamp does not help to guess a chosen password.
+def lab_tables(settings: Settings) -> Tables:
+    # The stamp also changes with two secrets. A generated secret is included, so that the stamp
+    # does not help to guess a chosen password.
     secrets = f"{settings.secret_key}\0{settings.results_password}"
     password = hashlib.sha256(secrets.encode()).hexdigest()[:16]
-    return f"console {settings.postgres_db} {settings.lab_url} {password}"
+    return Tables(
+        title="The console's databases",
+        command=beside(settings, "lab.console", "prepare"),
+        log="lab-prepare",
+        wanted=f"console {settings.postgres_db} {settings.lab_url} {password}",
+        timeout_s=SEEDING_TIMEOUT_S,
+    )
 
 
 def lab_worker(settings: Settings) -> Service:

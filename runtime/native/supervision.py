@@ -25,6 +25,7 @@ from runtime.state import State
 
 LOG_BYTES = 10_000_000
 START_WITHIN_S = 10.0
+END_WITHIN_S = 120.0
 START_RETRIES = 20
 """The number of times that a failed start is repeated, after 1 s, 2 s, 3 s and so on.
 
@@ -214,7 +215,7 @@ class Supervisor:
                 if "NOT_RUNNING" not in fault.faultString:
                     raise
 
-    def shut_down(self, within_s: float = 120.0) -> None:
+    def shut_down(self) -> None:
         """Stop every service in the reverse order, then the supervisor."""
         pid = self.recorded_pid()
         try:
@@ -227,7 +228,7 @@ class Supervisor:
                 raise  # otherwise, it has just ended
         if pid is not None:
             with contextlib.suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
-                psutil.Process(pid).wait(within_s)
+                psutil.Process(pid).wait(END_WITHIN_S)
 
     def recorded_pid(self) -> int | None:
         """Return the process id in the pid file. Return None if there is no such file, or if the

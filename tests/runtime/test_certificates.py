@@ -60,7 +60,7 @@ def test_the_key_is_its_owners_alone_and_nothing_else_is_left(made: CertificateF
     names = ["authority.pem", "server-key.pem", "server.pem"]
     assert sorted(path.name for path in made.folder.iterdir()) == names
     assert certificates.key_name(made) == "rsa-2048"
-    assert set(certificates.names_of(made)) == set(NAMES)
+    assert set(certificates.names_in(made.server)) == set(NAMES)
 
 
 def test_good_ones_are_kept(made: CertificateFiles) -> None:
@@ -116,7 +116,7 @@ def test_one_that_names_nobody_is_no_good(tmp_path: Path) -> None:
     )
     for path in (files.server, files.authority):
         path.write_bytes(nameless.public_bytes(Encoding.PEM))
-    assert certificates.names_of(files) == ()
+    assert certificates.names_in(files.server) == ()
     assert certificates.unusable(files, NAMES) == f"not valid for {', '.join(sorted(NAMES))}"
 
 
