@@ -64,9 +64,9 @@ def calibrate(url: str | None, controller_url: str | None, rounds: int, time_sca
 @click.option("--rounds", default=3, show_default=True, type=click.IntRange(1), help="Repetitions.")
 def costs(rounds: int) -> None:
     """Print PostgreSQL's CPU time for each browsing page with the present catalogue."""
-    from shop.page_costs import browsing_costs as page_costs
+    from shop.page_costs import browsing_costs
 
-    page_costs.run(rounds)
+    browsing_costs.run(rounds)
 
 
 if __name__ == "__main__":

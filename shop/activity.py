@@ -4,8 +4,9 @@ Every thread has separate counters, so no locks are needed.
 """
 
 import threading
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+from common.page_types import NAMES
 
 
 @dataclass(slots=True)
@@ -71,9 +72,9 @@ def orders() -> int:
     return sum(thread.orders for thread in list(_threads))
 
 
-def pages(names: Iterable[str]) -> dict[str, PageCount]:
-    """Return the counters of each of these page types, summed over all threads."""
-    totals = {name: PageCount() for name in names}
+def pages() -> dict[str, PageCount]:
+    """Return the counters of each page type, summed over all threads."""
+    totals = {name: PageCount() for name in NAMES}
     for thread in list(_threads):
         for name, count in list(thread.pages.items()):
             total = totals[name]

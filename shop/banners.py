@@ -19,6 +19,7 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.http import HttpRequest
 
+from common.http_api import CallError
 from common.page_types import PageType
 from shop.ad_server import AdServer, Failed, Refused
 from shop.catalogue.shelves import SHELVES
@@ -32,14 +33,6 @@ LOW, HIGH = 0, 1  # priorities
 _logger = logging.getLogger(__name__)
 _IMAGE = re.compile(r"/ads/banner/[0-9]{1,18}\.svg")
 _CLICK = re.compile(r"/ads/click/[0-9]{1,18}(\?page=[0-9]{1,18})?")
-
-
-class SettingRefused(ValueError):  # noqa: N818 -- what happened, as the controller reads it
-    """The error for an invalid value of the setting `ads`; it names the allowed values."""
-
-    def __init__(self, allowed: str) -> None:
-        super().__init__(f"ads: must be {allowed}")
-        self.allowed = allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +118,11 @@ class Banners:
     def want(self, wanted: bool) -> None:
         """Switch banners on or off.
 
-        Raises SettingRefused if banners are wanted but the shop has no ad server.
+        Raises CallError if banners are wanted but the shop has no ad server.
         """
         if wanted and self._server is None:
-            raise SettingRefused(
-                "false, because this shop has no ad server (DOORBUSTER_ADS_PORT is not set)"
-            )
+            allowed = "false, because this shop has no ad server (DOORBUSTER_ADS_PORT is not set)"
+            raise CallError(f"ads: must be {allowed}", "ads", allowed)
         self.wanted = wanted
 
     def choose(

@@ -5,34 +5,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from common import shared_settings
 from common.settings import Form, SettingsModel, like
-from common.shared_settings import (
-    AdsHost,
-    AdsPort,
-    CatalogueBooks,
-    FreePort,
-    InnerHost,
-    InnerToken,
-    InnerTokenRequired,
-    Port,
-    PostgresDb,
-    PostgresHost,
-    PostgresPassword,
-    PostgresPort,
-    PostgresUser,
-    RedisHost,
-    RedisPassword,
-    RedisPort,
-    SecretKey,
-    ShopControllerPort,
-    ShopCpus,
-    ShopHost,
-    ShopPort,
-    ShopWorkers,
-    StateDir,
-    TelemetryEndpoint,
-    TelemetrySampledRatio,
-)
 
 _TAKEN = "ads, information_schema or shop"
 _SCHEMA = (
@@ -59,34 +33,44 @@ class Environment(SettingsModel):
         description="schema of the shop's tables; shops with different schemas can share a "
         "database and a Redis server",
     )
-    state_dir: StateDir
-    inner_host: InnerHost
-    shop_host: ShopHost
-    shop_port: Annotated[FreePort, like(ShopPort, 8082, "port of the shop; 0: any free port")]
+    state_dir: shared_settings.StateDir
+    inner_host: shared_settings.InnerHost
+    shop_host: shared_settings.ShopHost
+    shop_port: Annotated[
+        shared_settings.FreePort,
+        like(shared_settings.ShopPort, 8082, "port of the shop; 0: any free port"),
+    ]
     shop_controller_port: Annotated[
-        FreePort,
-        like(ShopControllerPort, 8083, "port of the controller; 0: any free port"),
+        shared_settings.FreePort,
+        like(shared_settings.ShopControllerPort, 8083, "port of the controller; 0: any free port"),
     ]
-    shop_workers: ShopWorkers
-    shop_cpus: ShopCpus
-    catalogue_books: CatalogueBooks
-    ads_host: AdsHost
+    shop_workers: shared_settings.ShopWorkers
+    shop_cpus: shared_settings.ShopCpus
+    catalogue_books: shared_settings.CatalogueBooks
+    ads_host: shared_settings.AdsHost
     ads_port: Annotated[
-        Port | None,
-        like(AdsPort, None, "port of the ad server; without this setting, pages have no banners"),
+        shared_settings.Port | None,
+        like(
+            shared_settings.AdsPort,
+            None,
+            "port of the ad server; without this setting, pages have no banners",
+        ),
     ]
-    inner_token: InnerToken
-    inner_token_required: InnerTokenRequired
+    inner_token: shared_settings.InnerToken
+    inner_token_required: shared_settings.InnerTokenRequired
     secret_key: Annotated[
-        str, like(SecretKey, "only-for-a-shop-that-nobody-visits", "Django's secret key")
+        str,
+        like(
+            shared_settings.SecretKey, "only-for-a-shop-that-nobody-visits", "Django's secret key"
+        ),
     ]
-    postgres_host: PostgresHost
-    postgres_port: PostgresPort
-    postgres_user: PostgresUser
-    postgres_password: PostgresPassword
-    postgres_db: PostgresDb
-    redis_host: RedisHost
-    redis_port: RedisPort
-    redis_password: RedisPassword
-    telemetry_endpoint: TelemetryEndpoint
-    telemetry_sampled_ratio: TelemetrySampledRatio
+    postgres_host: shared_settings.PostgresHost
+    postgres_port: shared_settings.PostgresPort
+    postgres_user: shared_settings.PostgresUser
+    postgres_password: shared_settings.PostgresPassword
+    postgres_db: shared_settings.PostgresDb
+    redis_host: shared_settings.RedisHost
+    redis_port: shared_settings.RedisPort
+    redis_password: shared_settings.RedisPassword
+    telemetry_endpoint: shared_settings.TelemetryEndpoint
+    telemetry_sampled_ratio: shared_settings.TelemetrySampledRatio

@@ -59,9 +59,8 @@ class InOneLine(logging.Filter):
         if back_end is not None:
             first = str(fault).strip().partition("\n")[0]
             _put(record, f"{record.getMessage()}: {back_end} is unavailable: {first}")
-        elif isinstance(
-            fault, SessionInterrupted
-        ):  # Redis has lost the session, or another page has ended it
+        # Redis has lost the session, or another page has ended it.
+        elif isinstance(fault, SessionInterrupted):
             path = record.args[-1] if isinstance(record.args, tuple) and record.args else ""
             _put(record, f"The session ended while the shop created a page: {path}")
         return True

@@ -3,7 +3,7 @@
 import random
 from html import escape
 
-from shop.ads.sizes import SIZES
+from shop.ads.inventory import SIZES
 
 DESIGN_VERSION = "b1"
 

@@ -1,11 +1,14 @@
-"""The contracted banners in arrays, with one row per banner and one column per property.
+"""The contracted banners in arrays, with one row per banner and one column per property; their
+sizes, and the even delivery of their contracts.
 
 A banner keeps its row until the process ends, so counts by row stay valid.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +18,34 @@ NO_CONCEPT = -1
 
 Rows = npt.NDArray[np.int64]
 Column = npt.NDArray[Any]
+
+
+class Size(NamedTuple):
+    """The width and height of a banner, in CSS pixels."""
+
+    width: int
+    height: int
+
+
+SIZES: dict[str, Size] = {
+    "468x60": Size(468, 60),  # full banner
+    "234x60": Size(234, 60),  # half banner
+    "728x90": Size(728, 90),  # leaderboard
+    "300x250": Size(300, 250),  # medium rectangle
+    "125x125": Size(125, 125),  # square button
+    "160x600": Size(160, 600),  # wide skyscraper
+}
+"""The advertising industry's standard sizes of banners and slots."""
+NUMBER_OF = {name: number for number, name in enumerate(SIZES)}
+"""The number that stands for a size in the inventory, by the size's name."""
+
+
+def due(impressions: int, starts: datetime, ends: datetime, now: datetime) -> int:
+    """Return the number of impressions that an even delivery of a contract would have reached at
+    `now`, rounded up. `selection.candidates` applies the same rule to all banners.
+    """
+    elapsed = (now - starts) / (ends - starts)
+    return math.ceil(impressions * min(1.0, max(0.0, elapsed)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +131,7 @@ class Inventory:
         )
 
 
-_COLUMNS = (
-    "id",
-    "advertiser",
-    "size",
-    "concepts",
-    "contracted",
-    "starts_s",
-    "ends_s",
-    "rate_per_s",
-    "alt",
-)
+_COLUMNS = tuple(field.name for field in fields(Inventory) if field.type is Column)
 
 
 def of(banners: Iterable[Banner]) -> Inventory:

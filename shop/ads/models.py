@@ -18,8 +18,7 @@ from django.db import connection, models, transaction
 from django.utils import timezone
 
 from shop.ads import capacity
-from shop.ads.inventory import MOST_CONCEPTS
-from shop.ads.sizes import SIZES
+from shop.ads.inventory import MOST_CONCEPTS, SIZES
 
 MOST_IMPRESSIONS = 1_000_000_000
 CONCEPT = r"^[a-z0-9]+(-[a-z0-9]+)*$"

@@ -16,7 +16,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from shop.ads.inventory import MOST_CONCEPTS
+from shop.ads.inventory import MOST_CONCEPTS, SIZES, due
 from shop.ads.models import (
     CONCEPT,
     Advertiser,
@@ -28,8 +28,6 @@ from shop.ads.models import (
     Slot,
     next_revision,
 )
-from shop.ads.schedule import due
-from shop.ads.sizes import SIZES
 from shop.catalogue.digest import digest_of
 from shop.catalogue.shelves import SHELVES, Shelf
 

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_safe
 from common.http_api import CallError
 from shop.ads import artwork, server
 from shop.ads.delivery import loading, metrics
+from shop.ads.inventory import NUMBER_OF, SIZES
 from shop.ads.management import openapi, schemas
 from shop.ads.management.answers import (
     answer_of,
@@ -29,7 +30,6 @@ from shop.ads.management.answers import (
 )
 from shop.ads.models import Banner
 from shop.ads.selection.selector import Request
-from shop.ads.sizes import NUMBER_OF, SIZES
 
 _PICTURE_AGE_S = 3600
 

@@ -1,6 +1,7 @@
 """Drawings of book covers as SVG; a book always gets the same cover."""
 
 import random
+import textwrap
 from collections.abc import Callable
 from html import escape
 
@@ -28,7 +29,8 @@ def cover_svg(book_id: int, title: str, author: str, shelf: str) -> str:
     rng = random.Random(f"{book_id} {shelf}")
     ground, ink, first, second = rng.choice(_PALETTES)
     art = rng.choice(_DESIGNS)(rng, first, second, ink)
-    lines = _broken(title.upper() if rng.random() < 0.3 else title, 13)
+    words = title.upper() if rng.random() < 0.3 else title
+    lines = textwrap.wrap(words, 13, break_long_words=False, break_on_hyphens=False)
     size = 29 if len(lines) < 4 and max(map(len, lines)) < 12 else 23
     leading = size + 4
     text = "".join(
@@ -45,16 +47,6 @@ def cover_svg(book_id: int, title: str, author: str, shelf: str) -> str:
         f'<text x="20" y="{HEIGHT - 22}" font-size="15" letter-spacing=".6">{escape(author)}</text>'
         f'</g><rect width="7" height="{HEIGHT}" fill="#000" opacity=".14"/></svg>'
     )
-
-
-def _broken(title: str, width: int) -> list[str]:
-    lines: list[str] = []
-    for word in title.split(" "):
-        if lines and len(lines[-1]) + 1 + len(word) <= width:
-            lines[-1] += " " + word
-        else:
-            lines.append(word)
-    return lines
 
 
 def _sun(rng: random.Random, first: str, second: str, ink: str) -> str:

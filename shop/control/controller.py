@@ -19,15 +19,15 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import httptools
+from django.conf import settings
 from django.db import close_old_connections, connections
 
 from common.http_api import CallError, Callers, checked
-from common.page_types import PAGE_TYPES
 from shop import activity, banners, outages, sentry, sessions
 from shop.control import calls, metrics
 from shop.page_costs import page_work
+from shop.page_costs.back_end import memory
 from shop.page_costs.slow_database import slow_database
-from shop.redis_memory import memory
 from shop.stock import shelf_filling
 
 CONNECTIONS = 32
@@ -61,14 +61,14 @@ def _refused(error: CallError) -> Answer:
 
 
 def _status(body: bytes) -> Answer:
-    pages = activity.pages(page.name for page in PAGE_TYPES)
+    pages = activity.pages()
     return _json(
         {
             "time_s": time.monotonic(),
             "cpu_s": time.process_time(),
             # One interpreter uses at most one CPU.
             "cpus": 1,
-            "workers": _workers(),
+            "workers": settings.SHOP_WORKERS,
             "busy_workers": activity.busy_workers(),
             "requests": activity.requests(),
             "orders": activity.orders(),
@@ -81,13 +81,6 @@ def _status(body: bytes) -> Answer:
             "settings": _settings_json(),
         }
     )
-
-
-def _workers() -> int:
-    from django.conf import settings
-
-    workers: int = settings.SHOP_WORKERS
-    return workers
 
 
 def _settings_json() -> dict[str, object]:
@@ -108,10 +101,7 @@ def _read(body: bytes) -> object:
 def _put_settings(body: bytes) -> Answer:
     wanted = checked(calls.WantedSettings, _read(body))
     if wanted.ads is not None and wanted.ads != banners.banners.wanted:
-        try:
-            banners.banners.want(wanted.ads)
-        except banners.SettingRefused as refused:
-            raise CallError(str(refused), "ads", refused.allowed) from None
+        banners.banners.want(wanted.ads)
         page_work.work.forget_waits()  # a page with a banner waits longer than a page without
     if wanted.sentry is not None:
         sentry.set_mode(wanted.sentry)
@@ -165,8 +155,6 @@ _OPEN = tuple(call.path for call in calls.CALLS if call.is_open)
 
 
 def _callers() -> Callers:
-    from django.conf import settings
-
     token = settings.INNER_TOKEN if settings.INNER_TOKEN_REQUIRED else None
     return Callers.of((settings.INNER_HOST, settings.SHOP_HOST), token)
 

@@ -9,7 +9,6 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from common.page_types import PAGE_TYPES
 from shop import activity, banners, sentry
 from shop.models import Order, OrderLine
 from shop.page_costs import page_work
@@ -34,38 +33,42 @@ def exposition() -> bytes:
 class _Shop(Collector):
     def collect(self) -> Iterator[Metric]:
         """Read all counts again for each scrape."""
-        yield CounterMetricFamily(
-            "doorbuster_shop_cpu_seconds",
-            "CPU seconds used by the shop's process.",
-            time.process_time(),
-        )
-        yield GaugeMetricFamily("doorbuster_shop_workers", "Worker threads.", settings.SHOP_WORKERS)
-        yield GaugeMetricFamily(
-            "doorbuster_shop_busy_workers",
-            "Threads that are working on a request.",
-            activity.busy_workers(),
-        )
-        yield CounterMetricFamily(
-            "doorbuster_shop_requests",
-            "Requests of any kind that reached the shop.",
-            activity.requests(),
-        )
-        yield CounterMetricFamily(
-            "doorbuster_shop_orders", "Orders committed since the shop started.", activity.orders()
-        )
-        yield GaugeMetricFamily(
-            "doorbuster_shop_time_scale_ratio",
-            "Paper seconds per real second.",
-            page_work.work.settings.time_scale,
-        )
-        # This number is not read from the database now, because a busy database would delay the
-        # scrape. The first call of /status reads it.
-        yield GaugeMetricFamily(
-            "doorbuster_shop_books", "Books in the catalogue.", shelf_filling.known_size()
-        )
+        wasted = sentry.snapshot()
+        for name, meaning, value in (
+            ("cpu_seconds_total", "CPU seconds used by the shop's process.", time.process_time()),
+            ("workers", "Worker threads.", settings.SHOP_WORKERS),
+            ("busy_workers", "Threads that are working on a request.", activity.busy_workers()),
+            ("requests_total", "Requests of any kind that reached the shop.", activity.requests()),
+            ("orders_total", "Orders committed since the shop started.", activity.orders()),
+            (
+                "time_scale_ratio",
+                "Paper seconds per real second.",
+                page_work.work.settings.time_scale,
+            ),
+            # This number is not read from the database now, because a busy database would delay the
+            # scrape. The first call of /status reads it.
+            ("books", "Books in the catalogue.", shelf_filling.known_size()),
+            (
+                "sentry_watched_requests",
+                "Requests that the sentry watches.",
+                sentry.watching(),
+            ),
+            (
+                "sentry_disconnects_total",
+                "Customers who left while their request was in progress.",
+                wasted["disconnects"],
+            ),
+            (
+                "sentry_cancels_attempted_total",
+                "Running queries that the sentry tried to cancel.",
+                wasted["cancels_attempted"],
+            ),
+        ):
+            kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
+            yield kind(f"doorbuster_shop_{name.removesuffix('_total')}", meaning, value)
         yield _settings()
         yield from _per_page()
-        yield from _wasted_work()
+        yield from _wasted_work(wasted)
 
 
 def _settings() -> Metric:
@@ -102,28 +105,13 @@ def _counter(name: str, meaning: str, label: str, values: Mapping[str, float]) -
 
 
 def _per_page() -> Iterator[Metric]:
-    pages = activity.pages(page.name for page in PAGE_TYPES)
+    pages = activity.pages()
     for name, field, meaning in _OF_PAGES:
         counts = {page: getattr(count, field) for page, count in pages.items()}
         yield _counter(name, meaning, "page", counts)
 
 
-def _wasted_work() -> Iterator[Metric]:
-    counts = sentry.snapshot()
-    name = "doorbuster_shop_sentry"
-    yield GaugeMetricFamily(
-        f"{name}_watched_requests", "Requests that the sentry watches.", sentry.watching()
-    )
-    yield CounterMetricFamily(
-        f"{name}_disconnects",
-        "Customers who left while their request was in progress.",
-        counts["disconnects"],
-    )
-    yield CounterMetricFamily(
-        f"{name}_cancels_attempted",
-        "Running queries that the sentry tried to cancel.",
-        counts["cancels_attempted"],
-    )
+def _wasted_work(counts: Mapping[str, float]) -> Iterator[Metric]:
     yield _counter(
         "sentry_requests",
         "Requests whose customer left: stopped (interrupted), or served to the end (finished).",

@@ -31,6 +31,8 @@ from shop.page_costs.walker import Walker, WalkFailed
 
 TOLERANCE_RATIO = 0.05
 _WARM_UP_WALKS = 3
+_HOME_PAGES = 200
+"""The number of pages from which Gunicorn's CPU time per request is measured."""
 _START_PATIENCE_S = 30
 _END_PATIENCE_S = 30
 _CALL_TIMEOUT_S = 30.0
@@ -206,16 +208,16 @@ def book_on_sale(rng: random.Random, books: int) -> int:
             return book
 
 
-def _cpu_outside_s(url: str, controller: JsonClient, requests: int = 200) -> float:
+def _cpu_outside_s(url: str, controller: JsonClient) -> float:
     controller.call("PUT", "/settings", {"profile": "real"})
     with Walker(url) as walker:
         walker.request("/")
         before = controller.call("GET", "/status")
-        for _ in range(requests):
+        for _ in range(_HOME_PAGES):
             walker.request("/")
         after = controller.call("GET", "/status")
     own_s = after["pages"]["Br-1"]["own_cpu_s"] - before["pages"]["Br-1"]["own_cpu_s"]
-    return float(after["cpu_s"] - before["cpu_s"] - own_s) / requests
+    return float(after["cpu_s"] - before["cpu_s"] - own_s) / _HOME_PAGES
 
 
 def _print(results: list[PageResult], rounds: int, scale: float, outside_s: float) -> None:

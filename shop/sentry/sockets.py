@@ -26,10 +26,9 @@ def in_child(forget: Callable[[], object]) -> None:
 
 AVAILABLE = hasattr(select, "epoll")
 _HUNG_UP = select.POLLRDHUP | select.POLLHUP | select.POLLERR if AVAILABLE else 0
-# Reported once, because the number of an ended request cannot be unregistered.
-_EVENTS = (
-    select.EPOLLRDHUP | select.EPOLLONESHOT if AVAILABLE else 0
-)  # HUP and ERR are always reported
+# Reported once, because the number of an ended request cannot be unregistered. HUP and ERR are
+# always reported.
+_EVENTS = select.EPOLLRDHUP | select.EPOLLONESHOT if AVAILABLE else 0
 
 
 class WatchedRequest(Protocol):
@@ -124,9 +123,7 @@ class SocketWatcher:
         thread = threading.Thread(target=self._run, args=(epoll,), name="sentry", daemon=True)
         try:
             thread.start()
-        except (
-            RuntimeError
-        ) as error:  # the process has already reached its maximum number of threads
+        except RuntimeError as error:  # the process has its maximum number of threads
             epoll.close()
             if not self._said:
                 self._said = True

@@ -297,9 +297,8 @@ def _purchase(request: HttpRequest) -> Purchase | None:
 
 
 def _keep(request: HttpRequest, purchase: Purchase) -> None:
-    kept = replace(
-        purchase, total_cents=None
-    ).kept()  # it is unknown which page the customer will see next
+    # Without the total, because it is unknown which page the customer will see next.
+    kept = replace(purchase, total_cents=None).kept()
     if request.session.get(_KEY) != kept:
         request.session[_KEY] = kept
 

@@ -8,10 +8,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from common.http_api import CallError
 from shop import ad_server
 from shop import banners as module
 from shop.ad_server import AdServer, Failed
-from shop.banners import Banner, Banners, Patience, SettingRefused
+from shop.banners import Banner, Banners, Patience
 from tests.fake_shop.server import CLOSE, FakeServer, Raw
 from tests.shop.page_checks import check
 from tests.shop.test_pages import steps
@@ -218,7 +219,7 @@ def test_a_shop_without_an_ad_server_has_no_slots():
     assert found.wanted is False
     assert found.choose("728x90", ["crime"], 0) is None
     found.want(False)
-    with pytest.raises(SettingRefused, match="DOORBUSTER_ADS_PORT"):
+    with pytest.raises(CallError, match="DOORBUSTER_ADS_PORT"):
         found.want(True)
 
 

@@ -18,7 +18,7 @@ from shop.models import Order
 from shop.page_costs.walker import ADDRESS, PAYMENT, form
 from shop.sessions import SessionStore
 from shop.views import checkout
-from tests.shop.test_redis_memory import options
+from tests.shop.page_costs.test_back_end import options
 
 pytestmark = pytest.mark.usefixtures("visitor")
 

@@ -66,9 +66,8 @@ class Writer:
         while not self._stopping.is_set():
             self.ledger.hurry.wait(interval_s)
             if not self._try() and not self._stopping.is_set():
-                self._stopping.wait(
-                    interval_s
-                )  # the database is unavailable, so wait for the interval
+                # The database is unavailable, so the next try comes after the interval.
+                self._stopping.wait(interval_s)
         self._try()
         self._try()  # the first exchange may have repeated an older report
         connection.close()
@@ -89,9 +88,8 @@ class Writer:
                 renewing.renew(timezone.now())
                 forget_silent(timezone.now())
                 self._renews_s = time.monotonic() + renewing.LOOKED_AFTER_S
-        except (
-            Exception
-        ):  # this thread must continue: without reports, banners are soon no longer shown
+        # This thread must continue: without reports, banners are soon no longer shown.
+        except Exception:
             self.failures += 1
             if self.failures == 1:
                 _logger.exception("Deliveries are not reported; they are kept and sent again")

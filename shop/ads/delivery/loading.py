@@ -11,8 +11,7 @@ from django.db import connection
 from shop.ads import inventory
 from shop.ads.artwork import wording
 from shop.ads.delivery.ledger import Totals
-from shop.ads.inventory import Banner, Inventory
-from shop.ads.sizes import NUMBER_OF
+from shop.ads.inventory import NUMBER_OF, Banner, Inventory
 
 _BANNERS = """
     SELECT ads_banner.id, advertiser_id, size, impressions,

@@ -7,8 +7,8 @@ from typing import Any
 from django.db.models import Count
 from django.db.models.functions import Coalesce
 
+from shop.ads.inventory import due
 from shop.ads.models import Contract, Publisher
-from shop.ads.schedule import due
 
 
 @dataclass(frozen=True, slots=True)

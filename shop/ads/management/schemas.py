@@ -7,9 +7,8 @@ from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from common.http_api import Body, Query, Refusal, Reply
-from shop.ads.inventory import MOST_CONCEPTS
+from shop.ads.inventory import MOST_CONCEPTS, SIZES
 from shop.ads.models import CONCEPT, MOST_IMPRESSIONS
-from shop.ads.sizes import SIZES
 
 MOST_SLOTS = 8
 MOST_WANTED_CONCEPTS = 16

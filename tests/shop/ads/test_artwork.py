@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shop.ads.artwork import banner_svg, wording
-from shop.ads.sizes import SIZES
+from shop.ads.inventory import SIZES
 
 SVG = "{http://www.w3.org/2000/svg}"
 printable = st.text(st.characters(categories=("L", "N", "P", "S", "Zs")), min_size=1)

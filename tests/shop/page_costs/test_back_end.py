@@ -7,7 +7,7 @@ import redis
 from django.conf import settings
 from django.core.cache import cache
 
-from shop.redis_memory import Memory, memory
+from shop.page_costs.back_end import Memory, memory
 
 pytestmark = pytest.mark.usefixtures("visitor")
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from shop.ads.schedule import due
+from shop.ads.inventory import due
 from tests.shop.ads.conftest import rows, served, under_its_settings
 from tests.shop.ads.management.test_contracts import CONTRACT, changed, time
 
