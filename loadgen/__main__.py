@@ -16,11 +16,11 @@ from loadgen.workload.partly_open import PartlyOpenModel
 from loadgen.workload.sessions import MEAN_EXECUTION_S, PAGES, SessionModel
 
 
-def describe_sessions(model: SessionModel | None = None) -> Iterator[str]:
-    """Yield the lines of a session model's table, by default LIFO-Pri's. Times are in paper
-    seconds, except the mean execution time (paper milliseconds).
+def describe_sessions() -> Iterator[str]:
+    """Yield the lines of a table of LIFO-Pri's session model. Times are in paper seconds, except
+    the mean execution time (paper milliseconds).
     """
-    model = model or SessionModel()
+    model = SessionModel()
     chain = model.chain
     visits = chain.visits()
     yield f"{'page':<5} {'per 1000':>9} {'P(Tr-4)':>8} {'mean s':>7}  leads to"
@@ -41,9 +41,9 @@ def describe_sessions(model: SessionModel | None = None) -> Iterator[str]:
     yield f"retry                     p = {model.retry_probability:g}, at most {model.max_retries}"
 
 
-def describe_partly_open(model: PartlyOpenModel | None = None) -> Iterator[str]:
-    """Yield the lines of a partly-open model's table, by default eDragon's, in paper seconds."""
-    model = model or PartlyOpenModel()
+def describe_partly_open() -> Iterator[str]:
+    """Yield the lines of a table of eDragon's partly-open model, in paper seconds."""
+    model = PartlyOpenModel()
     visits = model.visits()
     yield f"{'page':<5} {'per session':>11}  leads to"
     for page, row in model.transitions().items():

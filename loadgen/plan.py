@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -153,19 +153,6 @@ def _plan_error(faults: ValidationError) -> PlanError:
 
 
 # ---- who comes -----------------------------------------------------------------------------------
-
-
-class Load(Protocol):
-    @property
-    def arrivals_until_s(self) -> float | None: ...
-
-    def planned(self, seed: int) -> int:
-        """Return the number of sessions, clients or customers. Raises PlanError if no session
-        arrives, or if too many sessions arrive.
-        """
-        ...
-
-    def facts(self, planned: int) -> dict[str, Any]: ...
 
 
 class Sessions(_Values):

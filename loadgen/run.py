@@ -10,8 +10,7 @@ from gevent.event import Event
 
 from loadgen import load_factor
 from loadgen.customers.browser import Fetched, ShopAddress
-from loadgen.customers.client import ClientProcess
-from loadgen.customers.client_pages import ClientPages
+from loadgen.customers.client import ClientPages, ClientProcess
 from loadgen.customers.customer import CustomerSession
 from loadgen.customers.persistent_session import PersistentSession
 from loadgen.customers.shop_pages import PageRequest, Shopper

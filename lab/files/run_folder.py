@@ -17,7 +17,7 @@ from lab.files import documents
 from lab.files.documents import write_text
 from lab.files.run_summary import RunSummary
 from loadgen import load_factor
-from loadgen.records.attempt_log import AttemptsFileError, read_attempts
+from loadgen.records.attempt_log import read_attempts
 from loadgen.records.rows import RowsFileError, read_table
 
 RUN_FILE = "run.json"
@@ -126,7 +126,7 @@ class RunFolder:
         """
         try:
             return read_attempts(self.attempts_file)
-        except AttemptsFileError as fault:
+        except RowsFileError as fault:
             raise ExperimentError(str(fault)) from None
 
     def samples(self) -> pa.Table:

@@ -69,9 +69,8 @@ class _Parts:
 
     def on_message_complete(self) -> None:
         assert self.parser is not None
-        self.keeps_alive = (
-            self.parser.should_keep_alive()
-        )  # the parser forgets this value afterwards
+        # The parser forgets this value afterwards.
+        self.keeps_alive = self.parser.should_keep_alive()
         self.is_complete = True
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 import gevent
 
-from loadgen.customers.client_pages import judge_cover
+from loadgen.customers.client import judge_cover
 from loadgen.customers.connection import ShopAddress
 from loadgen.customers.shop_pages import PageRequest, Shopper, covers
 from loadgen.customers.visitor import (
@@ -58,9 +58,8 @@ class PersistentSession:
         left_s = None if stop_s is None else self._clock.real_s(stop_s - self._clock.now_s())
         cut = gevent.Timeout.start_new(left_s)  # None: never
         try:
-            if (
-                left_s is not None and left_s <= 0
-            ):  # the timeout fires only when other greenlets run
+            # The timeout fires only when other greenlets run.
+            if left_s is not None and left_s <= 0:
                 return False
             return self._interactions(pages, arrival_s)
         except gevent.Timeout as ended:

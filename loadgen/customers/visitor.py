@@ -1,7 +1,7 @@
 """The browser of one customer or client, which checks pages and reports attempts to observers."""
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from loadgen.customers.browser import Browser, Fetched, ShopAddress
 from loadgen.customers.shop_pages import PageRequest, WrongPageError
@@ -9,15 +9,10 @@ from loadgen.records.attempts import Attempt, AttemptOutcome
 from loadgen.records.connection_log import ConnectionKind, OpenedConnection
 from loadgen.schedule import RunClock
 
-
-class AttemptObserver(Protocol):
-    """A callback at the end of every attempt, and for pages never requested (`fetched` is None)."""
-
-    def __call__(
-        self, attempt: Attempt, request: PageRequest | None, fetched: Fetched | None
-    ) -> None: ...
-
-
+AttemptObserver = Callable[[Attempt, PageRequest | None, Fetched | None], None]
+"""A callback at the end of every attempt, and for pages that were never requested, whose request
+and result are None.
+"""
 ConnectionObserver = Callable[[OpenedConnection], None]
 Judge = Callable[[bytes], None]
 """A function that checks a received page and raises `WrongPageError` if it is wrong."""

@@ -9,7 +9,6 @@ import pyarrow as pa
 from loadgen.records.attempts import AttemptOutcome
 from loadgen.records.rows import (
     RowLog,
-    RowsFileError,
     distinct,
     metadata_of,
     read_rows,
@@ -32,10 +31,6 @@ SCHEMA = pa.schema(
         pa.field("request_id", pa.string(), nullable=False),
     ]
 )
-
-
-class AttemptsFileError(RowsFileError):
-    """The error for an invalid `attempts.parquet`; the message is one line and names the file."""
 
 
 class AttemptLog(RowLog):
@@ -62,14 +57,11 @@ class AttemptLog(RowLog):
 def read_attempts(path: Path) -> pa.Table:
     """Return the table in an `attempts.parquet`.
 
-    Raises `AttemptsFileError` if the file is not such a table or has unknown outcomes.
+    Raises `RowsFileError` if the file is not such a table or has unknown outcomes.
     """
-    try:
-        table = read_rows(path, SCHEMA)
-        outcomes = table.column("outcome").unique().to_pylist()
-        require_known(path, "outcome", outcomes, list(AttemptOutcome))
-    except RowsFileError as error:
-        raise AttemptsFileError(str(error)) from None
+    table = read_rows(path, SCHEMA)
+    outcomes = table.column("outcome").unique().to_pylist()
+    require_known(path, "outcome", outcomes, list(AttemptOutcome))
     return table
 
 

@@ -22,7 +22,13 @@ from typing import Any, Literal, NamedTuple
 
 from loadgen import defaults
 from loadgen.workload.draws import exponential, stream_key, uniform
-from loadgen.workload.refusals import SessionModelError, require_positive
+from loadgen.workload.refusals import (
+    SessionModelError,
+    require_duration,
+    require_positive,
+    require_probability,
+    require_range,
+)
 
 ClientSet = Literal["control", "test"]
 
@@ -75,20 +81,11 @@ class ClientModel:
     """
 
     def __post_init__(self) -> None:
-        if not 1 <= self.per_set <= MOST_PER_SET:
-            raise SessionModelError(
-                "per_set", f"{self.per_set} is out of range; give 1 to {MOST_PER_SET}"
-            )
+        require_range("per_set", self.per_set, 1, MOST_PER_SET)
         require_positive("patience_max_s", self.patience_max_s)
         require_positive("think_time_mean_s", self.think_time_mean_s)
-        if not 0 <= self.reload_probability <= 1:
-            raise SessionModelError(
-                "reload_probability", f"{self.reload_probability} is not a probability; give 0 to 1"
-            )
-        if not (self.away_mean_s >= 0 and math.isfinite(self.away_mean_s)):
-            raise SessionModelError(
-                "away_mean_s", f"{self.away_mean_s} is not a duration; give 0 or more seconds"
-            )
+        require_probability("reload_probability", self.reload_probability)
+        require_duration("away_mean_s", self.away_mean_s)
         # A copy in a fixed order, so that the order of the given weights does not change the draws.
         object.__setattr__(self, "mix", _checked_mix(self.mix))
 

@@ -28,7 +28,12 @@ from loadgen.workload.draws import (
 )
 from loadgen.workload.lengths import geometric_scale
 from loadgen.workload.load_schedule import Schedule
-from loadgen.workload.refusals import SessionModelError, require_positive
+from loadgen.workload.refusals import (
+    SessionModelError,
+    require_duration,
+    require_positive,
+    require_range,
+)
 
 IMAGE = "image"
 """The value of `page` in the rows of images."""
@@ -75,32 +80,15 @@ class PartlyOpenModel:
     """
 
     def __post_init__(self) -> None:
-        if not 1 <= self.interactions_most <= LONGEST_WALK:
-            raise SessionModelError(
-                "interactions_most",
-                f"{self.interactions_most} is out of range; give 1 to {LONGEST_WALK}",
-            )
-        if not 1 <= self.interactions_mean <= self.interactions_most:
-            raise SessionModelError(
-                "interactions_mean",
-                f"{self.interactions_mean} is out of range; give 1 to {self.interactions_most}, "
-                "the maximum number of interactions",
-            )
-        if not (self.think_time_mean_s >= 0 and math.isfinite(self.think_time_mean_s)):
-            raise SessionModelError(
-                "think_time_mean_s",
-                f"{self.think_time_mean_s} is not a duration; give 0 or more seconds",
-            )
+        most = self.interactions_most
+        require_range("interactions_most", most, 1, LONGEST_WALK)
+        meaning = "the maximum number of interactions"
+        require_range("interactions_mean", self.interactions_mean, 1, most, meaning)
+        require_duration("think_time_mean_s", self.think_time_mean_s)
         if self.timeout_s != math.inf:
             require_positive("timeout_s", self.timeout_s)
-        if not 0 <= self.reconnects <= LARGEST_MAX_RETRIES:
-            raise SessionModelError(
-                "reconnects", f"{self.reconnects} is out of range; give 0 to {LARGEST_MAX_RETRIES}"
-            )
-        if not 0 <= self.images_mean <= MOST_IMAGES:
-            raise SessionModelError(
-                "images_mean", f"{self.images_mean} is out of range; give 0 to {MOST_IMAGES}"
-            )
+        require_range("reconnects", self.reconnects, 0, LARGEST_MAX_RETRIES)
+        require_range("images_mean", self.images_mean, 0, MOST_IMAGES)
         if not 0 <= self.transactions_ratio <= _BUYING_ALWAYS:
             raise SessionModelError(
                 "transactions_ratio",

@@ -42,7 +42,12 @@ from loadgen.workload.lengths import (
     walk_of,
 )
 from loadgen.workload.load_schedule import Schedule, Segment
-from loadgen.workload.refusals import SessionModelError, require_positive
+from loadgen.workload.refusals import (
+    SessionModelError,
+    require_positive,
+    require_probability,
+    require_range,
+)
 
 __all__ = [
     "CONFIRM_PAGE",
@@ -111,15 +116,8 @@ class SessionModel:
                 raise SessionModelError(name, f"{value} is not a duration; give 0 or more seconds")
         if math.isinf(self.think_time_mean_s):
             raise SessionModelError("think_time_mean_s", "give a finite number of seconds")
-        if not 0 <= self.retry_probability <= 1:
-            raise SessionModelError(
-                "retry_probability", f"{self.retry_probability} is not a probability; give 0 to 1"
-            )
-        if not 0 <= self.max_retries <= LARGEST_MAX_RETRIES:
-            raise SessionModelError(
-                "max_retries",
-                f"{self.max_retries} is out of range; give 0 to {LARGEST_MAX_RETRIES}",
-            )
+        require_probability("retry_probability", self.retry_probability)
+        require_range("max_retries", self.max_retries, 0, LARGEST_MAX_RETRIES)
         if self.walks not in get_args(WalkDrawing):
             raise SessionModelError("walks", f"{self.walks!r} is unknown; give quota or chance")
         if self.file_sessions < 1:

@@ -26,7 +26,8 @@ from lab.studies.ad_server.study import STUDY
 from lab.studies.live import LiveStudy
 from lab.wording import duration
 from loadgen.customers.ad_clients import AdOrder
-from loadgen.records.attempt_log import AttemptsFileError, read_attempts, read_metadata
+from loadgen.records.attempt_log import read_attempts, read_metadata
+from loadgen.records.rows import RowsFileError
 
 _PLAN = "requests.json"
 _RUNS = "runs.jsonl"
@@ -144,7 +145,7 @@ def read_results(result: StudyResult, cases: Cases, runs: Iterable[PlannedRun]) 
         try:
             requests = read_metadata(_file(result, run))["requests"]
             return metrics(read_attempts(_file(result, run)), requests)
-        except AttemptsFileError as fault:
+        except RowsFileError as fault:
             raise ExperimentError(str(fault)) from None
 
     return Results.of_runs((cases.run(run.cell), run.seed, read(run)) for run in runs)

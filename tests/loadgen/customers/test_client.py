@@ -7,8 +7,7 @@ import math
 from itertools import cycle, pairwise
 
 from loadgen.customers.browser import ShopAddress
-from loadgen.customers.client import ClientProcess
-from loadgen.customers.client_pages import ClientPages
+from loadgen.customers.client import ClientPages, ClientProcess
 from loadgen.records.attempts import Attempt
 from loadgen.schedule import RunClock
 from loadgen.workload.clients import ClientModel, Clients, Turn

@@ -6,7 +6,7 @@ import pytest
 
 from common.seeded_shop import SEARCH_WORDS
 from common.shared_settings import LEAST_BOOKS
-from loadgen.customers.client_pages import CATEGORIES, ClientPages, judge
+from loadgen.customers.client import CATEGORIES, ClientPages, judge
 from loadgen.customers.shop_pages import PageRequest, WrongPageError
 from loadgen.workload.clients import KIND_PAGE
 from shop.catalogue.covers import cover_svg

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from loadgen.records.attempt_log import (
     SCHEMA,
     AttemptLog,
-    AttemptsFileError,
     read_attempts,
     read_metadata,
 )
 from loadgen.records.attempts import Attempt, AttemptOutcome, not_generated
+from loadgen.records.rows import RowsFileError
 from loadgen.workload.sessions import PAGES
 
 DONE = Attempt(3, 0, "Br-1", 1, 0.5, 0.501, 0.75, 12.5, "completed", 200, "r-1")
@@ -105,18 +105,18 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):
 
 
 def test_a_missing_file_and_one_that_is_no_parquet_are_refused(tmp_path):
-    with pytest.raises(AttemptsFileError, match="no such file"):
+    with pytest.raises(RowsFileError, match="no such file"):
         read_attempts(tmp_path / "none.parquet")
     text = tmp_path / "text.parquet"
     text.write_text("session,page\n", encoding="utf-8")
-    with pytest.raises(AttemptsFileError, match="not a readable Parquet file"):
+    with pytest.raises(RowsFileError, match="not a readable Parquet file"):
         read_attempts(text)
     cut = tmp_path / "cut.parquet"
     log = AttemptLog()
     log.append(DONE)
     log.write(cut)
     cut.write_bytes(cut.read_bytes()[:-20])
-    with pytest.raises(AttemptsFileError, match="not a readable Parquet file"):
+    with pytest.raises(RowsFileError, match="not a readable Parquet file"):
         read_metadata(cut)
 
 
@@ -144,7 +144,7 @@ def _table(**changes):
 def test_a_file_of_another_schema_is_refused_by_name(tmp_path, table, message):
     path = tmp_path / "other.parquet"
     pq.write_table(table, path)
-    with pytest.raises(AttemptsFileError) as refusal:
+    with pytest.raises(RowsFileError) as refusal:
         read_attempts(path)
     assert message in str(refusal.value)
     assert "\n" not in str(refusal.value)
