@@ -67,10 +67,8 @@ class PlatformOptions:
         """Check the options; if one is invalid, raise HostingError, which names it and the allowed
         values.
         """
-        if not 1 <= self.applications <= MOST_APPLICATIONS:
-            raise HostingError(
-                f"applications: {self.applications}; allowed: 1 to {MOST_APPLICATIONS}"
-            )
+        is_valid = 1 <= self.applications <= MOST_APPLICATIONS
+        self._require("applications", is_valid, f"1 to {MOST_APPLICATIONS}")
         if len(self.priorities) != self.applications:
             raise HostingError(
                 f"priorities: {len(self.priorities)} given for {self.applications} "
@@ -78,16 +76,15 @@ class PlatformOptions:
             )
         if not all(0 < priority < float("inf") for priority in self.priorities):
             raise HostingError("priorities: must be numbers above 0")
-        if not 0.1 <= self.time_scale <= 1000:
-            raise HostingError(f"time_scale: {self.time_scale:g}; allowed: 0.1 to 1000")
+        self._require("time_scale", 0.1 <= self.time_scale <= 1000, "0.1 to 1000")
         for field, kind in (
             ("provisioning", Provisioning),
             ("sharing", Sharing),
             ("admission", PlatformAdmission),
             ("profile", Profile),
         ):
-            if (given := getattr(self, field)) not in get_args(kind):
-                raise HostingError(f"{field}: {given!r}; allowed: {', '.join(get_args(kind))}")
+            allowed = get_args(kind)
+            self._require(field, getattr(self, field) in allowed, ", ".join(allowed))
         try:
             rsa_bits(self.key)
         except CertificateError as fault:
@@ -105,16 +102,20 @@ class PlatformOptions:
                         f"{field}: admission eac needs the CPU time of a connection, above 0 "
                         "paper seconds; `doorbuster profile-connections` measures it"
                     )
-        if self.shop_threads is not None and not 1 <= self.shop_threads <= 100:
-            raise HostingError(f"shop_threads: {self.shop_threads}; allowed: 1 to 100")
+        is_valid = self.shop_threads is None or 1 <= self.shop_threads <= 100
+        self._require("shop_threads", is_valid, "1 to 100")
         last = 65536 - self.applications
-        if self.port is not None and not 1 <= self.port <= last:
-            raise HostingError(
-                f"port: {self.port}; allowed: 1 to {last}, because the other applications get the "
-                "next ports"
-            )
+        is_valid = self.port is None or 1 <= self.port <= last
+        why = "because the other applications get the next ports"
+        self._require("port", is_valid, f"1 to {last}, {why}")
         if self.provisioning != "linux":
             self._check_room()
+
+    def _require(self, field: str, is_valid: bool, allowed: str) -> None:
+        if not is_valid:
+            given = getattr(self, field)
+            shown = f"{given:g}" if isinstance(given, float) else repr(given)
+            raise HostingError(f"{field}: {shown}; allowed: {allowed}")
 
     def _check_room(self) -> None:
         is_static = self.provisioning == "static"

@@ -18,8 +18,8 @@ from common import hosts, log_tail, ports
 from common.answering import get_refusal
 from common.waiting import wait_while
 from hosting import affinity, database, starting
-from hosting.environment import application_environment, application_settings
 from hosting.starting import HostingError, Started
+from hosting.template import application_environment, application_settings
 from runtime import monitoring
 from runtime.settings import Settings
 
@@ -102,11 +102,11 @@ class PlainShops(Started):
         database.threads_of_a_shop(self.lab, len(self.names), self.lab.shop_workers)
         database.check_redis(self.lab)
         self.folder.mkdir(parents=True, exist_ok=True)
-        environments = [
-            environment(settings, name)
-            for settings, name in zip(self.settings, self.names, strict=True)
+        shops = [
+            (name, settings, environment(settings, name))
+            for name, settings in zip(self.names, self.settings, strict=True)
         ]
-        for settings, name, environ in zip(self.settings, self.names, environments, strict=True):
+        for name, settings, environ in shops:
             self._say(f"Creating the tables and {settings.catalogue_books:,} books of {name}")
             starting.seed(
                 name,
@@ -116,18 +116,18 @@ class PlainShops(Started):
                 log=self.folder / f"{name}-seed.log",
             )
         self._running.callback(self._end)
-        for settings, name, environ in zip(self.settings, self.names, environments, strict=True):
+        for name, settings, environ in shops:
             self._shops.append(
                 self._started(f"{name}-shop", ["shop", "serve"], settings.shop_cpus, environ)
             )
             self._gateways.append(
                 self._started(f"{name}-gateway", ["gateway"], self._other_cpus, environ)
             )
-        for settings, name in zip(self.settings, self.names, strict=True):
+        for name, settings, _ in shops:
             self._wait_until_it_serves(name, settings)
         targets = [
             one
-            for settings, name in zip(self.settings, self.names, strict=True)
+            for name, settings, _ in shops
             for one in monitoring.application_targets(
                 name, settings.gateway_admin_port, [settings.shop_controller_port]
             )
