@@ -10,18 +10,32 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import command_line
-import glossary_terms
 import spec_keys
 from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
+
+
+def policy_terms() -> str:
+    """Return an entry of the glossary for each policy and baseline proxy."""
+    from lab.report import glossary
+
+    return glossary.sections("Policies by name", glossary.of_policies())
+
+
+def parameter_terms() -> str:
+    """Return an entry of the glossary for each parameter of a policy."""
+    from lab.report import glossary
+
+    return glossary.sections("Parameters of policies", glossary.of_parameters())
+
 
 WRITERS = {
     "make targets": command_line.make_targets,
     "command line": command_line.commands,
     "load options": command_line.load_options,
     "spec keys": spec_keys.sections,
-    "policy terms": glossary_terms.policies,
-    "parameter terms": glossary_terms.parameters,
+    "policy terms": policy_terms,
+    "parameter terms": parameter_terms,
 }
 _PLACE = re.compile(r"^<!-- generated: (.+) -->$(?:\n\n(?:\|.*\n)+)?", re.MULTILINE)
 
