@@ -109,7 +109,9 @@ class ShopRun(_Run):
     measured.
     """
     rho: float | None = 1.0
-    """The offered load; None in a closed loop."""
+    """The offered load; None in a closed loop. The schedule of arrivals by a formula or from a
+    trace already contains this load.
+    """
     schedule: Schedule | None = None
     sessions: int | None = None
     duration_s: float | None = None
@@ -164,9 +166,9 @@ class ShopRun(_Run):
     @property
     def offered_rho(self) -> float | None:
         """The mean offered load of the run."""
-        if self.schedule is None or self.rho is None:
+        if self.schedule is None:
             return self.rho
-        return self.schedule.expected_sessions(self.rho) / self.schedule.duration_s
+        return self.schedule.expected_sessions(1.0) / self.schedule.duration_s
 
     @property
     def session_rate(self) -> float:
@@ -257,7 +259,7 @@ class ShopRun(_Run):
             policy=choice,
             server=_appliance(spec) if spec.engine == "live" else server_of(spec),
             customers=spec.clients.as_model() if spec.clients else spec.customers.as_model(),
-            rho=1.0 if spec.load.arrivals else rho,
+            rho=rho,
             schedule=spec.load.schedule_at(rho),
             sessions=spec.load.sessions,
             duration_s=None if spec.load.arrivals else spec.load.duration_s,

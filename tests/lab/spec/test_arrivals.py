@@ -41,7 +41,7 @@ def test_a_formula_gives_the_shape_and_rho_the_mean():
         run = ShopRun.of_spec(spec, "sq", rho)
         loads = [segment.rho for segment in run.schedule.segments]
         assert loads == pytest.approx([rho * load / 3 for load in (1.5, 2.5, 3.5, 4.5)])
-        assert run.offered_rho == spec.load.offered(rho) == pytest.approx(rho)
+        assert run.rho == spec.load.offered(rho) == pytest.approx(run.offered_rho) == rho
         assert run.arrivals_s == spec.load.arrivals_s == 4
         assert run_of(run.as_json()) == run
 

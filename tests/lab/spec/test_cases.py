@@ -70,7 +70,7 @@ def test_a_schedule_brings_its_own_loads():
     run = small_case(schedule=DAY, duration_s=None).run
     assert run.arrivals_s == 30
     assert run.session_rate == pytest.approx(20 / 3)
-    assert run.offered_rho == pytest.approx(2 * 5 / 3)
+    assert run.offered_rho == pytest.approx(5 / 3)
     # A server at capacity for 30 s, and one request of each session too many in the last 20.
     assert run.expected_requests() == pytest.approx(30 * 20 + 20 * 20 / 3)
 

@@ -123,6 +123,15 @@ def test_a_packed_run_is_the_same_run(tmp_path):
     assert size_bytes == sum(file.stat().st_size for file in other.path.iterdir())
 
 
+def test_the_summary_has_the_load_of_arrivals_by_a_formula(tmp_path):
+    """run.json, the events and the log of a run with a formula name the spec's ρ."""
+    load = {"rho": [1.3], "duration_s": 40, "arrivals": {"formula": "1 + t"}}
+    folder, summary = made(changed(SPEC, load=load), tmp_path)
+    assert summary.rho == 1.3
+    assert next(iter(folder.events()))["rho"] == 1.3
+    assert read_metadata(folder.attempts_file)["rho"] == 1.3
+
+
 def test_unpacking_replaces_what_was_left(tmp_path):
     folder, _ = made(SPEC, tmp_path)
     files = folder.pack()
