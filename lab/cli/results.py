@@ -14,6 +14,7 @@ from lab.results import reference as references
 from lab.results.comparison import ComparisonResult
 from lab.results.reference import is_reference
 from lab.results.result import is_imported
+from lab.results.study import reproduction_title
 from runtime import settings
 
 _REPRODUCTION = "reproduction.json"
@@ -51,11 +52,12 @@ def _described(path: Path) -> dict[str, Any]:
     try:
         if (path / _REPRODUCTION).is_file():
             made = read_json(path / _REPRODUCTION)
-            told = {"kind": "reproduction", "engine": made["engine"], "title": made["title"]}
+            title = reproduction_title(path.name, made)
+            told = {"kind": "reproduction", "engine": made["engine"], "title": title}
         else:
             spec = ComparisonResult(path).spec()
             told = {"kind": "comparison", "engine": spec.engine, "title": spec.title}
-    except (ExperimentError, KeyError, TypeError) as fault:
+    except (ExperimentError, AttributeError, KeyError, TypeError) as fault:
         told = {"kind": "damaged", "engine": "", "title": str(fault)}
     return facts | told
 

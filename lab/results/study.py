@@ -8,6 +8,7 @@ results/<when>-reproduce-<paper>[-quick]/
     report.html  figures/*.png, *.svg, *.csv  tables/*.csv
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,14 @@ from lab.results.result import Result, made_here
 from lab.spec.cases import AnyCase
 
 _FACTS = "reproduction.json"
+
+
+def reproduction_title(folder_name: str, facts: Mapping[str, Any]) -> str:
+    """Return the title in a reproduction's `facts`. Only included results have one; the title of
+    another reproduction consists of the words in the name of its folder.
+    """
+    words = re.sub(r"^\d{8}T\d{6}Z-", "", folder_name).replace("-", " ")
+    return str(facts.get("title") or words[:1].upper() + words[1:])
 
 
 @dataclass(frozen=True, slots=True)

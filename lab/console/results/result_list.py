@@ -34,6 +34,7 @@ from lab.results import reference
 from lab.results.comparison import ComparisonResult
 from lab.results.reference import Reference
 from lab.results.result import Imported, began_at_of
+from lab.results.study import reproduction_title
 from lab.spec.experiment import Spec
 from lab.wording import title_of
 
@@ -144,8 +145,7 @@ def _summarised(path: Path) -> Summary:
                 folder.conclusion if is_conclusion else partial(read_json, path / name), None
             )
     old_lines = [_NO_CONCLUSION] if "tables.json" in found else []
-    told_title = str(told.get("title") or _words(re.sub(r"^\d{8}T\d{6}Z-", "", path.name)))
-    title = told_title if spec is None else spec.title
+    title = reproduction_title(path.name, told) if spec is None else spec.title
     policies = [] if spec is None else [choice.key for choice in spec.policy]
     imported = Imported.read(path)
     made_for_all = Reference.read(path)

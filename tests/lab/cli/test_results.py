@@ -70,7 +70,9 @@ def test_a_reproduction_without_claims_names_its_command(results):
     """An interrupted reproduction has no claims, and `results draw` cannot create them."""
     folder = results / "20260101T000000Z-reproduce-sbac"
     folder.mkdir()
-    (folder / "reproduction.json").write_text('{"engine": "simulated", "title": "SBAC"}')
+    (folder / "reproduction.json").write_text('{"paper": "sbac", "engine": "simulated"}')
+    (first, *_) = json.loads(printed("results", "list", "--json"))
+    assert (first["kind"], first["title"]) == ("reproduction", "Reproduce sbac")
     done = CliRunner().invoke(main, ["results", "show", folder.name])
     assert done.exit_code == 1
     assert "create it with `doorbuster reproduce`" in done.stderr
