@@ -554,6 +554,8 @@ def explain(faults: ValidationError, origin: str, options: Mapping[str, str] = _
         shown = (
             "" if isinstance(given, dict | list | tuple | Section) else f" (given: {given!r:.60})"
         )
+        if fault["type"] == "tuple_type":
+            message = "must be a list in brackets"
         if fault["type"] == "extra_forbidden":
             section: type[Section] = Spec
             for part in fault["loc"][:-1]:

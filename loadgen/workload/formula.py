@@ -65,7 +65,8 @@ class Formula:
         except (ArithmeticError, ValueError):
             value = math.nan
         if not (math.isfinite(value) and value >= 0):
-            raise FormulaError(f"has no load at t = {time_s:g}; allowed: a number of 0 or more")
+            found = f"is {value:.3g}" if math.isfinite(value) else "has no value"
+            raise FormulaError(f"{found} at t = {time_s:g}; allowed: a number of 0 or more")
         return value
 
 
