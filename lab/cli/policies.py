@@ -9,7 +9,7 @@ import click
 
 from gateway.policies import PolicyError
 from gateway.students import files
-from lab.cli.command import AS_JSON, FRESH, LabCommand, print_json
+from lab.cli.command import AS_JSON, LabCommand, print_json
 from lab.errors import ExperimentError, SpecError
 
 
@@ -99,7 +99,11 @@ def check(path: Path, as_json: bool) -> None:
 
 @click.command(cls=LabCommand)
 @click.argument("paths", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
-@FRESH
+@click.option(
+    "--fresh",
+    is_flag=True,
+    help="Remove all other rows from the scoreboard as soon as the new rows are ready.",
+)
 @click.option(
     "--processes",
     type=click.IntRange(1),
@@ -128,7 +132,7 @@ def score(
 
     All policies serve the same customers. FILE is the path of a policy; by default, all policies in
     own/ are simulated. Invalid policies are reported and left out. The scoreboard is in
-    results/scoreboard. With --fresh, the new rows replace all old rows.
+    results/scoreboard.
     """
     from lab.report.terminal import output
     from lab.students.scoreboard import play
