@@ -4,7 +4,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 
 import numpy as np
@@ -93,28 +93,17 @@ def crowd(name: str, size: int, seed: int) -> Scenario:
     )
 
 
-@contextmanager
-def simulated_queue(is_quick: bool) -> Iterator[Measure]:
-    yield lambda size: {
-        title_of(name): cost_us(partial(crowd, name, size), is_quick) for name in SHOWN
-    }
+def simulated(
+    scenario: Callable[[str, int, int], Scenario],
+) -> Callable[[bool], AbstractContextManager[Measure]]:
+    """Return the function that opens a measurement of the simulator, for each policy in SHOWN.
+    `scenario` gets the policy's name, the size and the seed.
+    """
 
+    def measure(size: int, *, is_quick: bool) -> Costs:
+        return {title_of(name): cost_us(partial(scenario, name, size), is_quick) for name in SHOWN}
 
-@contextmanager
-def simulated_load(is_quick: bool) -> Iterator[Measure]:
-    """Measure the simulator at a given multiple of the shop's capacity."""
-    sessions = 200 if is_quick else 2_000
-    yield lambda rho: {
-        title_of(name): cost_us(partial(rush, name, rho, sessions), is_quick) for name in SHOWN
-    }
-
-
-@contextmanager
-def simulated_sessions(is_quick: bool) -> Iterator[Measure]:
-    """Measure the simulator with a given number of sessions, at 1.4 times the capacity."""
-    yield lambda size: {
-        title_of(name): cost_us(partial(rush, name, 1.4, size), is_quick) for name in SHOWN
-    }
+    return lambda is_quick: nullcontext(partial(measure, is_quick=is_quick))
 
 
 # The ad server
@@ -201,7 +190,7 @@ AXES = (
         "waiting customers",
         "CPU µs per request",
         100,
-        simulated_queue,
+        simulated(crowd),
         (0.0, 2.0, 8.0),
     ),
     Axis(
@@ -210,7 +199,7 @@ AXES = (
         "load ÷ capacity (ρ)",
         "CPU µs per request",
         1,
-        simulated_load,
+        simulated(lambda name, rho, seed: rush(name, rho, 2_000, seed)),
         (0.0, 2.5, 2.5),
     ),
     Axis(
@@ -219,7 +208,7 @@ AXES = (
         "sessions in a simulation",
         "CPU µs per request",
         500,
-        simulated_sessions,
+        simulated(lambda name, sessions, seed: rush(name, 1.4, sessions, seed)),
         (0.0, 2.0, 25.0),
     ),
     Axis(

@@ -8,24 +8,23 @@ have arrived.
 
 import json
 import resource
-import signal
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+import psutil
 
 from bench import harness, policies
 from bench.flood_sessions import PATHS
 from bench.growth.axes import Axis, Costs, Measure
 from bench.servers import Backend
-from common import hosts, pinned, ports
+from common import hosts, ports
 from common.cpus import cpu_s
 from common.http_json import JsonClient
 from gateway.http.session_cookie import SESSION_BYTES, SessionCookie, session_id
@@ -129,22 +128,15 @@ def gateway(shop_port: int, **options: object) -> Iterator[Subject]:
         yield Subject(process.pid, port, admin_port, admin)
 
 
-@contextmanager
-def customers(subject: Subject, number: int, script: Path) -> Iterator[None]:
+def customers(
+    subject: Subject, number: int, script: Path
+) -> AbstractContextManager[psutil.Process]:
+    """Let wrk play `number` customers during the block."""
     _, others = harness.split_cpus()
     command = harness.wrk_command(
         subject.port, connections=number, seconds=600, timeout_s=600, options=["-s", str(script)]
     )
-    wrk = subprocess.Popen(
-        pinned.command(others, command, end_with_parent=signal.SIGTERM),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield
-    finally:
-        wrk.kill()
-        wrk.wait()
+    return harness.running(command, lambda: True, on=others)
 
 
 @contextmanager
