@@ -136,6 +136,10 @@ def doctor(as_json: bool) -> None:
 @click.option("--replace", is_flag=True, help="Create new certificates even if valid ones exist.")
 def certs(key: str | None, replace: bool) -> None:
     """Create an authority and a certificate for gateway and console, or show those that exist."""
+    try:
+        certificate_files.rsa_bits(key or certificate_files.CHEAP_KEY)
+    except certificate_files.CertificateError as fault:
+        raise click.UsageError(str(fault)) from None
     _explained(lambda settings, progress: _certs(settings, key, replace))
 
 

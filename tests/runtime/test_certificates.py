@@ -205,7 +205,7 @@ def test_the_command_makes_keeps_and_replaces(appliance: Appliance) -> None:
     assert code == 0, printed
     assert "ec-p256" in printed
     code, printed = run("certs", "--key", "rsa-3", "--replace")
-    assert code == 1
+    assert code == 2
     assert "key rsa-3: too short" in printed
     assert "allowed: ec-p256, or rsa-N with N from 2048" in printed
     assert "Traceback" not in printed

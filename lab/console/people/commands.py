@@ -51,7 +51,7 @@ def _enrol(make: Callable[[ModuleType], Iterable[tuple[str, str]]]) -> None:
             for name, password in make(accounts):
                 click.echo(f"{name},{password}")
         except accounts.AccountError as fault:
-            raise click.ClickException(str(fault)) from None
+            raise click.UsageError(str(fault)) from None  # a fault in a name or in the file
         if not LAB.lab_accounts:
             click.echo(
                 "Accounts are switched off. To use them, set DOORBUSTER_LAB_ACCOUNTS=1.", err=True
