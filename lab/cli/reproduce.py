@@ -29,7 +29,7 @@ _SOME_PAPERS_OPTIONS = ("banners",)
 @click.option(
     "--quick",
     is_flag=True,
-    help="Use a smaller grid. Simulations then take less than two minutes on two cores; for live "
+    help="Use a smaller grid. Simulations then take at most three minutes on two cores; for live "
     "runs, see docs/reproductions.md.",
 )
 @FRESH
