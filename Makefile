@@ -204,4 +204,4 @@ environment: ## create the virtual environment from uv.lock (the other targets c
 help: ## print this list
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@ / { printf "\n\033[1m%s\033[0m\n", substr($$0, 5) } \
-	  /^[a-z-]+:.*## / { printf "  \033[36m%-28s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	  /^[a-z -]+:.*## / { printf "  \033[36m%-28s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -240,7 +240,7 @@ def in_words(schema: Schema) -> str:
     """Return a noun phrase for the values that a schema allows."""
     match schema:
         case {"enum": names}:
-            return "one of " + ", ".join(map(str, names))
+            return "one of " + ", ".join(map(str, filter(None, names)))
         case {"const": name}:
             return str(name)
         case {"type": "boolean"}:

@@ -5,10 +5,10 @@ import posixpath
 from django.http import Http404, HttpRequest, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.urls import path
-from django.views import static
 from django.views.decorators.http import require_safe
 
 from lab.console.site.permissions import answers, everybody
+from lab.console.site.sending import file_of
 from lab.report import glossary
 from runtime.docs_site import SITE
 
@@ -26,7 +26,7 @@ def documentation(request: HttpRequest, file: str = "index.html") -> HttpRespons
     # normpath() keeps slashes at the beginning.
     if file.startswith("/") or posixpath.normpath(file) != file:
         raise Http404
-    answer = static.serve(request, file, document_root=str(SITE))
+    answer = file_of(request, file, SITE)
     answer.headers["Cache-Control"] = "no-cache"  # a new site has the same addresses
     return answer
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import urljoin
 
 from django.urls import reverse
 from django.utils.safestring import SafeString
@@ -40,17 +41,18 @@ class _Renderer(RendererHTML):
 _PARSER = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enable("table")
 
 
-def html(text: str, shop: str) -> SafeString:
-    """Return the HTML of a sheet's Markdown. `shop` is the shop's address for this browser."""
+def html(text: str, shop: str, console: str) -> SafeString:
+    """Return the HTML of a sheet's Markdown. `shop` and `console` are the addresses for this
+    browser."""
     tokens = _PARSER.parse(text)
     for token in tokens:
         if token.children:
-            token.children = list(_with_links(token.children, shop))
+            token.children = list(_with_links(token.children, shop, console))
     # The sheets are part of the project, and the parser escapes any HTML in them.
     return SafeString(_PARSER.renderer.render(tokens, _PARSER.options, {}))
 
 
-def _with_links(tokens: Sequence[Token], shop: str) -> Iterator[Token]:
+def _with_links(tokens: Sequence[Token], shop: str, console: str) -> Iterator[Token]:
     inside = False
     for token in tokens:
         if token.type == "link_open":
@@ -63,18 +65,18 @@ def _with_links(tokens: Sequence[Token], shop: str) -> Iterator[Token]:
             token.attrSet("src", reverse("lesson-picture", args=[name]))
             token.attrSet("loading", "lazy")
         if token.type == "text" and not inside:
-            yield from _with_plain_addresses(token.content, shop)
+            yield from _with_plain_addresses(token.content, shop, console)
         else:
             yield token
 
 
-def _with_plain_addresses(text: str, shop: str) -> Iterator[Token]:
+def _with_plain_addresses(text: str, shop: str, console: str) -> Iterator[Token]:
     end = 0
     for found in _URL.finditer(text):
         target = address(found[0], shop)
         yield _text(text[end : found.start()])
         yield Token("link_open", "a", 1, attrs={"href": target})
-        yield _text(target if found[0].startswith(_OF_SHOP) else found[0])
+        yield _text(urljoin(console, target))
         yield Token("link_close", "a", -1)
         end = found.end()
     yield _text(text[end:])

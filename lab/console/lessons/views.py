@@ -9,7 +9,6 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import path
 from django.utils.safestring import SafeString
-from django.views import static
 
 from lab.console.launches import queue
 from lab.console.launches.submission import launched
@@ -23,6 +22,7 @@ from lab.console.results import result_list
 from lab.console.site import permissions
 from lab.console.site.monitoring_links import shop_address
 from lab.console.site.permissions import name_of, readers, students
+from lab.console.site.sending import file_of
 from lab.console.site.settings import LAB
 from lab.lessons.sheet import FOLDER, Sheet, Step, sheets
 from lab.lessons.sheet import number as read_number
@@ -106,8 +106,9 @@ def may_choose(request: HttpRequest) -> bool:
 
 
 def html_for(request: HttpRequest, text: str) -> SafeString:
-    """Return a text of a sheet as HTML, with the shop's address for this visitor's browser."""
-    return html(text, shop_address(request))
+    """Return a text of a sheet as HTML, with the addresses of shop and console for this visitor's
+    browser."""
+    return html(text, shop_address(request), request.build_absolute_uri("/"))
 
 
 def prediction_form(step: int, given: object = None) -> AnswerForm:
@@ -300,7 +301,7 @@ def questions(request: HttpRequest, number: int) -> HttpResponse:
 @readers.get
 def picture(request: HttpRequest, name: str) -> HttpResponseBase:
     """Return a picture that the lab sheets use."""
-    return static.serve(request, name, document_root=str(PICTURES))
+    return file_of(request, name, PICTURES)
 
 
 def _sheet(number: int) -> Sheet:

@@ -59,19 +59,11 @@ def check_name(name: str) -> None:
         )
 
 
-def alike(name: str) -> User | None:
-    """Return the account whose name is like this name; None if there is none."""
-    wanted = logins.name_key(name)
-    known = User.objects.values_list("pk", "username")
-    pk = next((pk for pk, one in known if logins.name_key(one) == wanted), None)
-    return None if pk is None else User.objects.get(pk=pk)
-
-
 def _known(name: str) -> User | None:
     """Return the account with exactly this name; None if there is no such account. Raises
     AccountError if the name is not valid, or if another account has a name that is alike."""
     check_name(name)
-    account = User.objects.filter(username=name).first() or alike(name)
+    account = User.objects.filter(username=name).first() or logins.alike(name)
     if account is not None and account.username != name:
         raise AccountError(
             f"name: {name} is too similar to the existing name {account.username}; "

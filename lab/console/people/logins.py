@@ -11,6 +11,7 @@ from typing import Any
 
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.contrib.auth.models import User
 from django.http import HttpRequest
 
 from common.rate_limit import RateLimit
@@ -27,6 +28,14 @@ def name_key(name: str) -> str:
     characters, and spaces around the name.
     """
     return normal_name(normal_name(name).casefold()).strip()
+
+
+def alike(name: str) -> User | None:
+    """Return the account whose name is like this name; None if there is none."""
+    wanted = name_key(name)
+    known = User.objects.values_list("pk", "username")
+    pk = next((pk for pk, one in known if name_key(one) == wanted), None)
+    return None if pk is None else User.objects.get(pk=pk)
 
 
 PER_NAME = RateLimit(allowances.LOGINS_PER_NAME, allowances.LOGINS_WITHIN_S)
@@ -170,6 +179,8 @@ class LoginForm(AuthenticationForm):
             return super().clean()
         assert self.request is not None  # the login page shows the error
         with counted(self.request, name):
+            if account := alike(name):  # upper and lower case count as the same
+                self.cleaned_data["username"] = account.get_username()
             return super().clean()
 
 

@@ -5,17 +5,34 @@ the event loop never waits.
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
+from pathlib import Path
 
 from asgiref.sync import sync_to_async
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    StreamingHttpResponse,
+)
 from django.utils.decorators import async_only_middleware
 from django.utils.http import content_disposition_header
+from django.views import static
 
 
 def attached(content: bytes | str, kind: str, name: str) -> HttpResponse:
     """Return a download with this media type and file name."""
     disposition = {"Content-Disposition": content_disposition_header(True, name) or ""}
     return HttpResponse(content, content_type=kind, headers=disposition)
+
+
+def file_of(request: HttpRequest, name: str, folder: Path) -> HttpResponseBase:
+    """Return a file of this folder. Raises Http404 if the folder has no such file, also if the name
+    is longer than the file system allows."""
+    try:
+        return static.serve(request, name, document_root=str(folder))
+    except OSError as fault:
+        raise Http404 from fault
 
 
 @async_only_middleware

@@ -88,7 +88,7 @@ def _free(wanted: str) -> str:
     """Return the wanted name, or a changed name if an existing account has a similar name."""
     stem = re.sub(r"[^\w.@+-]+", "-", logins.normal_name(wanted)).strip("-")[:140] or "person"
     name, number = stem, 1
-    while accounts.alike(name) is not None:
+    while logins.alike(name) is not None:
         number += 1
         name = f"{stem}-{number}"
     accounts.check_name(name)

@@ -71,6 +71,7 @@ def test_what_is_wrong_is_said_at_its_field(console, field, value, said):
     assert answer.status_code == 400
     faults = answer.text.split('class="fault"')[1:]
     assert any(said in fault.split("</p>")[0] for fault in faults), faults
+    assert "Takes about" not in answer.text
     assert launches(console) == before
 
 

@@ -56,15 +56,16 @@ print(json.dumps([found, outside]))
 
 def test_links_of_a_sheet_lead_to_pages_of_the_console(tmp_path: Path) -> None:
     program = """
-pages = ["/lessons/1/", "/lessons/1/steps/2/", "/lessons/7/questions/"]
+pages = ["/lessons/1/", "/lessons/1/steps/1/", "/lessons/1/steps/2/", "/lessons/7/questions/"]
 print(json.dumps([page(path)[1] for path in pages]))
 """
-    start, buying, further = asked(tmp_path, program)
+    start, opening, buying, further = asked(tmp_path, program)
     assert 'href="/docs/labs/README.html#words"' in start
     assert re.search('href="http://testserver:[0-9]+/"', buying)
+    assert '<a href="/">https://testserver/</a>' in opening
     assert 'href="/lessons/8/"' in further
     assert 'href="/docs/contributing.html#add-a-policy"' in further
-    assert "127.0.0.1:80" not in start + buying + further
+    assert "127.0.0.1:80" not in start + opening + buying + further
 
 
 def test_what_to_look_at_is_shown_after_the_prediction(tmp_path: Path) -> None:

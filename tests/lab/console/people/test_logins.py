@@ -58,6 +58,11 @@ def test_other_spellings_of_a_name_are_the_same_name(attempt, passwords):
         assert attempt(name, passwords["bob"]) == 429
 
 
+def test_a_name_can_be_typed_with_capitals(classroom, passwords):
+    """The console logs the person in under the name of the account."""
+    assert ">gerd</a>" in logged_in(classroom, "Gerd", passwords["gerd"]).get("/").text
+
+
 def test_attempts_at_the_same_time_are_counted_before_hashing(attempt):
     tried = Counter(in_threads(MANY, lambda _: attempt("carl")))
     assert tried == {200: allowances.LOGINS_PER_NAME, 429: MANY - allowances.LOGINS_PER_NAME}

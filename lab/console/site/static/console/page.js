@@ -10,6 +10,12 @@ const fixed = (value, digits = 0) => (value == null ? "–" : value.toFixed(digi
 const percent = (ratio, digits = 0) => (ratio == null ? "–" : `${fixed(100 * ratio, digits)} %`);
 const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 
+// After a refused form, go to the first wrong field. Its error could otherwise be below the screen, or
+// below the bar with the buttons.
+const wrong = document.querySelector("main .wrong");
+wrong?.scrollIntoView({ block: "center" });
+wrong?.querySelector("input, select, textarea")?.focus({ preventScroll: true });
+
 // A function that returns true at most every ten seconds: the texts for screen readers change so seldom
 // that a user can hear them to the end.
 function seldom() {
