@@ -1,9 +1,13 @@
 """The amount of work in the runs of a spec: sessions, requests and paper time."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from lab.files.run_summary import PlannedRun
 from lab.spec.experiment import Spec
+
+if TYPE_CHECKING:
+    from loadgen.workload.sessions import SessionModel
 
 _LAST_ANSWERS_S = 60.0
 """The approximate paper seconds from the last arrival until the last customers have received their
@@ -19,8 +23,15 @@ class Expectation:
         self._spec = spec
         self._sessions: dict[float | None, float] = {}
         self._paper_s: dict[float | None, float] = {}
+        if spec.clients:
+            model = None
+            thinks = (spec.load.duration_s or 0.0) / spec.clients.think_time_mean_s
+            self._requests_per_session = max(1.0, thinks)
+        else:
+            model = spec.customers.as_model()
+            self._requests_per_session = model.mean_requests()
         for rho in spec.load.rhos:
-            self._sessions[rho], self._paper_s[rho] = _expected(spec, rho, capacity_rps)
+            self._sessions[rho], self._paper_s[rho] = _expected(spec, model, rho, capacity_rps)
 
     def sessions(self, run: PlannedRun) -> float:
         """Return the approximate number of sessions in a run; a client of a closed loop counts as
@@ -46,13 +57,7 @@ class Expectation:
 
     def requests_at(self, rho: float | None) -> float:
         """Return the approximate number of requests in one run at `rho`."""
-        spec = self._spec
-        if spec.clients:
-            thinks = (spec.load.duration_s or 0.0) / spec.clients.think_time_mean_s
-            each = max(1.0, thinks)
-        else:
-            each = spec.customers.as_model().mean_requests()
-        return self._sessions[rho] * each
+        return self._sessions[rho] * self._requests_per_session
 
     @property
     def _of_each_rho(self) -> int:
@@ -63,12 +68,14 @@ class Expectation:
         return paper_s / spec.time_scale / (len(spec.policy) if spec.at_once else 1)
 
 
-def _expected(spec: Spec, rho: float | None, capacity_rps: float | None) -> tuple[float, float]:
+def _expected(
+    spec: Spec, model: "SessionModel | None", rho: float | None, capacity_rps: float | None
+) -> tuple[float, float]:
     arrivals_s = spec.load.arrivals_s
     sessions = 2.0 * spec.clients.per_set if spec.clients else 0.0
-    if rho is None or capacity_rps is None:  # a closed loop: all clients stop at its end
+    # In a closed loop, all clients stop at its end.
+    if model is None or rho is None or capacity_rps is None:
         return sessions, (arrivals_s or 0.0) + _LAST_ANSWERS_S
-    model = spec.customers.as_model()
     rate = model.session_rate(rho, capacity_rps)
     if arrivals_s is None:
         arrivals_s = (spec.load.sessions or 0) / rate
