@@ -1,5 +1,4 @@
-"""The report of a reproduction: a self-contained HTML file, and its figures and data. `sealed`
-forbids the scripts of any page, also of pages from other machines."""
+"""The report of a reproduction: a self-contained HTML file, and its figures and data."""
 
 import base64
 import shlex
@@ -8,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -169,19 +168,3 @@ def made_by(
                     f"{machine['system']}"),
         ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
     ]  # fmt: skip
-
-
-SEAL: Final = (
-    "<!doctype html>"
-    '<meta charset="utf-8">'
-    '<meta http-equiv="Content-Security-Policy" content="'
-    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; "
-    "base-uri 'none'\">"
-)
-"""The Content-Security-Policy that forbids all scripts in the content after it, even if the content
-contains the beginning of a page (doctype, html, head)."""
-
-
-def sealed(page: str) -> str:
-    """Return the page with the Content-Security-Policy in front of its content."""
-    return page if page.startswith(SEAL) else SEAL + page.removeprefix("\ufeff")

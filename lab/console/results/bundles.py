@@ -20,7 +20,7 @@ from lab.analysis.logs import TooManyRowsError
 from lab.bundle import extras
 from lab.errors import ExperimentError, SpecError
 from lab.files import documents
-from lab.report.page import sealed
+from lab.report.seal import sealed
 from lab.results.comparison import ComparisonResult
 from lab.results.result import IMPORTED
 from lab.spec.own_policies import COPIES, named_in

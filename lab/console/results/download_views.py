@@ -20,7 +20,7 @@ from lab.console.site.sending import attached
 from lab.errors import ExperimentError
 from lab.report import tidy
 from lab.report.drawing.table import Table
-from lab.report.page import SEAL, sealed
+from lab.report.seal import SEAL, sealed
 
 LOGS = ("attempts", "samples")
 METRIC_FILES = {"runs": tidy.by_run, "summary": tidy.summary}

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from django.http import Http404
-from django.utils.functional import cached_property
 
 from lab.analysis.warnings import is_warning
 from lab.console.results.bundles import is_name

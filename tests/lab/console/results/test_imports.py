@@ -17,13 +17,13 @@ from lab.console.results import imports
 from lab.console.site import allowances
 from lab.console.site.allowances import AllowanceError
 from lab.errors import SpecError
-from lab.report.page import SEAL
+from lab.report.seal import SEAL
 from lab.results.comparison import ComparisonResult
 from lab.results.result import IMPORTED, Imported, began_at_of
 from lab.students.scoreboard import FOLDER as SCOREBOARD
 from loadgen.records.attempt_log import SCHEMA
 from tests.lab.console import boards
-from tests.lab.console.bundling import bundle_of
+from tests.lab.console.bundling import bundle_of, unpack
 from tests.lab.console.visitors import enrolled
 from tests.results_in_postgres import connected, small_result
 
@@ -124,11 +124,7 @@ def test_large_logs_that_lie_there_are_read_by_a_child(console, made, page):
         planned = ComparisonResult(folder).plan()[0]
         file = folder / "runs" / planned.folder / "attempts.parquet"
         file.write_bytes(attempts(400_000, "x" * 20_000))  # 8 GB of text
-        server = next(
-            one
-            for one in psutil.process_iter(["cmdline"])
-            if "lab.console" in (one.info["cmdline"] or []) and has_port(one, console.port)
-        )
+        server = psutil.Process(console.server.pid)
         before = server.memory_info().rss
         answer = console.get(f"/results/{NAME}/{page.format(run=planned.folder)}")
         assert answer.status_code in (200, 422)
@@ -136,14 +132,6 @@ def test_large_logs_that_lie_there_are_read_by_a_child(console, made, page):
         assert server.memory_info().rss - before < 300 * 2**20
     finally:
         shutil.rmtree(folder)
-
-
-def has_port(process, port):
-    """Whether a process is the server of a console's port."""
-    try:
-        return process.environ().get("DOORBUSTER_LAB_PORT") == str(port)
-    except psutil.Error:
-        return False
 
 
 # ---- finding 9: marked, and not of this lab ------------------------------------------------------
@@ -317,6 +305,6 @@ def test_what_a_killed_console_was_importing_or_deleting_is_removed(tmp_path):
         "<svg",
     ],
 )
-def test_pictures_with_programs_are_refused(made, tmp_path, limits, content):
+def test_pictures_with_programs_are_refused(made, tmp_path, content):
     with pytest.raises(SpecError, match=r"bundle: .figures/x\.svg"):
-        bring(bundle_of(made.path, NAME, {"figures/x.svg": content}), tmp_path, limits)
+        unpack(bundle_of(made.path, NAME, {"figures/x.svg": content}), tmp_path)
