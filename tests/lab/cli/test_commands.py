@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,6 +29,26 @@ def results(tmp_path, monkeypatch):
     monkeypatch.setenv("DOORBUSTER_RESULTS_DIR", str(tmp_path))
     monkeypatch.setenv("DOORBUSTER_GATEWAY_ADMIN_PORT", "1")
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory):
+    """The result of a small simulation, and what the command printed."""
+    folder = tmp_path_factory.mktemp("simulated")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DOORBUSTER_RESULTS_DIR", str(folder))
+        patch.setenv("DOORBUSTER_GATEWAY_ADMIN_PORT", "1")
+        done = CliRunner().invoke(main, ["simulate", *SMALL])
+    assert done.exit_code == 0, done.output
+    (path,) = folder.glob("*")
+    return path, done.output
+
+
+@pytest.fixture
+def result(results, simulated):
+    """A copy of that result for one test, the only one there."""
+    path, _ = simulated
+    return ComparisonResult.open(shutil.copytree(path, results / path.name))
 
 
 def doorbuster(*arguments):
@@ -102,9 +123,8 @@ def test_a_bad_setting_is_named(results, monkeypatch):
     assert "DOORBUSTER_CELERY_BROKER=amqp://x" in said
 
 
-def test_a_simulation_fills_the_folder_that_a_report_reads(results):
-    done = CliRunner().invoke(main, ["simulate", *SMALL])
-    assert done.exit_code == 0, done.output
+def test_a_simulation_fills_the_folder_that_a_report_reads(results, simulated):
+    path, printed = simulated
     for words in (
         "Who sells",
         "Table 4",
@@ -113,8 +133,7 @@ def test_a_simulation_fills_the_folder_that_a_report_reads(results):
         "are simulated",
         "sold",
     ):
-        assert words in done.output.replace("above", "|")
-    (path,) = results.glob("*")
+        assert words in printed.replace("above", "|")
     folder = ComparisonResult.open(path)
     assert folder.facts("capacity")["origin"] == "computed"
     assert folder.facts("capacity")["median_rps"] == pytest.approx(5.6, rel=0.01)
@@ -123,11 +142,8 @@ def test_a_simulation_fills_the_folder_that_a_report_reads(results):
     assert CliRunner().invoke(main, ["results", "draw", str(path)]).exit_code == 0
 
 
-def test_an_interrupted_simulation_is_resumed_by_the_same_command(results):
-    CliRunner().invoke(main, ["simulate", *SMALL])
-    (path,) = results.glob("*")
-    folder = ComparisonResult.open(path)
-    first, second = (folder.run(planned) for planned in folder.plan())
+def test_an_interrupted_simulation_is_resumed_by_the_same_command(results, result):
+    first, second = (result.run(planned) for planned in result.plan())
     kept = first.summary_file.stat().st_mtime_ns
     second.summary_file.unlink()
     done = CliRunner().invoke(main, ["simulate", *SMALL])
@@ -135,7 +151,7 @@ def test_an_interrupted_simulation_is_resumed_by_the_same_command(results):
     assert "1 of 2 runs are done" in " ".join(done.output.split())
     assert second.is_whole
     assert first.summary_file.stat().st_mtime_ns == kept
-    assert list(results.glob("*")) == [path]
+    assert list(results.glob("*")) == [result.path]
 
 
 def test_ctrl_c_ends_all_processes_of_a_simulation(results, tmp_path_factory):
@@ -164,16 +180,14 @@ def test_ctrl_c_ends_all_processes_of_a_simulation(results, tmp_path_factory):
     assert list(temporary.iterdir()) == []
 
 
-def test_a_simulation_that_another_process_makes_is_left_to_it(results):
-    CliRunner().invoke(main, ["simulate", *SMALL])
-    (path,) = results.glob("*")
-    run = ComparisonResult.open(path).whole_runs()[0][1]
+def test_a_simulation_that_another_process_makes_is_left_to_it(result):
+    run = result.whole_runs()[0][1]
     run.summary_file.unlink()
-    with ComparisonResult.open(path).alone():
+    with ComparisonResult.open(result.path).alone():
         status, said = doorbuster("simulate", *SMALL)
     assert status == 1
     assert said == (
-        f"Error: Another process is writing {path}; wait until it has ended, or begin a new "
+        f"Error: Another process is writing {result.path}; wait until it has ended, or begin a new "
         "result with --fresh."
     )
     assert not run.is_whole
@@ -181,13 +195,11 @@ def test_a_simulation_that_another_process_makes_is_left_to_it(results):
     assert run.is_whole
 
 
-def test_a_full_disk_is_told_in_a_line(results):
-    CliRunner().invoke(main, ["simulate", *SMALL])
-    (path,) = results.glob("*")
+def test_a_full_disk_is_told_in_a_line(result):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
     try:
-        status, said = doorbuster("results", "draw", str(path))
+        status, said = doorbuster("results", "draw", str(result.path))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert status == 1
@@ -228,9 +240,8 @@ def test_each_policy_is_combined_with_what_an_option_names(results, option, tabl
     assert keys == {"sq", f"sq+{more}", "8q-lifo-pri", f"8q-lifo-pri+{more}"}
 
 
-def test_damaged_attempts_are_named(results):
-    CliRunner().invoke(main, ["simulate", *SMALL])
-    (file,) = list(results.glob("*/runs/001-*/attempts.parquet"))
+def test_damaged_attempts_are_named(result):
+    (file,) = list(result.path.glob("runs/001-*/attempts.parquet"))
     file.write_bytes(b"rubbish")
     status, said = doorbuster("results", "draw")
     assert status == 1

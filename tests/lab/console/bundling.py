@@ -1,4 +1,4 @@
-"""Bundles of a result with some of its files changed."""
+"""Bundles of a result with some of its files changed, and what a console's child process does."""
 
 import io
 import zipfile
@@ -22,3 +22,12 @@ def bundle_of(folder: Path, name: str = "", changes: Mapping[str, bytes | str] |
         for pattern, content in left.items():
             bundle.writestr(f"{name or folder.name}/{pattern}", content)
     return packed.getvalue()
+
+
+def unpack(packed: bytes, folder: Path) -> None:
+    """Unpack a bundle as the console does in a child process, which takes a second to start."""
+    file, place = folder / "bundle.zip", folder / "result"
+    file.write_bytes(packed)
+    place.mkdir()
+    limits = {"files": 1000, "bytes": 2**26, "rows": 10**6, "runs": 100, "spec_bytes": 2**16}
+    bundles.unpack({"file": str(file), "place": str(place), "limits": limits})

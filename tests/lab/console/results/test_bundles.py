@@ -20,7 +20,7 @@ from lab.errors import SpecError
 from lab.files.documents import MOST_NOTES
 from lab.results import reference as references
 from lab.results.result import IMPORTED
-from tests.lab.console.bundling import bundle_of
+from tests.lab.console.bundling import bundle_of, unpack
 from tests.lab.console.conftest import SPEC
 from tests.results_in_postgres import connected
 
@@ -186,12 +186,26 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("kind", BAD)
-def test_what_is_no_bundle_is_refused_and_leaves_nothing(console, kind):
+def bad(kind: str) -> tuple[bytes, str]:
+    """Return a bad bundle, and words of its refusal."""
     content, said = BAD[kind]
-    packed = content if isinstance(content, bytes) else bundle_with(*content)
+    return (content if isinstance(content, bytes) else bundle_with(*content)), said
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_what_is_no_bundle_is_refused(tmp_path, kind):
+    content, said = bad(kind)
+    with pytest.raises(SpecError, match=re.escape(said)) as refusal:
+        unpack(content, tmp_path)
+    assert "bundle: bundle" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("kind", ["no ZIP", "damaged by bzip2", "too many notes"])
+def test_a_page_refuses_what_is_no_bundle_and_leaves_nothing(console, kind):
+    """The first cannot be read, the second not unpacked; the third is unpacked and is no result."""
+    content, said = bad(kind)
     before = sorted(path.name for path in console.results.iterdir())
-    answer = console.upload("bundle", "/results/import", "a.zip", packed)
+    answer = console.upload("bundle", "/results/import", "a.zip", content)
     assert said in answer.text, answer.text
     assert "bundle: bundle" not in answer.text
     assert sorted(path.name for path in console.results.iterdir()) == before
