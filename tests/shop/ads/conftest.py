@@ -159,7 +159,7 @@ def ads_environment(appliance_database):
     return environment
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # its reports would cost CPU time in all later tests
 def ads(ads_environment, tmp_path_factory):
     """Yield one process for all tests that do not kill it; it reports every 50 ms."""
     log = tmp_path_factory.mktemp("ads") / "ads.log"
