@@ -13,6 +13,7 @@ import secrets
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
@@ -23,11 +24,11 @@ from typing import Any
 import hypothesis
 import pytest
 
-from common import log_tail, pinned, ports, processes
+from common import locks, log_tail, pinned, ports, processes
 from runtime import accounts
 from runtime.native import postgres, redis_server
 from runtime.settings import REPOSITORY, Settings, load
-from tests import skips
+from tests import fork_server, skips
 
 PATIENCE_S = 120.0
 LONG_FIRST = ("tests/walks/", "tests/lab/console/", "tests/runtime/", "tests/system/")
@@ -89,6 +90,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
         os.environ["DJANGO_SETTINGS_MODULE"] = "shop.settings"
         django.setup()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Where the test files are not compiled yet, let one worker process collect first.
+
+    It compiles them for the others, which would otherwise all spend the same 15 s of CPU time.
+    """
+    compiled = Path(__file__).parent / "walks" / "__pycache__"  # this folder is the last one
+    waits = hasattr(session.config, "workerinput") and not sys.dont_write_bytecode
+    if waits and not any(compiled.glob("test_*")):
+        compiled.mkdir(exist_ok=True)
+        with locks.locked(compiled / ".lock", waits=True):
+            if not any(compiled.glob("test_*")):
+                return (yield)
+    return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out the tests that `-m` excludes
@@ -203,20 +220,21 @@ def serving(
     *,
     stop: signal.Signals = signal.SIGTERM,
     user: str | None = None,
-) -> Iterator[subprocess.Popen[bytes]]:
+) -> Iterator[processes.AnyProcess]:
     """Run a server process from when `refusal` returns None until the block ends.
 
     It dies with the test process, however that ends.
     """
     on = tuple(sorted(os.sched_getaffinity(0)))
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            pinned.command(on, command, user=user, end_with_parent=stop),
-            cwd=REPOSITORY,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
+        files = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT}
+        if user is None and fork_server.can_start(command):
+            process: processes.AnyProcess = fork_server.Process(
+                command, end_with_parent=stop, **files
+            )
+        else:
+            command = pinned.command(on, command, user=user, end_with_parent=stop)
+            process = subprocess.Popen(command, cwd=REPOSITORY, **files)
     try:
         if not processes.becomes_ready(process, lambda: refusal() is None, PATIENCE_S):
             pytest.fail(f"{command[0]}: {refusal()}\n{log_tail.of(log, 30)}")

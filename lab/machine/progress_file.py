@@ -4,6 +4,7 @@ other programs: `{"done_ratio": 0.4, "words": "[2/4] sq …", "folder": "/…/re
 import json
 import os
 import time
+from functools import cached_property
 from pathlib import Path
 
 VARIABLE = "DOORBUSTER_PROGRESS_FILE"
@@ -14,11 +15,14 @@ class ProgressFile:
     """The progress of a command, which is written only if the environment names a file."""
 
     def __init__(self) -> None:
-        named = os.environ.get(VARIABLE)
-        self._path = Path(named) if named else None
         self._said: dict[str, object] = {}
         self._stage = (0.0, 1.0)
         self._written_s = float("-inf")
+
+    @cached_property
+    def _path(self) -> Path | None:
+        named = os.environ.get(VARIABLE)
+        return Path(named) if named else None
 
     def stage(self, from_ratio: float, to_ratio: float) -> None:
         """Begin a stage, which lasts from `from_ratio` to `to_ratio` of the command's progress.

@@ -18,13 +18,15 @@ import pytest
 import requests
 
 from common import answering, ports
+from common.processes import AnyProcess
 from lab.engines.live.announcement import RunAnnouncement
 from lab.files.run_summary import PlannedRun
 from lab.results.comparison import ComparisonResult
 from lab.runner import comparison
 from lab.spec.experiment import Spec
 from runtime import certificate_files, certificates, credentials, settings
-from runtime.settings import REPOSITORY, Settings, redis_address
+from runtime.settings import Settings, redis_address
+from tests import fork_server
 from tests.conftest import serving
 from tests.waiting import until
 
@@ -84,6 +86,7 @@ class Console:
     authority: Path | None = None
     """The authority of a console that serves TLS."""
     log: Path = Path()
+    server: AnyProcess | None = None
 
     def url(self, path: str) -> str:
         return f"{'https' if self.authority else 'http'}://127.0.0.1:{self.port}{path}"
@@ -143,7 +146,9 @@ class Console:
 
     def wait_until(self, launch: str, *states: str) -> None:
         self.start_workers()
-        until(lambda: self.state_of(launch) in states, f"{launch} {' or '.join(states)}")
+        # A launch takes seconds, and each look costs as much CPU time as a page.
+        words = f"{launch} {' or '.join(states)}"
+        until(lambda: self.state_of(launch) in states, words, every_s=0.25)
 
 
 def run(console: Console, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
@@ -151,9 +156,8 @@ def run(console: Console, *words: str, given: str = "") -> subprocess.CompletedP
     program = (
         ["lab.console"] if words[0] in ("prepare", "serve", "work") else ["doorbuster", "class"]
     )
-    return subprocess.run(
+    return fork_server.run(
         [sys.executable, "-m", *program, *words],
-        cwd=REPOSITORY,
         env=console.environment,
         input=given,
         capture_output=True,
@@ -198,8 +202,8 @@ def console(
     shutil.copytree(prepared, folder / "state")
     lab_port = int(environment["DOORBUSTER_LAB_PORT"])
     made = Console(lab_port, folder / "state", folder / "results", environment)
-    with served(made, folder), ExitStack() as processes:
-        made.workers = Workers(lambda: processes.enter_context(worker(made, folder)))
+    with served(made, folder) as made.server, ExitStack() as started:
+        made.workers = Workers(lambda: started.enter_context(worker(made, folder)))
         yield made
 
 

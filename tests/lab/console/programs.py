@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from runtime.settings import REPOSITORY
+from tests import fork_server
 
 _BEGIN = """
 import json, os, sys
@@ -51,9 +51,8 @@ def _run(
         "DOORBUSTER_RESULTS_DIR": str(folder / "results"),
         "DJANGO_SETTINGS_MODULE": "lab.console.site.settings",
     }
-    return subprocess.run(
+    return fork_server.run(
         [sys.executable, *arguments],
-        cwd=REPOSITORY,
         env=environment | dict(settings),
         capture_output=True,
         text=True,
