@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpRequest
-from django.shortcuts import get_object_or_404
+from django.http import Http404, HttpRequest
 from ninja import Query
 from ninja.responses import Status
 
@@ -73,14 +72,21 @@ def submit_policy(request: HttpRequest, wanted: schemas.NewPolicy) -> Status[dic
 @call("GET", "launches/{id}", launch_owners, schemas.Launch, 404)
 def one(request: HttpRequest, id: schemas.LaunchId) -> dict[str, Any]:
     """Show one launch."""
-    return _shown(request, get_object_or_404(Launch, pk=id))
+    return _shown(request, _found(id))
 
 
 @call("POST", "launches/{id}/cancel", launch_owners, schemas.Launch, 404)
 def cancel(request: HttpRequest, id: schemas.LaunchId) -> dict[str, Any]:
     """Cancel a waiting or running launch."""
-    queue.cancel(get_object_or_404(Launch, pk=id))
-    return _shown(request, Launch.objects.get(pk=id))
+    queue.cancel(_found(id))
+    return _shown(request, _found(id))
+
+
+def _found(id: str) -> Launch:
+    found: Launch | None = Launch.objects.filter(pk=id).first()
+    if found is None:
+        raise Http404(f"There is no launch {id!r:.80}.")
+    return found
 
 
 def _wanted(request: HttpRequest, wanted: schemas.NewLaunch) -> Launch:

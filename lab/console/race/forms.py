@@ -74,6 +74,9 @@ class RaceForm(forms.Form):
             "addition to the other services."
         )
         name_labels_in_errors(self)
+        self.fields["policies"].error_messages["required"] = (
+            f"Choose {FEWEST} to {MOST} policies; you chose 0."
+        )
 
     @property
     def most_live(self) -> int:

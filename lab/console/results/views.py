@@ -81,6 +81,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
             "result": result,
             "made": made,
             "planned": planned,
+            "is_undrawn": bool(made) and not result.tables and not _is_being_made(name),
             "references": result_list.references_for(result),
             "sources": curve_views.sources([result]),
             "enough_seeds": ENOUGH_SEEDS,

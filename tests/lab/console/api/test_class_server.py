@@ -129,6 +129,7 @@ def test_answers_are_as_described(
         (bert, "GET", "/api/me", "", None, 200),
         (bert, "GET", "/api/experiments", "", None, 200),
         (bert, "GET", "/api/launches?by=bert", "/api/launches", None, 200),
+        (bert, "GET", "/api/launches/999", "/api/launches/{id}", None, 404),
         (bert, "GET", "/api/results", "", None, 200),
         (bert, "GET", "/api/results?page=0", "/api/results", None, 400),
         (bert, "GET", result, named, None, 200),

@@ -63,7 +63,7 @@ def test_runs_are_chosen(console, race):
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("policies", [], "Policies, 2 to 4: choose at least one."),
+        ("policies", [], "Choose 2 to 4 policies; you chose 0."),
         ("policies", ["sq"], "Choose 2 to 4 policies; you chose 1."),
         (
             "policies",

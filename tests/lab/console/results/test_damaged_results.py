@@ -174,6 +174,18 @@ def test_a_damaged_report_breaks_no_page(console, result, file, content):
         shutil.rmtree(folder)
 
 
+def test_a_result_without_tables_names_the_command_that_calculates_them(console, result):
+    """An experiment that is cancelled while its tables are calculated leaves such a result."""
+    folder = shutil.copytree(result.path, console.results / NAME)
+    command = f"<code>doorbuster results draw {NAME}</code>"
+    try:
+        assert command in console.get(f"/results/{NAME}/").text
+        (folder / "tables.json").write_text(TABLE % ('["a"]', '[["1"]]'))
+        assert command not in console.get(f"/results/{NAME}/").text
+    finally:
+        shutil.rmtree(folder)
+
+
 @pytest.mark.parametrize(
     "kind",
     ["deep machine", "rows of numbers", "a plan of paths", "deep board", "no TOML", "large TOML",
