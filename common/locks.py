@@ -45,8 +45,9 @@ def locked(path: Path, *, waits: bool) -> Iterator[None]:
     """Hold a lock on the file `path` during the block.
 
     The file is created with mode 600, because a user who can read a file can lock it. The file is
-    not removed. Raises BlockingIOError if another process holds the lock and `waits` is false, and
-    PermissionError if the file belongs to another user or is not a plain file.
+    not removed. Raises BlockingIOError if another process holds the lock and `waits` is false.
+    Raises another OSError if the path is a link, a folder or a special file, or if the file belongs
+    to another user (root can lock the files of every user).
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     handle = os.open(path, flags, 0o600)

@@ -101,7 +101,7 @@ class Collector:
         return (time.time() - self.started_at) * self.plan.time_scale
 
     def metadata(self) -> dict[str, Any]:
-        """Return the run's values, versions, counts and lags, ready for JSON."""
+        """Return the run's settings, counts, delays and versions, ready for JSON."""
         plan = self.plan
         counts = self.counts()
         lost = [part.name for part in self.parts.values() if part.lost]

@@ -52,8 +52,8 @@ def rsa_bits(kind: str) -> int | None:
     """Return the size of an RSA key of this kind, or None for `ec-p256`. Raises CertificateError
     for any other kind or size.
 
-    The 1024 bits of the eDragon paper are not possible: OpenSSL's security level 2, which Python's
-    TLS and Linux distributions use, requires at least 2048 bits.
+    Keys of 1024 bits, as in the eDragon paper, are not possible. Python's TLS and Linux
+    distributions use OpenSSL's security level 2, which requires at least 2048 bits.
     """
     if kind == CHEAP_KEY:
         return None

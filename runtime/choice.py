@@ -85,8 +85,8 @@ def to_use(settings: Settings) -> Runtime:
 
 
 def _asked_and_running(settings: Settings, *, fix: str) -> tuple[Runtime | None, Runtime | None]:
-    """Return the results of `asked` and `running`. Raises RuntimeChoiceError with this fix if they
-    are two different runtimes.
+    """Return the runtime that RUNTIME requests and the runtime of the running appliance; each is
+    None if there is none. Raises RuntimeChoiceError with this fix if they are different runtimes.
     """
     wanted, now = asked(), running(settings)
     if now is not None and wanted not in (None, now):

@@ -174,8 +174,8 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
     for name, value in rows.items():
         click.echo(f"  {name:<12} {value}")
     click.echo(
-        "Gateway and console use a new certificate after the next `make up`. To open the shop "
-        "over TLS:"
+        "The gateway and the console use a new certificate after the next `make up`. To open the "
+        "shop over TLS:"
     )
     click.echo(
         f"  curl --cacert {there.authority} https://localhost:{settings.gateway_tls_port}/\n"

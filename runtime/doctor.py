@@ -343,7 +343,7 @@ def _inner_host(settings: Settings) -> Finding:
         why = f"other people have accounts here: {named}" if people else "required"
         return Finding(GOOD, subject, f"{where} need a token ({why})")
     if people:
-        fix = "DOORBUSTER_INNER_TOKEN_REQUIRED=1 (environment or .env), then make up"
+        fix = "set DOORBUSTER_INNER_TOKEN_REQUIRED=1 (environment or .env), then make up"
         found = f"{where} accept calls of other people with accounts on this machine: {named}"
         return Finding(BEWARE, subject, found, fix)
     found = f"{where} need no token, because no other person has an account here"

@@ -1,4 +1,4 @@
-"""The banner of a page: the call of the ad server, and the pauses after failed calls.
+"""The banner of a page: the call to the ad server, and the pauses after failed calls.
 
 A banner delays a page by at most `ad_server.DEADLINE_S` real seconds. If the call fails, the page's
 slot remains empty.

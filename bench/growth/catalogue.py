@@ -18,7 +18,9 @@ ROUNDS, QUICK_ROUNDS = 3, 1
 
 @contextmanager
 def catalogue(is_quick: bool) -> Iterator[Measure]:
-    """Measure the CPU ms per page of shop and PostgreSQL, with a given number of books."""
+    """Start a temporary PostgreSQL and Redis for a shop, and yield a function that measures the CPU
+    time per page, in ms of shop and PostgreSQL together, with a given number of books.
+    """
     with temporary_folder() as folder:
         [redis_port] = ports.free(1)
         with database(folder) as cluster, redis(folder / "redis", redis_port):

@@ -17,7 +17,8 @@ from common.telemetry.trace_context import TraceContext
 log = logging.getLogger("telemetry")
 
 _BATCH_S: Final = 3.0
-"""The time, in real seconds, after which a batch that the collector does not accept is lost."""
+"""The time limit for sending a batch, in real seconds. If the collector does not accept the batch
+within this time, the batch is lost."""
 _KINDS: Final = {
     "server": SpanKind.SERVER,
     "client": SpanKind.CLIENT,

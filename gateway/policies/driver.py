@@ -38,7 +38,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 """The type of the data that the host keeps about each request."""
 
 REMEMBERED: Final = 10_000
-"""The number of ended requests whose fates a ledger remembers for error messages."""
+"""The number of ended requests whose outcomes a ledger stores for its error messages."""
 
 
 class Workers(Protocol):

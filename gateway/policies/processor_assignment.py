@@ -18,7 +18,7 @@ decisions of an admission policy (k_APL; section 3.2).
 
 Provisioning = Literal["ecm", "static", "linux"]
 """The assignment of processors to applications. `ecm`: the CPU manager assigns them at every
-interval. `static`: each application always has an even share, rounded down to half processors.
+interval. `static`: each application always has an equal share, rounded down to a multiple of 0.5.
 `linux`: all applications share all processors by demand.
 """
 

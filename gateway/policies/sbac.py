@@ -26,8 +26,8 @@ class AcInterval:
 
 class AcIntervals:
     """An object that divides the load samples into ac-intervals. The lengths of live samples vary.
-    After each sample, the object compares the time that is still missing to `ac_interval_s` with
-    half of the sample's length. The interval ends if the missing time is not longer. U_measured is
+    After each sample, the object calculates the time that is still missing to `ac_interval_s`. The
+    interval ends if this time is at most half of the sample's length. U_measured is
     the mean of the samples, weighted by the time that each sample covers.
     """
 

@@ -96,8 +96,9 @@ NGINX: Final = Proxy(
         "directive `queue`.",
         rule="The rules apply to the pages in limited. A request gets 503 if the requests exceed "
         "the rate by more than burst (leaky bucket). The rate is rate_rps, or rate_ratio × the "
-        "measured capacity. A request also gets 503 while the number of requests for these "
-        "pages at the shop equals connections. With nodelay = 1, a request within burst continues "
+        "measured capacity. A request also gets 503 if the shop already has as many requests for "
+        "these pages as the parameter connections allows. With nodelay = 1, a request within "
+        "burst continues "
         "at once. With nodelay = 0, a request within burst waits, in order of arrival, until the "
         "rate allows it.",
         source="nginx 1.22, ngx_http_limit_req_module and ngx_http_limit_conn_module; *Rate "
@@ -196,7 +197,8 @@ def knows_its_rate(name: str, parameters: Mapping[str, object]) -> bool:
 
 
 def check_leaving(name: str, parameters: Mapping[str, object], abandonment: Abandonment) -> None:
-    """Raise PolicyError if the proxy does not support this abandonment with these parameters."""
+    """Raise PolicyError if the proxy does not support this abandonment mode with these
+    parameters."""
     proxy = PROXIES[name]
     if abandonment not in proxy.leaving:
         raise PolicyError(

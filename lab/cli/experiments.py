@@ -270,7 +270,7 @@ def schema() -> None:
 @click.option(
     "--processes",
     type=click.IntRange(1),
-    help="The maximum number of tasks at a time; by default, the number of CPUs.",
+    help="The maximum number of simultaneous simulations; by default, the number of CPUs.",
 )
 def worker(broker: str | None, processes: int | None) -> None:
     """Run simulations on this machine, for commands with `--celery` on this or other machines."""

@@ -274,8 +274,8 @@ class Arrivals(Section):
     counts: Annotated[
         tuple[Annotated[int, Field(ge=0, le=10**6)], ...] | None, at_most(MOST_STRETCHES)
     ] = Field(None, min_length=1)
-    """The number of sessions in each of the trace's equally long steps, set when the trace is first
-    read.
+    """The number of sessions in each step of the trace; all steps have the same length. It is set
+    when the trace is first read.
     """
     traced_s: Annotated[float, Field(gt=0, le=1e7)] | None = None
     """The duration of the trace in paper seconds, set when the trace is first read."""

@@ -111,7 +111,7 @@ class Drive:
         self.verdicts.append(Cancel(id))
 
     def withdraw(self, now_s: float, id: int, item: Request) -> None:
-        """Do nothing, because the customer of a withdrawn request does not wait for an answer."""
+        """Do nothing, because the customer of a withdrawn request no longer waits."""
 
     # ---- rules between events ------------------------------------------------------------------
 

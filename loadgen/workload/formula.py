@@ -40,7 +40,8 @@ class FormulaError(ValueError):
 
 
 class Formula:
-    """A formula of the time `t`. Raises FormulaError if it is too long or has a forbidden part."""
+    """A formula of the time `t`. Raises FormulaError if the text is too long, is not a formula, or
+    has a forbidden part."""
 
     def __init__(self, text: str) -> None:
         if len(text) > MOST_CHARACTERS:

@@ -97,8 +97,8 @@ class Store:
 def find(
     chosen: Path | None, folder: Path | None = None, run_as: Account | None = None
 ) -> Installation:
-    """Return the server program: `chosen` (DOORBUSTER_REDIS_BIN), the system's program, or the
-    embedded one.
+    """Return the server program: `chosen` (DOORBUSTER_REDIS_BIN) if it is given, otherwise the
+    system's program if it is new enough, otherwise the embedded one.
 
     If `run_as` cannot reach the embedded program (an environment under /root), the function copies
     the program into `folder`. Raises `RedisError` if no program can be used.

@@ -126,7 +126,7 @@ def _deliveries() -> list[object]:
 def _bypass() -> list[object]:
     return [
         lines(
-            "Requests for banners and clicks through the gateway",
+            "Banner requests and clicks at the gateway",
             "These requests bypass the queueing policy, so waiting customers do not delay them.",
             "reqps",
             Ask(

@@ -82,7 +82,8 @@ def _applications() -> list[object]:
         ),
         lines(
             "Answered",
-            "Requests per second, by application. The assigned processors limit this rate.",
+            "Answered requests per real second, by application. The assigned processors limit this "
+            "rate.",
             "reqps",
             Ask(rate(f"{RESPONSE}_count", ANSWERED, by="application"), "{{application}}"),
             wide=8,

@@ -107,7 +107,9 @@ class Options(Body):
     title: str | Optional = Field(None, max_length=200, description="text of 1 to 200 characters")
     engine: str | Optional = Field(None, description="live or simulated")
     policies: Choices | Optional = Field(None, description="a list of policies")
-    gateway: Choices | Optional = Field(None, description="a list of baseline proxies (live)")
+    gateway: Choices | Optional = Field(
+        None, description="a list of baseline proxies; only for live runs"
+    )
     admission: Choices | Optional = Field(None, description="a list of session admissions")
     abandonment: Choices | Optional = Field(None, description="a list of abandonments")
     rho: list[float] | Optional = Field(
@@ -129,7 +131,9 @@ class Options(Body):
     )
     page_profile: str | Optional = Field(None, description="the page profile: paper, cpu or real")
     seed: int | Optional = Field(None, description="the seed of the first repetition")
-    time_scale: float | Optional = Field(None, description="paper seconds per real second (live)")
+    time_scale: float | Optional = Field(
+        None, description="paper seconds per real second; only for live runs"
+    )
 
 
 class NewLaunch(Body):
@@ -149,7 +153,7 @@ class LaunchesQuery(Query):
     by: str = Field(
         "",
         max_length=MOST_NAME_LENGTH,
-        description="the name of a person whose launches are selected",
+        description="the name of a person; the answer lists only this person's launches",
     )
 
 

@@ -96,7 +96,7 @@ def _comparison(name: str) -> ResultEntry:
 
 
 def sources(results: list[ResultEntry]) -> list[dict[str, str]]:
-    """Return each result's name in the overlay, and the address of its curves."""
+    """Return each result's name, its title in the overlay, and the address of its curves."""
     titles = [one.title for one in results]
     return [
         {

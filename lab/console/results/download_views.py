@@ -29,8 +29,9 @@ PATIENCE_S = 5.0
 AGAIN_S = 10
 """The real seconds after which a browser can repeat a refused download."""
 MOST_REPORT_BYTES = 64 * 2**20
+"""The maximum size of a report page that the download of one page contains."""
 MOST_PICTURES_BYTES = 32 * 2**20
-"""The maximum total size of the figures, in bytes. The page omits further figures."""
+"""The maximum total size of the figures of one page, in bytes. The page omits further figures."""
 
 _ACTION_LIMIT = ActionLimit(allowances.DOWNLOADS_AT_ONCE)
 View = Callable[..., HttpResponseBase]

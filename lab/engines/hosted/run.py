@@ -38,9 +38,9 @@ class Hosted:
 
     applications: tuple[HostedApplication, ...]
     cpus: Mapping[str, float | None]
-    """The processors that the `applications`, the `load_generator`, the `database` and all `others`
-    used, as means over the run. The value of the database is None unless `make up` started the
-    database natively on this machine.
+    """The mean number of processors in use during the run, for the `applications`, the
+    `load_generator`, the `database` and all `others`. The value of the database is None unless
+    `make up` started the database natively on this machine.
     """
 
 

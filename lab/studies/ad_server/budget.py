@@ -57,8 +57,9 @@ class Costs:
 def requests_by_clients(runs: Iterable[Cell], costs: Costs, runs_s: float) -> dict[int, int]:
     """Return how many requests each client makes, by number of clients.
 
-    For each number of clients, the runs together take about the same time. A client makes at most
-    as many requests as in the paper. It makes at least the minimum number of requests, even if all
+    Each number of clients gets about the same share of the time: all runs with one client together
+    take about as long as all runs with ten clients. A client makes at most as many requests as in
+    the paper. It makes at least the minimum number of requests, even if all
     runs together then take longer than `runs_s`.
     """
     cells = list(runs)

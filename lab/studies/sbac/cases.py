@@ -233,7 +233,7 @@ class LiveCases(PaperCases[LiveScale]):
 
 
 def live_spec(mean: float, loads: Sequence[float], *, seed: int, repetitions: int) -> Spec:
-    """Return the spec of the comparison with sessions of `mean` requests on average."""
+    """Return the spec of the live comparison, whose sessions have `mean` requests on average."""
     return changed(
         load_spec(SHIPPED_SPEC),
         title=f"SBAC live, sessions of {mean:g} requests",
