@@ -18,8 +18,8 @@ def health(request: HttpRequest) -> HttpResponse:
 
 @everybody.get
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Return metrics of experiments. Every visitor can read them, because Prometheus has no account, so
-    they contain no personal data."""
+    """Return metrics of experiments. Every visitor can read them, because Prometheus has no
+    account, so they contain no personal data."""
     return HttpResponse(_metrics().text(), content_type=CONTENT_TYPE)
 
 
