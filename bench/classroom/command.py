@@ -457,7 +457,8 @@ def _report(lesson: Lesson, alone: Mapping[int, watched_runs.Row]) -> bool:
     out.print(_queue(lesson.waits))
     out.print(_memory(lesson.meter))
     title = f"{len(seeds)} pairs of live runs, {watched_runs.POLICY} at ρ = {RHO:g}"
-    out.print(watched_runs.table(f"{title}, {SESSIONS} sessions", compared))
+    kinds = ("without", "with the class")
+    out.print(watched_runs.table(f"{title}, {SESSIONS} sessions", kinds, compared))
     if lesson.attacks.answers:
         out.print(attacks.table(lesson.attacks.answers))
     return _verdict(lesson, compared)

@@ -107,7 +107,8 @@ def watched(pairs: int, viewers: int, rho: float, sessions: int) -> None:
         )
     found = watched_runs.compared(*rows)
     title = f"{pairs} pairs of runs, {viewers} viewers, 8Q-LIFO-Pri at ρ = {rho:g}"
-    out.print(watched_runs.table(f"{title}, {sessions} sessions", found))
+    kinds = ("unwatched", f"{viewers} viewers")
+    out.print(watched_runs.table(f"{title}, {sessions} sessions", kinds, found))
     out.print(f"Machine before: {before}.")
     if any(one.verdict == "undecided" for one in found):
         out.print("Undecided: the pairs vary too much; run more pairs (--pairs).")

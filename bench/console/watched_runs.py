@@ -149,12 +149,13 @@ class LiveRuns:
         return _metrics_of(files, self._rho)
 
 
-def table(title: str, found: Sequence[Compared]) -> Table:
-    """Return a table with a row for each metric of compared runs."""
+def table(title: str, kinds: tuple[str, str], found: Sequence[Compared]) -> Table:
+    """Return a table with a row for each metric of compared runs; `kinds` are the heads of the
+    columns for the unwatched and the watched runs.
+    """
     interval = f"interval of {REPETITIONS} runs"
-    drawn = harness.table(
-        title, "", "unwatched", "watched", "difference", interval, "verdict", texts=("verdict",)
-    )
+    heads = (*kinds, "difference", interval, "verdict")
+    drawn = harness.table(title, "", *heads, texts=("verdict",))
     for one in found:
         texts = (one.unwatched.text(2), one.watched.text(2), one.difference.text(2))
         drawn.add_row(one.name, *texts, f"± {one.interval:.2f}", one.verdict)

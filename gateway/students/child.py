@@ -20,7 +20,11 @@ def main(descriptor: int, parent: int) -> None:
     If the first order is `read`, only check one file.
     """
     _import_all()
-    with open(descriptor, "rb") as received, open(descriptor, "wb", closefd=False) as sent:
+    # The confined process may not close a file; the end of the process closes the connection.
+    with (
+        open(descriptor, "rb", closefd=False) as received,
+        open(descriptor, "wb", closefd=False) as sent,
+    ):
         holding = confinement.confine(**_receive(received), parent=parent)
         _send(sent, wire.packed(holding))  # sent before the policy's code could forge it
         order, name, text = _receive(received)
