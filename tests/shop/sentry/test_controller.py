@@ -5,6 +5,7 @@ import json
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from common.page_types import PAGE_TYPES
 from shop import sentry
 from shop.control import controller, metrics
 from shop.page_costs import page_work
@@ -38,7 +39,7 @@ def test_other_settings_leave_the_mode():
 
 
 def test_the_mode_leaves_the_draws():
-    page = controller.PAGE_TYPES[0]
+    page = PAGE_TYPES[0]
     call("PUT", "/settings", {"seed": 5})
     budget = page_work.work.budget
     budget.draw(page)
