@@ -12,11 +12,14 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from django.http import Http404
+
+# In Python 3.11, the one of functools locks: one slow entry would block the entries of all threads.
+from django.utils.functional import cached_property
 
 from lab.analysis.warnings import is_warning
 from lab.console.results.bundles import is_name
