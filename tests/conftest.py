@@ -89,7 +89,8 @@ def pytest_configure(config: pytest.Config) -> None:
         import django
 
         os.environ["DJANGO_SETTINGS_MODULE"] = "shop.settings"
-        django.setup()
+        django.setup()  # sets TZ
+    fork_server.read_once()
 
 
 @pytest.hookimpl(wrapper=True)

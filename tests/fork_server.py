@@ -73,12 +73,20 @@ def can_start(command: Sequence[str], environment: Mapping[str, str] | None = No
     """Return whether the server can start this command: a program or text for this Python."""
     words = list(command)
     is_known = words[1:2] == ["-c"] or (words[1:2] == ["-m"] and words[2] in PROGRAMS)
-    return words[0] == sys.executable and is_known and _read_once(environment) == _read_once(None)
-
-
-def _read_once(environment: Mapping[str, str] | None) -> dict[str, str]:
     given = os.environ if environment is None else environment
-    return {name: text for name, text in given.items() if name.startswith(READ_ONCE)}
+    return words[0] == sys.executable and is_known and _read_once(given) == read_once()
+
+
+def _read_once(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in environment.items() if name.startswith(READ_ONCE)}
+
+
+@functools.cache
+def read_once() -> dict[str, str]:
+    """Return the server's variables that Python reads only once: those of this process at the first
+    call, because a test can change them for a time.
+    """
+    return _read_once(os.environ)
 
 
 class Process(subprocess.Popen[Any]):
@@ -144,12 +152,16 @@ class Server:
         self._connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._lock = threading.Lock()
         self._prctl = ctypes.CDLL(None, use_errno=True).prctl
-        usual = {name: text for name, text in os.environ.items() if name[:7] != "DJANGO_"}
+        ours = {
+            name: text
+            for name, text in os.environ.items()
+            if not name.startswith(("DJANGO_", *READ_ONCE))
+        }
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.fork_server", str(theirs.fileno())],
                 cwd=REPOSITORY,
-                env=usual,
+                env=ours | read_once(),
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
             )

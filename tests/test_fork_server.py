@@ -42,6 +42,16 @@ def test_a_fork_sees_what_a_started_program_sees(is_leader: bool) -> None:
     assert forked.stderr == started.stderr == ""
 
 
+def test_variables_that_python_reads_at_its_start_need_a_real_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    command = [sys.executable, "-c", "pass"]
+    assert fork_server.can_start(command)
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    assert not fork_server.can_start(command)
+    assert not fork_server.can_start(command, os.environ)
+
+
 @pytest.mark.parametrize(
     "script",
     [
