@@ -11,10 +11,11 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import psycopg
+import pytest
 
 from common import ports
 from runtime.settings import REPOSITORY
@@ -316,12 +317,9 @@ def served(folder, *arguments, server=gunicorn, tls=None):
             return str(error)
         return None if status == 200 else f"answered {status}"
 
-    before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), str(REPOSITORY)])
-    try:
-        with serving(server(port, *arguments), refusal, project.log) as project.process:
-            yield project
-    finally:
-        os.environ.pop("PYTHONPATH")
-        if before is not None:
-            os.environ["PYTHONPATH"] = before
+    with ExitStack() as running:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PYTHONPATH", os.pathsep.join([str(folder), str(REPOSITORY)]))
+            started = serving(server(port, *arguments), refusal, project.log)
+            project.process = running.enter_context(started)
+        yield project
