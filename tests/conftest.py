@@ -13,7 +13,6 @@ import secrets
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
@@ -24,7 +23,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-from common import locks, log_tail, pinned, ports, processes
+from common import log_tail, pinned, ports, processes
 from runtime import accounts
 from runtime.native import postgres, redis_server
 from runtime.settings import REPOSITORY, Settings, load
@@ -90,23 +89,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
         os.environ["DJANGO_SETTINGS_MODULE"] = "shop.settings"
         django.setup()  # sets TZ
-    fork_server.read_once()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Where the test files are not compiled yet, let one worker process collect first.
-
-    It compiles them for the others, which would otherwise all spend the same 15 s of CPU time.
-    """
-    compiled = Path(__file__).parent / "walks" / "__pycache__"  # this folder is the last one
-    waits = hasattr(session.config, "workerinput") and not sys.dont_write_bytecode
-    if waits and not any(compiled.glob("test_*")):
-        compiled.mkdir(exist_ok=True)
-        with locks.locked(compiled / ".lock", waits=True):
-            if not any(compiled.glob("test_*")):
-                return (yield)
-    return (yield)
+    fork_server.variables_of_server()
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out the tests that `-m` excludes

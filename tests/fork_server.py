@@ -74,7 +74,7 @@ def can_start(command: Sequence[str], environment: Mapping[str, str] | None = No
     words = list(command)
     is_known = words[1:2] == ["-c"] or (words[1:2] == ["-m"] and words[2] in PROGRAMS)
     given = os.environ if environment is None else environment
-    return words[0] == sys.executable and is_known and _read_once(given) == read_once()
+    return words[0] == sys.executable and is_known and _read_once(given) == variables_of_server()
 
 
 def _read_once(environment: Mapping[str, str]) -> dict[str, str]:
@@ -82,7 +82,7 @@ def _read_once(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 @functools.cache
-def read_once() -> dict[str, str]:
+def variables_of_server() -> dict[str, str]:
     """Return the server's variables that Python reads only once: those of this process at the first
     call, because a test can change them for a time.
     """
@@ -161,7 +161,7 @@ class Server:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.fork_server", str(theirs.fileno())],
                 cwd=REPOSITORY,
-                env=ours | read_once(),
+                env=ours | variables_of_server(),
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
             )

@@ -33,7 +33,9 @@ def main() -> None:
                 lambda: appliance.gateway.call("GET", "/waiting")["waiting"], within_s=10
             )
             assert waiting, "no request waits"
-            [gateway] = listeners({lab.gateway_admin_port})
+            gateway = next(iter(listeners({lab.gateway_admin_port})), None)
+            if gateway is None:
+                raise click.ClickException("there is no gateway; fix: make up")
             click.echo(f"{waiting} requests wait; µs of the gateway's CPU per call:")
             for path in ("/health", "/snapshot", "/waiting?limit=300"):
                 click.echo(f"{path:20} {_cost_us(appliance, gateway, path):6.0f}")

@@ -84,10 +84,18 @@ class ProcessorAdmission:
 
     asks_for_processors = True
 
-    def __init__(self, *, processors: float, **monitor: float) -> None:
+    def __init__(
+        self,
+        *,
+        cto_s: float,
+        ctn_s: float,
+        k_apl_s: float,
+        ewma_alpha: float,
+        processors: float,
+    ) -> None:
         self.name = EAC.name
-        self.monitor = LoadMonitor(**monitor)
-        self.k_apl_s = self.monitor.k_apl_s
+        self.monitor = LoadMonitor(cto_s=cto_s, ctn_s=ctn_s, k_apl_s=k_apl_s, ewma_alpha=ewma_alpha)
+        self.k_apl_s = k_apl_s
         self.is_fixed = processors > 0
         self.processors: float | None = processors if self.is_fixed else None
         self.accepted_new = 0

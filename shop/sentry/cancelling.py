@@ -102,8 +102,8 @@ class Canceller:
         `sent`, and the next try uses a new executor, because the old one keeps a copy of the
         attempt.
 
-        If the old executor has threads, they carry out the copy and end. A cancel of a query that
-        has ended does nothing.
+        If the old executor has threads, they carry out the copy and end. Until then, the process
+        has more side threads than the limit. A cancel of a query that has ended does nothing.
         """
         try:
             self._side_threads.submit(_cancel_alone, attempt)
