@@ -49,8 +49,8 @@ class ComparisonResult(Result):
         """Open the folder of a comparison; raises SpecError if it does not contain one."""
         if not (path / _PLAN).is_file():
             raise SpecError(
-                f"FOLDER: {path} is not a comparison (plan.json is missing); allowed: a folder "
-                "that `doorbuster run`, `compare` or `simulate` created"
+                f"FOLDER: {path} is not a comparison (plan.json is missing); allowed: the name or "
+                "the folder of a result of `doorbuster run`, `compare` or `simulate`"
             )
         return cls(path)
 

@@ -116,7 +116,8 @@ def text_of(file: Path) -> str:
         with open(source, "rb", closefd=source != 0) as opened:
             return decoded(opened.read(MOST_LIST_BYTES + 1), str(file))
     except OSError as fault:
-        raise AccountError(f"{file}: cannot be read ({fault}); allowed: CSV, UTF-8") from None
+        why = fault.strerror or fault
+        raise AccountError(f"{file}: cannot be read ({why}); allowed: CSV, UTF-8") from None
 
 
 def decoded(content: bytes, source: str) -> str:
