@@ -80,7 +80,7 @@ class JsonClient:
         return self._answer("POST", path, file, {**self._headers, **headers})
 
     def download(self, path: str, to: IO[bytes]) -> None:
-        """Write the body of an answer to a file. Raises NoAnswerError or RefusedError."""
+        """Write an answer's body to a file. Raises NoAnswerError or RefusedError."""
         with self._closed_on_fault():
             response = self._response("GET", path, None, self._headers)
             if response.status == 200:

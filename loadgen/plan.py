@@ -191,7 +191,7 @@ class Sessions(_Values):
 
     @property
     def rate(self) -> float:
-        """The rate of arrivals in sessions per paper second; with a schedule, at ρ = 1."""
+        """The arrival rate in sessions per paper second. With a schedule, the rate at ρ = 1."""
         return self.session_rate or self.model.session_rate(self.rho or 1.0, self.capacity_rps)
 
     def customers(self, seed: int) -> Customers:

@@ -460,7 +460,7 @@ def _monitoring(settings: Settings) -> Finding:
     there = {job: program for job in jobs if (program := monitoring.find(job)) is not None}
     fix = f"apt-get install {' '.join(missing)}" if (missing := monitoring.missing()) else ""
     if monitoring.PROMETHEUS not in there:
-        found = "Prometheus is not installed; only metrics over time, alerts and dashboards need it"
+        found = "Prometheus is not installed; only alerts, dashboards and metrics over time need it"
         return Finding(BEWARE, "Monitoring", found, fix)
     found = f"Prometheus {there[monitoring.PROMETHEUS].version}; exporters: " + ", ".join(
         job for job in monitoring.EXPORTERS if job in there

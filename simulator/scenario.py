@@ -151,9 +151,9 @@ class Scenario:
 
     With `Clients` as `customers`, the simulation is a closed loop (Connection Sentry). All clients
     are present from the start. No client begins a request at or after `arrivals_until_s`, but
-    requests in progress continue as long as their clients' patience lasts. A client's session has
-    the client's number, and its fate stays `UNFINISHED`. Its `kind` is 0 in the control set and 1
-    in the test set. An example:
+    requests in progress continue as long as their clients' patience lasts. Each
+    session has the number of its client. The fate of the session stays `UNFINISHED`, and its `kind`
+    is 0 in the control set and 1 in the test set. An example:
 
         Scenario(
             Clients(ClientModel(per_set=9, patience_max_s=7.5), seed),

@@ -249,8 +249,8 @@ _REMOVES_GONE = Parameter(
 _IDEA = "Sessions in progress are served first. New sessions get the remaining capacity, "
 _RULE = (
     "dispatch only while the number of requests in service is below the concurrency limit hands. "
-    "With hands_automatic, this limit grows by one if, in a utilisation interval, the CPU is "
-    "partly idle although newcomers wait and the limit is reached. The limit shrinks by one, but "
+    "With hands_automatic, this limit grows by one after a utilisation interval in which the CPU "
+    "was partly idle, the limit was reached and newcomers waited. The limit shrinks by one, but "
     "not below 4, when the CPU has been full for 10 paper seconds. Requests of sessions in "
     "progress come first, the later page before the earlier, and are never turned away. Newcomers "
     "(requests of new sessions) come next, "

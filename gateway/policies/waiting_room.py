@@ -140,8 +140,8 @@ WAITING_ROOM = Sheet(
     "arrival; a session enters with all its waiting requests. A session counts as gone "
     "if it has sent no request for idle_s after its last answer",
     source="Cloudflare Waiting Room, documentation: total active users, session duration",
-    deviations="Cloudflare's session duration is 5 minutes, and its limit is at least 200 "
-    "users; both are far too large for customers without think time. A waiting customer keeps a "
+    deviations="the session duration and the limit are smaller. Cloudflare has 5 minutes and at "
+    "least 200 users, far too much for customers without think time. A waiting customer keeps a "
     "connection open instead of reloading a page.",
     parameters=(
         Parameter(

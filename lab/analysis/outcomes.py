@@ -203,9 +203,9 @@ class Outcomes:
     def table5(self) -> dict[str, float]:
         """Return the percentages of LIFO-Pri's Table 5.
 
-        In overload, the paper divides by the planned browsing requests (54,480 of 57,528 planned
-        requests). At ρ = 0.85, the paper must have divided by all planned requests, because its
-        percentage of completed requests is 100.
+        In overload, the paper's percentages are shares of the planned browsing requests (54,480 of
+        57,528 planned requests). At ρ = 0.85, the paper must have divided by all planned requests,
+        because its percentage of completed requests is 100.
 
         `not_generated` is the remainder to 100, as in the paper. Retries are not planned, so
         `not_generated` can be smaller than `never_asked_for`, and negative. `never_asked_for` is

@@ -15,7 +15,7 @@ from lab.spec.experiment import Spec
 from lab.spec.sections import PolicyChoice
 
 COPIES = "policies"
-"""The name of the folder with the copies in a result."""
+"""The name of the folder of a result that holds the copies."""
 
 
 def of_spec(spec: Spec) -> list[PolicyFile]:
@@ -78,8 +78,8 @@ def remember(texts: Iterable[str]) -> None:
 
 
 def remember_copies(folder: Path) -> None:
-    """Store the texts of a result's copies in this process, except files that are too large for a
-    policy.
+    """Keep the texts of the policies that were copied into a result, so that this process can run
+    them. Skip files above the largest size of a policy.
     """
     for path in sorted((folder / COPIES).glob("*.py")):
         if path.is_file() and path.stat().st_size <= files.MOST_BYTES:

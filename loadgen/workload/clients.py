@@ -152,7 +152,7 @@ class Clients:
         return "control" if client < self.model.per_set else "test"
 
     def kind(self, client: int, step: int) -> str:
-        """Return the kind of the client's request number `step` (from 0), a key of `KIND_PAGE`."""
+        """Return the kind, a key of `KIND_PAGE`, of the client's request number `step` (from 0)."""
         draw = uniform(self._kind_key, place(client, step))
         return self._kinds[bisect_right(self._bounds, draw)]
 

@@ -3,9 +3,9 @@
 Profile `paper` draws a request's execution time uniformly within ± 50 % of its page type's
 published mean (LIFO-Pri, Table 2). The drawn time is divided by the time scale. The share
 BUSY_RATIO of this time is CPU time of the page's thread. The thread's CPU clock measures this CPU
-time. Under contention, a page therefore takes longer, but uses the same CPU time. The rest is a
-wait for the database (`pg_sleep` on the page's connection, which the sentry can cancel). Busy and
-waiting periods alternate, as in section 3.2.1 of that paper.
+time. Under contention, a page therefore takes longer, but uses the same CPU time. For the rest,
+the page waits for the database: it runs `pg_sleep` on its connection, and the sentry can cancel
+this query. Busy and waiting periods alternate, as in section 3.2.1 of that paper.
 
 Under profile `cpu`, every page is the CPU-intensive page of the paper's section 3.1: it uses
 CPU_INTENSIVE_S of CPU time on average, and waits only for its queries. The paper gives neither the

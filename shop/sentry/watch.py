@@ -153,9 +153,9 @@ class Watch:
     def begin_query(self, session: Session | None) -> bool:
         """Record that a query begins; return False if it is part of a running query.
 
-        `session` is the query's connection, or None if its queries cannot be cancelled. Raises
-        ClientGone if the request must stop now. It raises this error only once, because a page may
-        send queries to clean up.
+        `session` is the connection that runs the query, or None if the query cannot be cancelled.
+        Raises ClientGone if the request must stop now. It raises this error only once, because a
+        page may send queries to clean up.
         """
         with self.lock:
             if self._running:

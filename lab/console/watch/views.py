@@ -43,7 +43,7 @@ def _for_whose_run_is_under_way(request: HttpRequest, arguments: Mapping[str, An
 
 
 run_owners = Permission(sends=_for_whose_run_is_under_way)
-"""The permission of the watch page. All people can watch the shop, and teachers can change it.
+"""The permission of the watch page. Everyone can watch the shop, and teachers can change it.
 Outside classroom mode, the person who launched the live run can also change it."""
 
 ASK_EVERY_S = 2.0
