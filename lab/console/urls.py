@@ -6,6 +6,7 @@ from lab.console.pages import PAGES
 
 handler400 = "lab.console.site.calls.wrong"
 handler403 = "lab.console.site.calls.denied"
+handler404 = "lab.console.site.calls.missing"
 handler500 = "lab.console.site.calls.failed"
 urlpatterns = [
     path("", include("lab.console.server.views")),

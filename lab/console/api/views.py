@@ -16,7 +16,6 @@ from lab.console.api import launch_calls, people_calls, result_calls, schemas
 from lab.console.api.api import api, patterns
 from lab.console.models import Token
 from lab.console.site import tokens
-from lab.console.site.calls import refusal
 from lab.console.site.permissions import everybody, students
 from lab.console.site.settings import LAB
 
@@ -109,16 +108,9 @@ def description(request: HttpRequest) -> HttpResponse:
     return JsonResponse(openapi_document())
 
 
-@everybody
-def unknown(request: HttpRequest, call: str) -> HttpResponse:
-    """Return the error for a call to an address that the API does not have."""
-    return refusal(404, "The API has no such call. /api/openapi.json describes all calls.")
-
-
 urlpatterns = [
     path("tokens/", own_tokens, name="tokens"),
     path("tokens/<int:pk>/revoke", revoke, name="token-revoke"),
     path("api/openapi.json", description, name="api-description"),
     *patterns(),
-    path("api/<path:call>", unknown, name="api-unknown"),
 ]

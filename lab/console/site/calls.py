@@ -17,6 +17,7 @@ _FORGED: Final = (
     "A web page sent this call without the console's CSRF token. Programs send a token instead: "
     "`Authorization: Bearer TOKEN`."
 )
+_UNKNOWN: Final = "The API has no such call. /api/openapi.json describes all calls."
 _FAILED: Final = (
     "The console could not answer because of a fault; the console's log has the details."
 )
@@ -76,6 +77,13 @@ def denied(request: HttpRequest, exception: Exception) -> HttpResponse:
 def forged(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Return the refusal of a request that a page of another site could have sent."""
     return refusal(403, _FORGED) if is_call(request.path) else csrf_failure(request, reason)
+
+
+def missing(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Return the answer to a request for an address that the console does not have."""
+    if is_call(request.path):
+        return refusal(404, _UNKNOWN)
+    return defaults.page_not_found(request, exception)
 
 
 def failed(request: HttpRequest) -> HttpResponse:

@@ -74,6 +74,20 @@ print(json.dumps(found))
     assert all("token" in answer["error"].lower() for _, answer in found)
 
 
+def test_an_unknown_call_gets_a_json_answer(tmp_path: Path) -> None:
+    """This holds for every address below `/api/`, also without a token, and for no page."""
+    program = """
+paths = ("/api/", "/api/nothing", "/api/launches/x/y", "/nothing")
+print(json.dumps([send(method, path) for path in paths for method in ("GET", "POST")]))
+"""
+    *calls, read, sent = _answers(tmp_path, program, **ACCOUNTS)
+    assert [status for status, _ in (*calls, read, sent)] == [404] * 8
+    assert {answer["error"] for _, answer in calls} == {
+        "The API has no such call. /api/openapi.json describes all calls."
+    }
+    assert "<!doctype html>" in read[1].lower()
+
+
 def test_what_ends_all_sessions_revokes_all_tokens(tmp_path: Path) -> None:
     program = """
 accounts.disable(bert)

@@ -51,7 +51,6 @@ print(json.dumps([missing, len(found)]))
 def test_only_the_login_the_documentation_and_programs_need_no_account(program: Any) -> None:
     text = "print(json.dumps([route for route, one in found.items() if one is everybody]))"
     assert set(program(text, **ACCOUNTS, **PROVIDER)) == {
-        "api/<path:call>",
         "api/openapi.json",
         "docs/",
         "docs/<path:file>",
