@@ -1,7 +1,8 @@
 """Files that announce live runs in progress to other processes, for example the console.
 
 Each run has a file, which the run's process locks. The kernel releases the lock when the process
-ends. A reader removes files that are not locked.
+ends. A reader removes files that are not locked. A repeated run has a new file, so that a reader
+does not remove it together with the file of the interrupted run.
 
     {"experiment": "20261121T…", "run": "003-sq-rho1.4-seed1", "policy": "sq", …, "customers": {…}}
 
@@ -31,14 +32,17 @@ class RunAnnouncement:
     """
 
     def __init__(self, state_dir: Path, facts: Mapping[str, object]) -> None:
-        """Announce `facts`. The values of `experiment` and `run` form the name of the file."""
+        """Announce `facts`. The name of the file is made of the values of `experiment` and `run`
+        and the present time.
+        """
         self._facts = dict(facts)
         self._length = 0
         self._handle: int | None = None
-        self._path = state_dir / FOLDER / f"{facts['experiment']}.{facts['run']}.json"
+        name = f"{facts['experiment']}.{facts['run']}"
+        self._path = state_dir / FOLDER / f"{name}.{time.time_ns()}.json"
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            unlocked = self._path.with_suffix(".new")
+            unlocked = self._path.with_name(f"{name}.new")
             # O_TRUNC empties an unfinished file that a killed process may have left.
             how = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
             self._handle = os.open(unlocked, how, 0o600)

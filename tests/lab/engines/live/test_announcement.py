@@ -61,6 +61,14 @@ sys.stdin.read()
     assert list((tmp_path / FOLDER).iterdir()) == []
 
 
+def test_a_run_that_ends_leaves_the_announcement_of_its_repetition(tmp_path):
+    before, again = RunAnnouncement(tmp_path, FACTS), RunAnnouncement(tmp_path, FACTS)
+    before.close()
+    assert under_way(tmp_path) == [{**FACTS, "customers": {}}]
+    again.close()
+    assert under_way(tmp_path) == []
+
+
 def test_what_a_killed_process_left_unfinished_is_written_over(tmp_path):
     (tmp_path / FOLDER).mkdir()
     name = f"{FACTS['experiment']}.{FACTS['run']}.new"
